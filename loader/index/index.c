@@ -9,10 +9,12 @@
 #include "loader/index/listing_pack.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define ROW(name) &fdl_index_##name,
 static const struct fdl_index_format *const formats[] = {
@@ -85,6 +87,57 @@ static bool take_cached(const struct work *w, uint64_t i)
     return state->cached;
 }
 
+/* ---- Whether the cache is to be trusted ---------------------------------- */
+
+/* Some of the shards, other ones at each start: what a start reads does not
+ * grow with their number. */
+#define LOOKED_AT 16u
+
+struct looks {
+    const struct work *work;
+    uint64_t first;
+    _Atomic bool changed;
+};
+
+static int32_t look(void *arg, uint64_t i)
+{
+    struct looks *l = arg;
+    uint64_t n = l->work->index->shards.n, bytes, now;
+    uint64_t number = n <= LOOKED_AT ? i : (l->first + i * n / LOOKED_AT) % n;
+    const char *path = fdl_shard_list_path(&l->work->index->shards, number);
+    struct fdl_shard s = {.fd = -1};
+    if (fdl_shard_open(&s, path) == FEEDLINE_OK) {
+        struct fdl_stamp kept = fdl_stamp_of(&s.state);
+        if (fdl_cache_find(l->work->cache, path, &kept, &bytes) &&
+            fdl_shard_sample(&s, &now) == FEEDLINE_OK && now != kept.contents) {
+            fdl_log(FDL_LOG_WARNING,
+                    "%s: its contents have changed, and its size and times "
+                    "have not; index cache %s is not used",
+                    path, l->work->cache->path);
+            l->changed = true;
+        }
+    }
+    fdl_shard_close(&s);
+    fdl_clear_error(); /* it will come again */
+    return FEEDLINE_OK;
+}
+
+static void look_at_contents(const struct work *w)
+{
+    struct timespec now;
+    uint64_t n = w->index->shards.n;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct looks l = {.work = w, .first = (uint64_t)now.tv_nsec % n};
+    if (w->cache->n == 0)
+        return;
+    fdl_parallel("feedline-index", FDL_MIN(n, LOOKED_AT), look, &l);
+    fdl_clear_error();
+    if (l.changed)
+        fdl_cache_forget(w->cache);
+}
+
+/* ---- Shards -------------------------------------------------------------- */
+
 static int32_t list_shard(void *arg, uint64_t i)
 {
     const struct work *w = arg;
@@ -99,8 +152,12 @@ static int32_t list_shard(void *arg, uint64_t i)
     struct fdl_stamp stamp = fdl_stamp_of(&s.state); /* before it is read */
     if (status == FEEDLINE_OK)
         status = w->format->index(&s);
-    if (status == FEEDLINE_OK && !s.others)
-        w->states[i].stamp = stamp;
+    if (status == FEEDLINE_OK && !s.others && w->cache->path) {
+        if (fdl_shard_sample(&s, &stamp.contents) == FEEDLINE_OK)
+            w->states[i].stamp = stamp;
+        else
+            fdl_clear_error();
+    }
     fdl_shard_close(&s);
     if (status == FEEDLINE_EINVAL &&
         fdl_option_int(w->options, FDL_INDEX_ROW_DAMAGED) == FDL_DAMAGED_SKIP) {
@@ -219,6 +276,8 @@ static int32_t list_all(const struct fdl_index_format *format,
         .format = format, .options = options, .index = index, .cache = cache};
     index->listings = calloc(n, sizeof(*index->listings));
     w.states = calloc(n, sizeof(*w.states));
+    if (index->listings && w.states)
+        look_at_contents(&w);
     int32_t status =
         index->listings && w.states
             ? fdl_parallel("feedline-index", n, list_shard, &w)

@@ -28,7 +28,7 @@
 #include <xxhash.h>
 
 /* Another number where an entry or what formats keep in it is another. */
-#define MAGIC         UINT64_C(0xfeed11e1de80002)
+#define MAGIC         UINT64_C(0xfeed11e1de80003)
 #define LEAST_AGE_NS  INT64_C(2000000000)
 #define BUFFER_BYTES  (256u << 10)
 #define NS_PER_SECOND INT64_C(1000000000)
@@ -208,7 +208,7 @@ static const char *parse(struct fdl_cache *c, uint64_t size)
     return NULL;
 }
 
-static void forget(struct fdl_cache *c)
+void fdl_cache_forget(struct fdl_cache *c)
 {
     free(c->bytes);
     free(c->entries);
@@ -235,7 +235,7 @@ static void load(struct fdl_cache *c)
         if (status != FEEDLINE_ENOENT)
             fdl_log(FDL_LOG_WARNING, "index cache %s: %s; not used", c->path,
                     why);
-        forget(c);
+        fdl_cache_forget(c);
     }
     fdl_clear_error();
 }
@@ -261,20 +261,26 @@ out:
 
 void fdl_cache_close(struct fdl_cache *c)
 {
-    forget(c);
+    fdl_cache_forget(c);
     free(c->path);
     free(c->identity);
     *c = (struct fdl_cache){0};
 }
 
 const uint8_t *fdl_cache_find(const struct fdl_cache *c, const char *path,
-                              const struct fdl_stamp *stamp, uint64_t *bytes)
+                              struct fdl_stamp *stamp, uint64_t *bytes)
 {
     const struct fdl_cache_entry key = {.path = path}, *found = NULL;
+    struct fdl_stamp wanted = *stamp;
     if (c->n > 0)
         found = bsearch(&key, c->entries, c->n, sizeof(key), by_path);
-    if (!found || memcmp(&found->head.stamp, stamp, sizeof(*stamp)) != 0)
+    if (!found)
         return NULL;
+    if (wanted.contents == 0)
+        wanted.contents = found->head.stamp.contents;
+    if (memcmp(&found->head.stamp, &wanted, sizeof(wanted)) != 0)
+        return NULL;
+    *stamp = wanted;
     *bytes = found->head.bytes;
     return found->data;
 }

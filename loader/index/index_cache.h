@@ -8,9 +8,11 @@
  * An entry is what was found in one path, as its owner writes it. It is valid
  * while the path's stamp is: size, inode, and when contents and inode were last
  * changed, to the nanosecond. The kernel alone sets the last of them, so a tool
- * that restores times does not go unseen, and no contents have to be read. Two
- * changes within one tick of a file system's clock (2 s at most) look the same:
- * a path that was changed less than 2 s before it was looked at is not kept.
+ * that restores times does not go unseen. Two changes within one tick of a file
+ * system's clock (2 s at most) look the same: a path that was changed less than
+ * 2 s before it was looked at is not kept. A file's stamp may have a hash of
+ * some of its contents as well, for storage whose stamps are not to be trusted:
+ * network file systems, images that are mounted in place of others.
  *
  * Nothing here fails: a cache that is missing, damaged, another data set's or
  * version's, or cannot be written, is no cache, and the log says so.
@@ -28,9 +30,11 @@
 struct fdl_stamp {
     uint64_t size, inode;
     int64_t changed_ns, inode_changed_ns;
+    uint64_t contents; /* fdl_shard_sample; 0: nobody has looked */
 };
 
-/* All 0, which nothing has, where the last change is too recent. */
+/* Without contents. All 0, which nothing has, where the last change is too
+ * recent. */
 struct fdl_stamp fdl_stamp_of(const struct stat *st);
 bool fdl_stamp_is_set(const struct fdl_stamp *stamp);
 
@@ -47,10 +51,14 @@ struct fdl_cache {
 void fdl_cache_open(struct fdl_cache *c, const char *kind, const char *spec);
 void fdl_cache_close(struct fdl_cache *c);
 
+/* Nothing that was read is valid. */
+void fdl_cache_forget(struct fdl_cache *c);
+
 /* What is kept of the path, valid until the close; NULL: nothing, or its stamp
- * is another. Any thread. */
+ * is another. If that has no contents, it gets those that were kept. Any
+ * thread. */
 const uint8_t *fdl_cache_find(const struct fdl_cache *c, const char *path,
-                              const struct fdl_stamp *stamp, uint64_t *bytes);
+                              struct fdl_stamp *stamp, uint64_t *bytes);
 
 /* Replaces the file: begin (NULL: none is kept), each entry, end. Entries
  * without a stamp are left out. */

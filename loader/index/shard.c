@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader/index/shard.h"
 
+#include "base/memory.h"
+#include "base/text_hash.h"
+
+#define XXH_INLINE_ALL
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /* A header, and in most cases the small members behind it (labels). */
 #define READ_BYTES 4096u
@@ -94,6 +99,26 @@ int32_t fdl_shard_bytes(struct fdl_shard *s, uint64_t offset, uint64_t n,
     int32_t status = there ? FEEDLINE_OK : load(s, offset, n);
     if (status == FEEDLINE_OK)
         *out = s->buffer + (offset - s->at);
+    return status;
+}
+
+int32_t fdl_shard_sample(struct fdl_shard *s, uint64_t *hash)
+{
+    uint64_t blocks = (s->size + READ_BYTES - 1) / READ_BYTES;
+    uint64_t draw = fdl_hash_text(s->path), found = s->size;
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; blocks > 0 && status == FEEDLINE_OK && i < 4; i++) {
+        const uint64_t block[] = {0, draw % blocks, (draw >> 32) % blocks,
+                                  blocks - 1};
+        const uint8_t *bytes;
+        uint64_t at = block[i] * READ_BYTES;
+        uint64_t n = FDL_MIN(READ_BYTES, s->size - at);
+        status = fdl_shard_bytes(s, at, n, &bytes);
+        if (status == FEEDLINE_OK)
+            found = XXH64(bytes, n, found);
+    }
+    if (status == FEEDLINE_OK)
+        *hash = found ? found : 1;
     return status;
 }
 

@@ -42,6 +42,10 @@ bool fdl_shard_has(const struct fdl_shard *s, uint64_t offset, uint64_t length);
 int32_t fdl_shard_bytes(struct fdl_shard *s, uint64_t offset, uint64_t n,
                         const uint8_t **out);
 
+/* A hash of a few blocks: the first, the last, and two between whose places the
+ * path decides; not 0. EIO, ENOMEM. */
+int32_t fdl_shard_sample(struct fdl_shard *s, uint64_t *hash);
+
 /* EINVAL: "PATH at OFFSET: ...". */
 int32_t fdl_shard_fail(const struct fdl_shard *s, uint64_t offset,
                        const char *fmt, ...) FDL_PRINTF(3, 4);

@@ -92,7 +92,9 @@ static void write_shards(void)
          "`FEEDLINE_CACHE`, else `$XDG_CACHE_HOME/feedline`, else "
          "`~/.cache/feedline`. `FEEDLINE_CACHE=off` keeps and reads none. A "
          "shard or folder whose size, inode or times of change differ is "
-         "listed anew, the others are not. A cache that is damaged or cannot "
+         "listed anew, the others are not. Some blocks of up to 16 shards are "
+         "compared, too: if contents changed and those did not, all are listed "
+         "anew. A cache that is damaged or cannot "
          "be written is no error; the log (`feedline_log_read`) has a warning. "
          "Its files may be deleted at any time.");
 }

@@ -355,8 +355,8 @@ def index_caches():
     """Entries of an index cache: of a listing, of one without names, of
     none, and of one with two fields."""
     def entry(path, data, size=100):
-        return (struct.pack("<2Q2Q2q", len(path) + 1, len(data), size, 2, 3, 4)
-                + path + b"\0" + data)
+        return (struct.pack("<2Q", len(path) + 1, len(data))
+                + struct.pack("<2Q2qQ", size, 2, 3, 4, 5) + path + b"\0" + data)
 
     def listing(names, classes, odd, labels=2, kinds=b""):
         n = len(names)

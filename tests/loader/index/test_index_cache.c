@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The index cache: a second start opens no shard, one that changed is listed
- * alone, and whatever is wrong with the file or its folder costs nothing but
+ * The index cache: a second start lists no shard, one that changed is listed
+ * alone, one that changed though its file system says otherwise makes all be
+ * listed, and whatever is wrong with the file or its folder costs nothing but
  * the listing.
  */
 #include "loader/dataset/dataset.h"
@@ -23,8 +24,8 @@
 #define PER_SHARD 4000u
 
 static char folder[64], cache[96], spec[160];
-static int64_t ahead_s = 60;    /* of this clock: the shards are old */
-static _Atomic uint32_t opened; /* shards */
+static int64_t ahead_s = 60;   /* of this clock: the shards are old */
+static _Atomic uint32_t reads; /* of shards */
 
 static enum { NOTHING, OPEN, WRITE, SHORT_WRITE, FSYNC, CLOSE, RENAME } fails;
 
@@ -54,10 +55,40 @@ int __wrap_open(const char *path, int flags, unsigned mode);
 int __wrap_open(const char *path, int flags, unsigned mode)
 {
     bool ours = strncmp(path, cache, strlen(cache)) == 0;
-    opened += !ours && strncmp(path, folder, strlen(folder)) == 0;
     if (ours && fails == OPEN)
         return failed(EACCES);
     return __real_open(path, flags, mode);
+}
+
+WRAP(ssize_t, pread, int fd, void *data, size_t n, off_t at)
+{
+    reads += !is_cache(fd);
+    return __real_pread(fd, data, n, at);
+}
+
+/* A file system that does not see changes. */
+static struct stat frozen[SHARDS];
+static bool freezes;
+
+static void freeze(struct stat *st)
+{
+    for (uint32_t i = 0; freezes && i < SHARDS; i++)
+        if (frozen[i].st_ino == st->st_ino)
+            *st = frozen[i];
+}
+
+WRAP(int, stat, const char *path, struct stat *st)
+{
+    int result = __real_stat(path, st);
+    freeze(st);
+    return result;
+}
+
+WRAP(int, fstat, int fd, struct stat *st)
+{
+    int result = __real_fstat(fd, st);
+    freeze(st);
+    return result;
 }
 
 WRAP(ssize_t, write, int fd, const void *data, size_t n)
@@ -151,23 +182,26 @@ static void teardown(void)
     assert_int_equal(system(command), 0);
 }
 
-/* Labels are those of the shards; returns how many shards were opened. */
+/* Of a listing more, of a look at the contents a few. */
+#define READS_OF_LISTING 68u
+
+/* Labels are those of the shards; returns how many shards were listed. */
 static uint32_t open_with(const uint8_t labels[SHARDS])
 {
     feedline_dataset *ds = NULL;
-    opened = 0;
+    reads = 0;
     assert_int_equal(fdl_dataset_open_uri(spec, &ds), FEEDLINE_OK);
     assert_int_equal(ds->count, SHARDS * PER_SHARD);
     for (uint64_t i = 0; i < ds->count; i++)
         assert_int_equal(fdl_dataset_label(ds, i), labels[i / PER_SHARD]);
     fdl_dataset_unref(ds);
     assert_string_equal(fdl_last_error(), "");
-    return opened;
+    return reads / READS_OF_LISTING;
 }
 
 static const uint8_t plain[SHARDS] = {0, 1, 2};
 
-TEST_WITH(second_start_opens_no_shard, setup, teardown)
+TEST_WITH(second_start_lists_no_shard, setup, teardown)
 {
     assert_int_equal(open_with(plain), SHARDS);
     assert_int_equal(files(), 1);
@@ -192,6 +226,38 @@ TEST_WITH(a_changed_shard_is_listed_alone, setup, teardown)
     assert_int_equal(open_with(changed), 0);
 }
 
+TEST_WITH(contents_that_changed_alone_are_seen, setup, teardown)
+{
+    static const uint8_t changed[SHARDS] = {0, 9, 2};
+    for (uint32_t i = 0; i < SHARDS; i++)
+        assert_int_equal(__real_stat(shard(i), &frozen[i]), 0);
+    freezes = true;
+    open_with(plain);
+    assert_int_equal(open_with(plain), 0);
+    write_shard(1, PER_SHARD, 9);
+    /* What it says of the others is worth as little. */
+    assert_int_equal(open_with(changed), SHARDS);
+    assert_int_equal(open_with(changed), 0);
+    freezes = false;
+}
+
+TEST_WITH(few_of_many_shards_are_looked_at, setup, teardown)
+{
+    enum { MANY = 60, EACH = 200 };
+    feedline_dataset *ds;
+    for (uint32_t i = 0; i < MANY; i++) {
+        unlink(shard(i));
+        write_shard(i, EACH, 1);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        reads = 0;
+        assert_int_equal(fdl_dataset_open_uri(spec, &ds), FEEDLINE_OK);
+        assert_int_equal(ds->count, MANY * EACH);
+        fdl_dataset_unref(ds);
+    }
+    assert_in_range(reads, 1, 64);
+}
+
 TEST_WITH(changes_within_a_tick_are_seen, setup, teardown)
 {
     ahead_s = 0;
@@ -210,9 +276,9 @@ TEST_WITH(shards_that_come_and_go, setup, teardown)
     open_with(plain);
     unlink(shard(1));
     write_shard(3, PER_SHARD, 7);
-    opened = 0;
+    reads = 0;
     assert_int_equal(fdl_dataset_open_uri(spec, &ds), FEEDLINE_OK);
-    assert_int_equal(opened, 1);
+    assert_int_equal(reads / READS_OF_LISTING, 1);
     assert_int_equal(fdl_dataset_label(ds, PER_SHARD), 2);
     assert_int_equal(fdl_dataset_label(ds, 2 * PER_SHARD), 7);
     fdl_dataset_unref(ds);
@@ -248,7 +314,7 @@ TEST_WITH(files_that_fail_cost_nothing_else, setup, teardown)
 
 /* ---- The file ------------------------------------------------------------ */
 
-static const struct fdl_stamp stamp = {1, 2, 3, 4};
+static struct fdl_stamp stamp = {1, 2, 3, 4, 5};
 
 static void keep_two(const struct fdl_cache *c, uint8_t byte)
 {
@@ -263,8 +329,10 @@ static void keep_two(const struct fdl_cache *c, uint8_t byte)
 
 TEST_WITH(an_entry_is_found_by_path_and_stamp, setup, teardown)
 {
-    static const struct fdl_stamp others[] = {
-        {0, 2, 3, 4}, {1, 0, 3, 4}, {1, 2, 0, 4}, {1, 2, 3, 5}, {0, 0, 0, 0}};
+    static struct fdl_stamp others[] = {{0, 2, 3, 4, 5}, {1, 0, 3, 4, 5},
+                                        {1, 2, 0, 4, 5}, {1, 2, 3, 5, 0},
+                                        {1, 2, 3, 4, 6}, {0, 0, 0, 0, 0}};
+    struct fdl_stamp unseen = {1, 2, 3, 4, 0};
     struct fdl_cache c;
     uint64_t bytes = 99;
     fdl_cache_open(&c, "kind", "/spec");
@@ -276,6 +344,8 @@ TEST_WITH(an_entry_is_found_by_path_and_stamp, setup, teardown)
     assert_int_equal(bytes, 3);
     assert_non_null(fdl_cache_find(&c, "a", &stamp, &bytes));
     assert_int_equal(bytes, 0);
+    assert_non_null(fdl_cache_find(&c, "a", &unseen, &bytes));
+    assert_int_equal(unseen.contents, 5);
     assert_null(fdl_cache_find(&c, "c", &stamp, &bytes));
     for (size_t i = 0; i < FDL_COUNT_OF(others); i++)
         assert_null(fdl_cache_find(&c, "a", &others[i], &bytes));

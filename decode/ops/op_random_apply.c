@@ -44,11 +44,11 @@ static uint32_t choose_all(const struct fdl_options *o, struct fdl_rng *rng,
                            const struct fdl_plan *plan, uint32_t *chosen)
 {
     uint32_t n = (uint32_t)fdl_option_int(o, FDL_GATE_COUNT);
-    bool applies = fdl_rng_uniform(rng) < fdl_option_double(o, FDL_GATE_P);
-    fdl_note_bool(plan, "applies", applies);
+    bool done = fdl_rng_uniform(rng) < fdl_option_double(o, FDL_GATE_P);
+    fdl_note_bool(plan, "done", done);
     for (uint32_t i = 0; i < n; i++)
         chosen[i] = i;
-    return applies ? n : 0;
+    return done ? n : 0;
 }
 
 static double sum_of(const struct fdl_option_value *weights)
@@ -99,13 +99,16 @@ static uint32_t choose_one(const struct fdl_options *o, struct fdl_rng *rng,
 static uint32_t choose_order(const struct fdl_options *o, struct fdl_rng *rng,
                              const struct fdl_plan *plan, uint32_t *chosen)
 {
-    (void)plan;
     uint32_t n = (uint32_t)fdl_option_int(o, FDL_GATE_COUNT);
     for (uint32_t i = 0; i < n; i++) { /* a fair shuffle */
         uint32_t k = fdl_rng_below(rng, i + 1);
         chosen[i] = chosen[k];
         chosen[k] = i;
     }
+    fdl_note_list(plan, "order");
+    for (uint32_t i = 0; i < n; i++)
+        fdl_note_int(plan, NULL, chosen[i]);
+    fdl_note_list_end(plan);
     return n;
 }
 

@@ -66,10 +66,10 @@ TEST(all_are_done_or_none)
         if (i < 20) {
             drawn(p, i, text, sizeof(text));
             const char *all = plan.n_steps == 3
-                                  ? "\"applies\":true,\"operations\":["
+                                  ? "\"done\":true,\"operations\":["
                                     "{\"op\":\"hue\",\"factor\":0.1},"
                                     "{\"op\":\"grayscale\"}]}"
-                                  : "\"applies\":false,\"operations\":[]}";
+                                  : "\"done\":false,\"operations\":[]}";
             assert_non_null(strstr(text, all));
         }
     }
@@ -120,8 +120,12 @@ TEST(every_order_is_as_likely)
     for (uint64_t i = 0; i < DRAWS; i++) {
         char text[512], order[4] = {0};
         drawn(p, i, text, sizeof(text));
-        for (int k = 0; k < 3; k++)
+        const char *places = strstr(text, "\"order\":[");
+        assert_non_null(places);
+        for (int k = 0; k < 3; k++) {
             order[k] = (char)op_at(text, k + 1);
+            assert_int_equal("ghc"[places[9 + 2 * k] - '0'], order[k]);
+        }
         for (int k = 0; k < 6; k++)
             counts[k] += strcmp(order, orders[k]) == 0;
     }

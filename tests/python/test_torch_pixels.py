@@ -185,6 +185,10 @@ DRAWN = {
     "RandomChannelPermutation": ("random_channel_permutation", permute),
     "RandomPhotometricDistort": ("random_photometric_distort", distort),
     "RandomErasing": ("random_erasing", erase),
+    "GaussianBlur": (  # test_torch_gates.py
+        "gaussian_blur",
+        lambda t, i, d: F.gaussian_blur(i, t.kernel_size, [d["sigma"]] * 2),
+    ),
 }
 DRAWN["RandomResizedCropAndInterpolation"] = DRAWN["RandomResizedCrop"]
 

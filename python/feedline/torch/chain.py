@@ -23,6 +23,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, NoReturn, Optional
 from typing import Sequence, Tuple
 
 from .compiled import what_it_does
+from .user_classes import reader_of_class
 
 # ---- Refusing ---------------------------------------------------------------
 
@@ -55,6 +56,7 @@ _MOVES = frozenset(
 )
 _GEOMETRY = _MOVES | {"resize", "random_resized_crop"}
 _BORDERS = frozenset(("random_crop", "pad"))
+_DECIDE = frozenset(("random_apply", "random_choice", "random_order"))
 
 
 class Stage(IntEnum):
@@ -142,7 +144,7 @@ def _reader_of(transform: Any) -> Optional[Reader]:
         key = _family(cls.__module__), cls.__qualname__
         reader = READERS.get(key)
         if reader is None and not key[0]:
-            reader = _inherited(cls) or _forwarder(cls) or _one_line(cls)
+            reader = _inherited(cls) or _forwarder(cls) or _written(cls)
         _found[cls] = reader
         return reader
 
@@ -181,12 +183,13 @@ def _inherited(cls: type) -> Optional[Reader]:
     return None
 
 
-def _one_line(cls: type) -> Optional[Reader]:
-    """For a class of the user's whose __call__ is one known line."""
+def _written(cls: type) -> Optional[Reader]:
+    """For a class of the user's whose __call__ is one that is known."""
     call = cls.__dict__.get("__call__")
-    if not what_it_does(call, method=True):
-        return None
-    return Reader(lambda b, t: b.call(call, method=True), None)
+    read = reader_of_class(call)
+    if read is None and what_it_does(call, method=True):
+        return Reader(lambda b, t: b.call(call, method=True), None)
+    return Reader(read, None) if read else None
 
 
 _CALLED = Reader(lambda b, function: b.call(function), None)
@@ -228,6 +231,7 @@ class Builder:
         self.ended = ""  # by a transform behind which the engine has none
         self.half = ""  # the type of 16 bits that the samples have by now
         self.bordered = False  # small images may have a border by now
+        self._deciding = ""  # the transform that draws whether this is done
         self._ops: List[Op] = []
         self._last: List[Op] = []  # normalize, then random_erasing
         self._place = ""
@@ -333,6 +337,68 @@ class Builder:
             self.fail("RandomErasing goes last; put this transform before it")
         self._ops.append((op, tuple(arguments.items()), self._where()))
 
+    def decide(
+        self, op: str, parts: Sequence[Sequence[Any]], **arguments: Any
+    ) -> None:
+        """A transform that draws which of its parts are done; they follow its
+        operation, each of them one or a group."""
+        outer, self._deciding = self._deciding, type(self._transform).__name__
+        self.draws()
+        prefix = self._place + "." if self._place else ""
+        start, size, sizes, number = len(self._ops), self.size, [], 0
+        before = self._kind()
+        for part in parts:
+            first, self.size = len(self._ops), size
+            for transform in part:
+                self.read(transform, f"{prefix}transforms[{number}]")
+                number += 1
+            if self._kind() != before:
+                self.fail(
+                    "what it draws about changes more than pixels; put that "
+                    "transform outside"
+                )
+            if len(parts) > 1:
+                self._group(first, "random_apply", p=1)
+            sizes.append(self.size)
+        if op != "random_choice":
+            sizes.append(size)
+        self.size = sizes[0] if len(set(sizes)) == 1 else None
+        if op == "random_order" and set(sizes) != {size}:
+            self.fail("what it draws about changes the size of images")
+        self._group(start, op, **arguments)
+        self._deciding = outer
+
+    def _kind(self) -> Tuple[Any, ...]:
+        """What all samples have in common here."""
+        return (
+            self.stage,
+            self.channels,
+            self.as_stored,
+            self.ended,
+            len(self._last),
+        )
+
+    def _group(self, first: int, op: str, **arguments: Any) -> None:
+        """Puts an operation before those from `first` on, which it is about."""
+        count, place = 0, first
+        while place < len(self._ops):
+            place = self._behind(place)
+            count += 1
+        if op == "random_apply" and arguments == {"p": 1} and count == 1:
+            return
+        arguments = {"count": count, **arguments}
+        made = op, tuple(arguments.items()), self._where()
+        self._ops.insert(first, made)
+
+    def _behind(self, place: int) -> int:
+        """Of an operation and those that it is about."""
+        name, arguments, _ = self._ops[place]
+        place += 1
+        if name in _DECIDE:
+            for _ in range(dict(arguments)["count"]):
+                place = self._behind(place)
+        return place
+
     def need_image(self) -> None:
         """Refuses a transform that is another one on tensors."""
         if self.stage != Stage.IMAGE:
@@ -341,6 +407,11 @@ class Builder:
     def resamples(self) -> None:
         """The present transform changes the size of what is in the image."""
         self.need_image()
+        if self._deciding:
+            self.fail(
+                f"inside of {self._deciding}: the engine resamples every "
+                "image; put it outside"
+            )
         if self.bordered:
             self.fail(
                 "CenterCrop before it adds a border to small images, and the "

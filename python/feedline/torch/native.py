@@ -27,7 +27,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import feedline
 
 from ..options import option_pillow
-from . import chain_timm, chain_torchvision, known_huggingface
+from . import chain_gates, chain_timm, chain_torchvision, known_huggingface
 from . import known_torchvision, known_webdataset
 from .chain import Builder, Chain, NotNative, Size
 from .known_sets import Piece, Stream, View, view_of
@@ -312,6 +312,7 @@ def _names_inside(paths: List[str]) -> bytes:
 
 # Importing these modules registered their readers.
 LIBRARIES = (
+    chain_gates,
     chain_timm,
     chain_torchvision,
     known_huggingface,

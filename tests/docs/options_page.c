@@ -152,6 +152,8 @@ static void print_indented(const char *text)
         if (at + n > COLUMNS)
             at = 0;
         fputs(at > 0 ? " " : "\n\t", stdout);
+        if (at == 0 && *text == '-')
+            putchar('\\'); /* no item of a list */
         print_plain(text, n);
         at += n + 1;
         text += n;

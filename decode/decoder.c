@@ -47,6 +47,7 @@ void fdl_decoder_destroy(struct fdl_decoder *d)
     fdl_scratch_fini(&d->alpha);
     fdl_scratch_fini(&d->opaque);
     fdl_canvas_fini(&d->canvas);
+    fdl_kept_fini(&d->kept);
     free(d);
 }
 
@@ -126,5 +127,5 @@ uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
            d->beside.capacity + d->beside.packed_capacity +
            d->horizontal.capacity + d->horizontal.packed_capacity +
            d->vertical.capacity + d->vertical.packed_capacity +
-           sources_memory(d);
+           d->kept.rows.bytes + sources_memory(d);
 }

@@ -5,6 +5,10 @@
  *   open(bytes) -> image size      (the caller makes the plan from it)
  *   render(plan) -> pixels         decode rows -> resample -> finish
  *
+ * Several renders of one image, from rows that are decoded once:
+ *
+ *   open, keep(box), render(plan) ..., abort
+ *
  * One decoder per worker thread: it owns the libjpeg state and every scratch
  * buffer, which grow to the largest image seen and are then reused; in the
  * steady state nothing is allocated but by libwebp, by libjpeg for progressive
@@ -45,6 +49,13 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
                            const struct fdl_output_format *format, void *dst,
                            struct fdl_render_cost *cost);
 
+/* After an open: decodes `box` of the image as open describes it. From here to
+ * abort, each render takes its pixels from there: its plan needs no others, and
+ * its format has so many channels. quality=fast saves nothing then. Adds to
+ * *cost. Errors as of render; abort follows those too. */
+int32_t fdl_decoder_keep(struct fdl_decoder *d, const struct fdl_box *box,
+                         int32_t channels, struct fdl_render_cost *cost);
+
 /* What a file is beyond its size. */
 struct fdl_checked {
     bool alpha;     /* not 255 all over */
@@ -56,7 +67,7 @@ struct fdl_checked {
  * them. Errors as of render. */
 int32_t fdl_decoder_check(struct fdl_decoder *d, struct fdl_checked *out);
 
-/* Ends an open that is not rendered. */
+/* Ends an open that is not rendered, or was kept. */
 void fdl_decoder_abort(struct fdl_decoder *d);
 
 /* From now on renders store their current step in *step, one of enum

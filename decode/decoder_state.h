@@ -7,6 +7,7 @@
 #include "decode/formats/deadline.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/format.h"
+#include "decode/kept.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/resample.h"
 #include "decode/pixels/scratch.h"
@@ -34,6 +35,7 @@ struct fdl_decoder {
     struct fdl_scratch alpha;           /* of one row of the source */
     struct fdl_scratch opaque;          /* one row of 255 */
     struct fdl_canvas canvas;           /* of plans with pixel steps */
+    struct fdl_kept kept;               /* of images with several renders */
 };
 
 /* The open image as it comes out: upright, if that was asked for. */

@@ -695,7 +695,8 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
         status = begin_canvas(&r, &drawing);
     if (!status)
         status = render(&r, &spent);
-    fdl_decoder_abort(d);
+    if (d->source != &fdl_kept_source)
+        fdl_decoder_abort(d);
     if (!status && plan->n_steps > 0) {
         r.format = format;
         r.dst = dst;

@@ -40,6 +40,7 @@ static uint32_t member(struct fdl_op_list l, uint32_t i, uint32_t k)
 struct run {
     struct fdl_op_list list;
     uint64_t seed, sample;
+    uint32_t first_place;
     struct fdl_plan *plan;
 };
 
@@ -76,9 +77,9 @@ static int32_t plan_one(const struct run *r, uint32_t i)
     const struct fdl_placed_op *o = &r->list.ops[i];
     struct fdl_plan *plan = r->plan;
     struct fdl_rng rng;
-    fdl_rng_init(&rng, r->seed, plan->epoch, r->sample, i);
     plan->op = o->op;
-    plan->place = i;
+    plan->place = r->first_place + i;
+    fdl_rng_init(&rng, r->seed, plan->epoch, r->sample, plan->place);
     fdl_note_op(plan, o->op->name);
     int32_t status = check_sample_order(o->op, plan);
     if (!status && o->op->choose)
@@ -91,9 +92,10 @@ static int32_t plan_one(const struct run *r, uint32_t i)
 }
 
 int32_t fdl_nesting_plan(struct fdl_op_list l, uint64_t seed,
-                         struct fdl_plan *plan)
+                         uint32_t first_place, struct fdl_plan *plan)
 {
-    struct run r = {l, seed, fdl_rng_copy(plan->sample, plan->copy), plan};
+    struct run r = {l, seed, fdl_rng_copy(plan->sample, plan->copy),
+                    first_place, plan};
     int32_t status = FEEDLINE_OK;
     for (uint32_t i = 0; i < l.n && !status; i = end_of(l, i))
         status = plan_one(&r, i);

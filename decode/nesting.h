@@ -33,9 +33,10 @@ struct fdl_op_list {
  * how many are still to follow, of all of them together. */
 const struct fdl_op *fdl_nesting_open(struct fdl_op_list l, uint32_t *missing);
 
-/* Writes the plan of one sample. */
+/* Writes the plan of one sample; the draws of the list have places from
+ * first_place on. */
 int32_t fdl_nesting_plan(struct fdl_op_list l, uint64_t seed,
-                         struct fdl_plan *plan);
+                         uint32_t first_place, struct fdl_plan *plan);
 
 /* Size of what goes in -> size of what comes out, 0 where it is not fixed. */
 void fdl_nesting_size(struct fdl_op_list l, int32_t *width, int32_t *height);

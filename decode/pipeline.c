@@ -16,7 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Chains have their draws in places of their own, view by view; those of the
+ * first are where they would be without views. */
+#define PLACES_OF_VIEW 512u
+
+struct chain {
+    struct fdl_pipeline *pipeline;
+    uint32_t views;
+};
+
 struct fdl_pipeline {
+    uint32_t n_views; /* of all chains */
+    uint32_t n_chains;
+    struct chain *chains; /* [n_chains]; then there are no steps */
     uint32_t n;
     uint32_t recipe_end; /* steps of the recipe before its normalize; 0: it has
                             none */
@@ -94,6 +106,9 @@ int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
     int32_t status = create_empty(&copy);
     for (uint32_t i = 0; !status && i < p->n_customs; i++)
         copy->customs[copy->n_customs++] = fdl_custom_ref(p->customs[i]);
+    for (uint32_t i = 0; !status && i < p->n_chains; i++)
+        status = fdl_pipeline_add_views(copy, p->chains[i].pipeline,
+                                        p->chains[i].views);
     if (!status)
         copy->recipe_end = p->recipe_end;
     for (uint32_t i = 0; !status && i < p->n; i++) {
@@ -120,7 +135,74 @@ void fdl_pipeline_destroy(struct fdl_pipeline *p)
         fdl_options_fini(&p->steps[i].options);
     for (uint32_t i = 0; i < p->n_customs; i++)
         fdl_custom_unref(p->customs[i]);
+    for (uint32_t i = 0; i < p->n_chains; i++)
+        fdl_pipeline_destroy(p->chains[i].pipeline);
+    free(p->chains);
     free(p);
+}
+
+/* ---- Chains ------------------------------------------------------------- */
+
+static int32_t check_chain(const struct fdl_pipeline *p,
+                           const struct fdl_pipeline *chain, uint32_t count)
+{
+    const char *op = NULL;
+    if (p->n > 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "a pipeline of views has no operations of its own; put "
+                        "%s into each chain",
+                        p->steps[0].op->name);
+    if (fdl_pipeline_views(chain, &op) > 1 || op)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "a chain makes one view, and %s makes several", op);
+    if (chain->n_customs > 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "a chain of a view has no operations of the "
+                        "program's, and this one has %s",
+                        fdl_custom_op(chain->customs[0])->name);
+    if (count == 0 || count > FEEDLINE_VIEWS_MAX - p->n_views)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "%" PRIu32 " views after %" PRIu32
+                        "; a sample has 1 to %d",
+                        count, p->n_views, FEEDLINE_VIEWS_MAX);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_pipeline_add_views(struct fdl_pipeline *p,
+                               const struct fdl_pipeline *chain, uint32_t count)
+{
+    struct fdl_pipeline *own;
+    int32_t status = check_chain(p, chain, count);
+    if (status)
+        return status;
+    size_t bytes = (p->n_chains + 1) * sizeof(*p->chains);
+    struct chain *chains = realloc(p->chains, bytes);
+    if (!chains)
+        return fdl_fail_memory(bytes, "the views of a pipeline");
+    p->chains = chains;
+    status = fdl_pipeline_copy(chain, &own);
+    if (status)
+        return status;
+    chains[p->n_chains++] = (struct chain){own, count};
+    p->n_views += count;
+    return FEEDLINE_OK;
+}
+
+const struct fdl_pipeline *fdl_pipeline_chain(const struct fdl_pipeline *p,
+                                              uint32_t view)
+{
+    if (p->n_chains == 0)
+        return p;
+    fdl_assert(view < p->n_views);
+    const struct chain *chain = p->chains;
+    for (uint32_t end = chain->views; view >= end; end += chain->views)
+        chain++;
+    return chain->pipeline;
+}
+
+bool fdl_pipeline_has_chains(const struct fdl_pipeline *p)
+{
+    return p->n_chains > 0;
 }
 
 /* ---- Custom operations -------------------------------------------------- */
@@ -309,6 +391,11 @@ int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *name,
     int32_t status = op ? FEEDLINE_OK : fdl_op_find(name, &op);
     if (status)
         return status;
+    if (p->n_chains > 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: this pipeline consists of views; add it to their "
+                        "chains",
+                        name);
     uint32_t missing;
     const struct fdl_op *open = open_op(p, &missing);
     uint32_t place = place_of(p, op, open != NULL);
@@ -340,6 +427,12 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
                        struct fdl_json *j)
 {
     fdl_json_begin_array(j, key);
+    for (uint32_t i = 0; i < p->n_chains; i++) {
+        fdl_json_begin_object(j, NULL);
+        fdl_json_int(j, "views", p->chains[i].views);
+        fdl_pipeline_json(p->chains[i].pipeline, "pipeline", j);
+        fdl_json_end_object(j);
+    }
     for (uint32_t i = 0; i < p->n; i++) {
         fdl_json_begin_object(j, NULL);
         fdl_json_string(j, "op", p->steps[i].op->name);
@@ -357,6 +450,14 @@ static int32_t plan_into(const struct fdl_pipeline *p,
     if (width <= 0 || height <= 0)
         return fdl_fail(FEEDLINE_EINVAL, "an image of %dx%d has no pixels",
                         (int)width, (int)height);
+    uint32_t first_place = 0;
+    int32_t view = key->view;
+    if (p->n_chains > 0) {
+        fdl_assert(view >= 0);
+        first_place = (uint32_t)view * PLACES_OF_VIEW;
+        p = fdl_pipeline_chain(p, (uint32_t)view);
+        view = FDL_EVERY_VIEW;
+    }
     int32_t status = check_complete(p);
     if (status)
         return status;
@@ -364,11 +465,11 @@ static int32_t plan_into(const struct fdl_pipeline *p,
     plan->epoch = key->epoch;
     plan->sample = key->sample;
     plan->copy = key->copy;
-    plan->view = key->view;
+    plan->view = view;
     plan->alpha = FDL_HAS_ALPHA(key->channels);
     plan->notes = notes;
-    status =
-        fdl_nesting_plan((struct fdl_op_list){p->steps, p->n}, key->seed, plan);
+    status = fdl_nesting_plan((struct fdl_op_list){p->steps, p->n}, key->seed,
+                              first_place, plan);
     plan->notes = NULL;
     return status;
 }
@@ -420,6 +521,10 @@ int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,
 
 uint32_t fdl_pipeline_views(const struct fdl_pipeline *p, const char **op)
 {
+    if (p->n_chains > 0 && op)
+        *op = "add_views";
+    if (p->n_chains > 0)
+        return p->n_views;
     for (uint32_t i = 0; i < p->n; i++) {
         if (p->steps[i].op->views && op)
             *op = p->steps[i].op->name;

@@ -2,8 +2,12 @@
 /*
  * A pipeline: operations in order, each with checked arguments; for one sample
  * they result in a plan, which depends on (seed, epoch, sample, copy, image
- * size) only. One operation may make several views of each sample, which share
- * all draws. Operations are in ops/op.h.
+ * size) only. Operations are in ops/op.h.
+ *
+ * Views are several images of one sample. Either one operation makes them
+ * (five_crop): they have one size and share all draws. Or the pipeline consists
+ * of chains, pipelines of their own that each make some of the views, with
+ * their own sizes and draws.
  */
 #ifndef FDL_DECODE_PIPELINE_H
 #define FDL_DECODE_PIPELINE_H
@@ -13,6 +17,7 @@
 #include "decode/plan/plan.h"
 
 #include <feedline/feedline.h>
+#include <feedline/views.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +28,8 @@ struct fdl_pipeline;
 struct fdl_draw_key {
     uint64_t seed, epoch, sample;
     uint32_t copy;
-    int32_t view; /* of fdl_pipeline_views, or FDL_EVERY_VIEW */
+    int32_t view; /* of fdl_pipeline_views, or FDL_EVERY_VIEW, which chains do
+                     not take */
     int32_t channels;
 };
 
@@ -54,6 +60,22 @@ const char *fdl_pipeline_custom_label(const struct fdl_pipeline *p,
  * FDL_PIPELINE_OPS or FDL_PLAN_STEPS. p is as before on error. */
 int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *op,
                          const char *args);
+
+/* `count` more views, each made by a copy of `chain`. EINVAL: p has operations,
+ * or chain makes views itself or has operations of the program's; ERANGE above
+ * FEEDLINE_VIEWS_MAX. p is as before on error. */
+int32_t fdl_pipeline_add_views(struct fdl_pipeline *p,
+                               const struct fdl_pipeline *chain,
+                               uint32_t count);
+
+/* What makes view `view`: one of the chains, or p where it has none. */
+const struct fdl_pipeline *fdl_pipeline_chain(const struct fdl_pipeline *p,
+                                              uint32_t view);
+bool fdl_pipeline_has_chains(const struct fdl_pipeline *p);
+
+/* What follows is about one chain where there are any, but for draws and views.
+ */
+
 void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
                        struct fdl_json *j);
 
@@ -72,7 +94,7 @@ int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p,
                                struct fdl_json *j);
 
 /* Images that each sample comes as; *op: the name of the operation that makes
- * them, if there is one. op may be NULL. */
+ * them, or "add_views"; untouched if there is one image. op may be NULL. */
 uint32_t fdl_pipeline_views(const struct fdl_pipeline *p, const char **op);
 
 /* Output size if it is the same for every image; image_width and image_height

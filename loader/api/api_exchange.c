@@ -29,11 +29,12 @@ int32_t feedline_batch_export(feedline_batch *b, uint32_t part, uint32_t flags,
     status = enter(b);
     if (status < 0)
         return status;
-    if (part != FEEDLINE_IMAGES && part != FEEDLINE_LABELS)
+    if (part != FEEDLINE_IMAGES && part != FEEDLINE_LABELS &&
+        (part < FEEDLINE_VIEW || part - FEEDLINE_VIEW >= b->layout->views))
         return fdl_fail(FEEDLINE_EINVAL,
-                        "a batch has no part %" PRIu32 "; it has images (0) "
-                        "and labels (1)",
-                        part);
+                        "a batch has no part %" PRIu32 "; it has images (0), "
+                        "labels (1) and, from %d on, its views",
+                        part, FEEDLINE_VIEW);
     if (flags & ~FEEDLINE_DLPACK_VERSIONED)
         return fdl_fail(FEEDLINE_EINVAL, "flags 0x%" PRIx32 " are not known",
                         flags);

@@ -114,12 +114,12 @@ int32_t fdl_dlpack_export(feedline_batch *b, uint32_t part, bool versioned,
                           void **out)
 {
     struct feedline_tensor from;
-    if (part == FEEDLINE_IMAGES && fdl_layout_is_various(b->layout))
+    if (part != FEEDLINE_LABELS && fdl_layout_is_various(b->layout))
         return fdl_fail(FEEDLINE_EINVAL,
                         "a ragged batch (max_sample_bytes) is not one "
                         "tensor; image_offset and image_size locate each "
                         "image");
-    if (part == FEEDLINE_IMAGES && b->layout->late)
+    if (part != FEEDLINE_LABELS && b->layout->late)
         return fdl_fail(FEEDLINE_ESTATE,
                         "the images of this batch are finished as they are "
                         "copied (handover=copy): they cannot be shared");

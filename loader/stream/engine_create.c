@@ -220,8 +220,10 @@ static int32_t make_sampler(struct fdl_engine *e)
     return status < 0 ? status : warn_of_mixing(e);
 }
 
-/* Shape of a sample from pipeline and data set. */
+/* Shape of what `p`, the pipeline or a chain, makes of the data set's images.
+ */
 static int32_t make_format(const struct fdl_engine *e,
+                           const struct fdl_pipeline *p,
                            struct fdl_output_format *format)
 {
     static const int32_t dtypes[] = {[FDL_DTYPE_U8] = FEEDLINE_U8,
@@ -236,17 +238,17 @@ static int32_t make_format(const struct fdl_engine *e,
     };
     if (e->is_encoded)
         return FEEDLINE_OK; /* 0x0, all of them */
-    int32_t status = fdl_pipeline_check_channels(e->pipeline, format->channels);
+    int32_t status = fdl_pipeline_check_channels(p, format->channels);
     if (status)
         return status;
-    if (format->dtype == FEEDLINE_U8 && fdl_pipeline_normalizes(e->pipeline))
+    if (format->dtype == FEEDLINE_U8 && fdl_pipeline_normalizes(p))
         return fdl_fail(
             FEEDLINE_EINVAL,
             "dtype=u8 cannot hold normalised pixels; use dtype=f32, "
             "f16 or bf16, or leave out normalize (recipes train_u8, eval_u8)");
     if (fdl_option_int(o, FDL_OPT_MAX_SAMPLE_BYTES) > 0)
         return FEEDLINE_OK; /* 0x0: every size */
-    return fdl_pipeline_output_size(e->pipeline, e->dataset->raw_width,
+    return fdl_pipeline_output_size(p, e->dataset->raw_width,
                                     e->dataset->raw_height, &format->width,
                                     &format->height);
 }
@@ -335,6 +337,19 @@ static bool gathers(const struct fdl_engine *e)
            (e->given || e->sampler.shuffle == FDL_SHUFFLE_NONE);
 }
 
+static int32_t make_layout_of_chains(const struct fdl_engine *e,
+                                     struct fdl_layout *layout)
+{
+    struct fdl_output_format formats[FEEDLINE_VIEWS_MAX];
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t v = 0; v < e->config.views && status >= 0; v++)
+        status =
+            make_format(e, fdl_pipeline_chain(e->pipeline, v), &formats[v]);
+    return status < 0 ? status
+                      : fdl_layout_init_chains(layout, e->config.batch_size,
+                                               e->config.views, formats);
+}
+
 /* Of batches as workers write them: the device may finish them then. */
 static int32_t make_layout(const struct fdl_engine *e,
                            const struct fdl_output_format *delivered,
@@ -348,17 +363,18 @@ static int32_t make_layout(const struct fdl_engine *e,
         return fdl_fail(FEEDLINE_EINVAL,
                         "views of a sample have one size; leave "
                         "max_sample_bytes at 0");
+    if (fdl_pipeline_has_chains(e->pipeline) && !e->is_encoded)
+        return make_layout_of_chains(e, layout);
     if (e->finish.device)
         fdl_finish_wire(delivered, &format);
-    int32_t status =
-        most == 0 && !e->is_encoded
-            ? fdl_layout_init(layout, e->config.batch_size, &format)
-            : fdl_layout_init_various(layout, e->config.batch_size, &format,
-                                      most,
-                                      e->config.on_error == FDL_ON_ERROR_SKIP);
+    int32_t status = most == 0 && !e->is_encoded
+                         ? fdl_layout_init(layout, e->config.batch_size,
+                                           e->config.views, &format)
+                         : fdl_layout_init_various(
+                               layout, e->config.batch_size, &format, most,
+                               e->config.on_error == FDL_ON_ERROR_SKIP);
     if (status < 0)
         return status;
-    layout->views = e->config.views;
     layout->delivered = *delivered;
     layout->late = e->finish.late;
     return FEEDLINE_OK;
@@ -372,7 +388,8 @@ static int32_t make_path(struct fdl_engine *e,
     struct fdl_output_format delivered;
     struct fdl_layout layout;
     void *backend;
-    int32_t status = make_format(e, &delivered);
+    int32_t status =
+        make_format(e, fdl_pipeline_chain(e->pipeline, 0), &delivered);
     if (status >= 0)
         status = fdl_engine_choose_finish(e, ops, &delivered,
                                           backend_config->device);

@@ -115,6 +115,8 @@ static const char *obstacle(const struct fdl_engine *l,
         return "batches have no pixels (decode=none)";
     if (delivered->dtype == FEEDLINE_U8)
         return "u8 batches need no finishing";
+    if (fdl_pipeline_has_chains(l->pipeline))
+        return "each view has a chain of its own";
     if (delivered->width == 0)
         return "images keep their own sizes (max_sample_bytes)";
     if (!late)

@@ -17,12 +17,12 @@
 /* ---- Create and destroy ------------------------------------------------- */
 
 /* Images of different sizes are where they were claimed, so no part of them is
- * complete before all are. */
+ * complete before all are; nor is one where views lie one after the other. */
 static uint32_t count_parts(const struct fdl_ring *r)
 {
     const struct fdl_layout *l = &r->layout;
     uint64_t images = l->batch_size * l->sample_bytes;
-    if (!r->backend_ops->part || fdl_layout_is_various(l) ||
+    if (!r->backend_ops->part || fdl_layout_is_various(l) || l->chains ||
         images < 2 * FDL_PART_BYTES)
         return 1;
     return (uint32_t)FDL_MIN(images / FDL_PART_BYTES, (uint64_t)FDL_PARTS_MAX);
@@ -370,14 +370,14 @@ static void part_done(feedline_batch *b, uint32_t p)
 {
     struct fdl_ring *r = b->ring;
     const struct fdl_layout *l = b->layout;
-    uint64_t sample = l->views * l->sample_bytes;
     uint64_t begin = part_begin(b, p), end = part_begin(b, p + 1);
     if (atomic_load_explicit(&r->awaited, memory_order_relaxed) != b->ticket ||
         atomic_load_explicit(&b->remaining, memory_order_relaxed) == 1)
         return;
     atomic_store_explicit(&b->parts_sent, true, memory_order_relaxed);
     r->backend_ops->part(r->backend, &b->transfer,
-                         l->images_at + begin * sample, (end - begin) * sample);
+                         l->images_at + begin * l->all_views_bytes,
+                         (end - begin) * l->all_views_bytes);
 }
 
 static void count_part(feedline_batch *b, uint32_t place)

@@ -41,6 +41,7 @@
 #include "transfer/backend.h"
 
 #include <feedline/exchange.h>
+#include <feedline/views.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -109,6 +110,13 @@ struct feedline_batch {
  * the offsets are a table. The used part stays in one piece at the front of the
  * slab, and the rest is never touched. The order of the images depends on
  * timing, which the table hides. */
+/* Where a view of its own chain lies: those of a batch of n samples begin n *
+ * `before` bytes behind its first image, one sample after the other. */
+struct fdl_view_place {
+    struct fdl_output_format format;
+    uint64_t bytes, before;
+};
+
 struct fdl_layout {
     struct fdl_output_format format;    /* 0x0: images differ in size */
     struct fdl_output_format delivered; /* after the device finished it */
@@ -117,7 +125,10 @@ struct fdl_layout {
     uint32_t batch_size; /* images */
     uint32_t n_parts;    /* that may go ahead of each other */
     uint32_t views;      /* images of each sample: places in a row */
-    uint64_t sample_bytes; /* of one image; the most, where they differ */
+    bool chains;         /* views have a chain each, and lie view by view */
+    struct fdl_view_place view[FEEDLINE_VIEWS_MAX]; /* with chains */
+    uint64_t sample_bytes;    /* of one image; the most, where they differ */
+    uint64_t all_views_bytes; /* of one sample */
     uint64_t images_at, labels_at, index_at, status_at; /* offsets */
     uint64_t offsets_at, sizes_at; /* only where images differ */
     uint64_t bytes;                /* of a batch, at most */
@@ -132,13 +143,19 @@ struct fdl_room {
 /* Slots beyond depth: one in use, one not yet released by the consumer. */
 #define FDL_SPARE_SLOTS 2u
 
-/* Shape of `count` images as a tensor. */
+/* Shape of `count` images as a tensor; with chains, of the first views of
+ * them. */
 void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
                      int64_t shape[4]);
 
-/* For one view of each sample. ERANGE if it does not fit an address space. */
+/* For samples of `views` images. ERANGE if it does not fit an address space. */
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
-                        const struct fdl_output_format *format);
+                        uint32_t views, const struct fdl_output_format *format);
+
+/* For views of their own chains: formats[views]. */
+int32_t fdl_layout_init_chains(struct fdl_layout *layout, uint32_t batch_size,
+                               uint32_t views,
+                               const struct fdl_output_format *formats);
 
 /* The same for images of different sizes, of max_bytes each at most; format's
  * width and height are 0. again: an image may be claimed for twice. */

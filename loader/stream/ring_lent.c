@@ -23,6 +23,10 @@ static int32_t check(const struct fdl_ring *r, const void *images,
         return fdl_fail(FEEDLINE_ENOSYS,
                         "memory cannot be lent to ragged batches "
                         "(max_sample_bytes)");
+    if (r->layout.chains)
+        return fdl_fail(FEEDLINE_ENOSYS,
+                        "memory cannot be lent to batches of several chains "
+                        "(feedline_pipeline_add_views)");
     if ((uintptr_t)images % FDL_SLAB_ALIGN != 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "lent memory begins at a multiple of %u, and %p is "

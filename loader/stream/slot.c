@@ -52,22 +52,55 @@ static int32_t fail_layout(const struct fdl_layout *l)
 
 /* Labels come first and tables that stay on the host last, so what moves ends
  * with the last image of the batch, which may be short. */
-int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
-                        const struct fdl_output_format *format)
+static int32_t init_fixed(struct fdl_layout *l)
 {
+    size_t end = 0;
+    if (!place_labels(l, &end) || !align_up(end, IMAGES_ALIGN, &end) ||
+        !place_array(l->batch_size / l->views, l->all_views_bytes,
+                     &l->images_at, &end) ||
+        !place_tables(l, &end) || !align_up(end, FDL_SLAB_ALIGN, &end))
+        return fail_layout(l);
+    l->bytes = l->reserved = end;
+    l->delivered = l->format;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
+                        uint32_t views, const struct fdl_output_format *format)
+{
+    uint64_t bytes = fdl_output_bytes(format);
     struct fdl_layout made = {.format = *format,
                               .batch_size = batch_size,
-                              .views = 1,
-                              .sample_bytes = fdl_output_bytes(format)};
-    size_t end = 0;
-    if (!place_labels(&made, &end) || !align_up(end, IMAGES_ALIGN, &end) ||
-        !place_array(batch_size, made.sample_bytes, &made.images_at, &end) ||
-        !place_tables(&made, &end) || !align_up(end, FDL_SLAB_ALIGN, &end))
-        return fail_layout(&made);
-    made.bytes = made.reserved = end;
-    made.delivered = *format;
-    *layout = made;
-    return FEEDLINE_OK;
+                              .views = views,
+                              .sample_bytes = bytes,
+                              .all_views_bytes = views * bytes};
+    int32_t status = init_fixed(&made);
+    if (status == FEEDLINE_OK)
+        *layout = made;
+    return status;
+}
+
+int32_t fdl_layout_init_chains(struct fdl_layout *layout, uint32_t batch_size,
+                               uint32_t views,
+                               const struct fdl_output_format *formats)
+{
+    struct fdl_layout made = {.format = formats[0],
+                              .batch_size = batch_size,
+                              .views = views,
+                              .chains = true,
+                              .sample_bytes = fdl_output_bytes(&formats[0])};
+    for (uint32_t v = 0; v < views; v++) {
+        made.view[v] = (struct fdl_view_place){
+            .format = formats[v],
+            .bytes = fdl_output_bytes(&formats[v]),
+            .before = made.all_views_bytes,
+        };
+        made.all_views_bytes += made.view[v].bytes;
+    }
+    int32_t status = init_fixed(&made);
+    if (status == FEEDLINE_OK)
+        *layout = made;
+    return status;
 }
 
 /* Tables come first: what lies behind the images in use need not be moved. A
@@ -82,7 +115,7 @@ int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
     size_t room, end = 0, spare;
     uint64_t spare_at;
     fdl_assert(format->width == 0 && format->height == 0);
-    made.sample_bytes = max_bytes;
+    made.sample_bytes = made.all_views_bytes = max_bytes;
     if (max_bytes > SIZE_MAX ||
         !align_up((size_t)max_bytes, FDL_SLAB_ALIGN, &room) ||
         !place_labels(&made, &end) || !place_tables(&made, &end) ||
@@ -102,7 +135,8 @@ int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
 
 uint64_t fdl_layout_moved_bytes(const struct fdl_layout *layout)
 {
-    return layout->images_at + layout->batch_size * layout->sample_bytes;
+    return layout->images_at +
+           layout->batch_size / layout->views * layout->all_views_bytes;
 }
 
 bool fdl_layout_is_various(const struct fdl_layout *layout)
@@ -110,13 +144,19 @@ bool fdl_layout_is_various(const struct fdl_layout *layout)
     return layout->format.width == 0;
 }
 
-void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
+static void shape_of(const struct fdl_output_format *f, uint32_t count,
                      int64_t shape[4])
 {
-    const struct fdl_output_format *f = &layout->delivered;
     int64_t nchw[4] = {count, f->channels, f->height, f->width};
     int64_t nhwc[4] = {count, f->height, f->width, f->channels};
     memcpy(shape, f->nhwc ? nhwc : nchw, sizeof(nchw));
+}
+
+void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
+                     int64_t shape[4])
+{
+    shape_of(&layout->delivered, layout->chains ? count / layout->views : count,
+             shape);
 }
 
 /* In the slab's host memory. */
@@ -211,6 +251,31 @@ static void labels_of(const feedline_batch *b, struct feedline_tensor *t)
     t->stride[0] = 1;
 }
 
+/* Strides of dense images; those from sample to sample, if several views of it
+ * lie in a row. */
+static void view_of(const feedline_batch *b, uint32_t view,
+                    struct feedline_tensor *t)
+{
+    const struct fdl_layout *l = b->layout;
+    uint8_t *images = fdl_slot_delivered_images(b);
+    const struct fdl_output_format *f =
+        l->chains ? &l->view[view].format : &l->delivered;
+    t->data = images;
+    if (images)
+        t->data = images + (l->chains ? b->range.count * l->view[view].before
+                                      : view * fdl_output_bytes(f));
+    t->dtype = f->dtype;
+    t->ndim = 4;
+    shape_of(f, b->range.count, t->shape);
+    int64_t stride = 1;
+    for (int32_t i = 3; i >= 0; i--) {
+        t->stride[i] = stride;
+        stride *= t->shape[i];
+    }
+    if (!l->chains)
+        t->stride[0] *= l->views;
+}
+
 void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
                      struct feedline_tensor *out)
 {
@@ -218,10 +283,12 @@ void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
         .device = b->ring->backend_ops->device,
         .device_id = b->ring->device_id,
     };
-    if (part == FEEDLINE_IMAGES)
-        images_of(b, out);
-    else
+    if (part == FEEDLINE_LABELS)
         labels_of(b, out);
+    else if (part >= FEEDLINE_VIEW)
+        view_of(b, part - FEEDLINE_VIEW, out);
+    else
+        images_of(b, out);
 }
 
 /* ---- Images of different sizes ------------------------------------------ */
@@ -279,13 +346,24 @@ void fdl_slot_forget(feedline_batch *b, uint32_t count)
 
 /* ---- Images ------------------------------------------------------------- */
 
+/* Behind the first image; place: of one of the sample's views. */
+static uint64_t image_at(const feedline_batch *b, uint32_t place)
+{
+    const struct fdl_layout *l = b->layout;
+    uint64_t sample = place / l->views;
+    if (!l->chains)
+        return place * l->sample_bytes;
+    const struct fdl_view_place *v = &l->view[place % l->views];
+    return b->range.count * v->before + sample * v->bytes;
+}
+
 int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
                        const struct fdl_output_format *f, void **out)
 {
     const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))
         return claim_various(b, place, f, out);
-    *out = fdl_slot_images_at(b) + place * layout->sample_bytes;
+    *out = fdl_slot_images_at(b) + image_at(b, place);
     return FEEDLINE_OK;
 }
 
@@ -294,9 +372,10 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place)
     const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))
         memset(fdl_slot_sizes(b)[place], 0, sizeof(fdl_slot_sizes(b)[place]));
-    else
-        memset(fdl_slot_images_at(b) + place * layout->sample_bytes, 0,
-               layout->views * layout->sample_bytes);
+    for (uint32_t v = 0; !fdl_layout_is_various(layout) && v < layout->views;
+         v++)
+        memset(fdl_slot_images_at(b) + image_at(b, place + v), 0,
+               layout->chains ? layout->view[v].bytes : layout->sample_bytes);
     if (b->ring->fields.n > 0)
         fdl_slot_fields_blank(b, place);
 }
@@ -306,12 +385,14 @@ uint64_t fdl_slot_image_bytes(const feedline_batch *b)
     const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))
         return atomic_load_explicit(&b->used, memory_order_relaxed);
-    return fdl_slot_images(b) * layout->sample_bytes;
+    return b->range.count * layout->all_views_bytes;
 }
 
 uint64_t fdl_slot_delivered_bytes(const feedline_batch *b)
 {
     if (fdl_layout_is_various(b->layout))
+        return fdl_slot_image_bytes(b);
+    if (b->layout->chains)
         return fdl_slot_image_bytes(b);
     return fdl_slot_images(b) * fdl_output_bytes(&b->layout->delivered);
 }
@@ -321,5 +402,5 @@ uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place)
     const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))
         return image_bytes(b, place);
-    return layout->views * layout->sample_bytes;
+    return layout->all_views_bytes;
 }

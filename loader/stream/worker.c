@@ -32,6 +32,86 @@
 
 /* ---- One sample --------------------------------------------------------- */
 
+/* Renders one view of the open image, or all that share their draws. */
+static int32_t render_view(struct fdl_worker *w, const struct fdl_draw_key *key,
+                           const struct fdl_image_info *info, feedline_batch *b,
+                           uint32_t place, struct fdl_render_cost *cost)
+{
+    const struct fdl_layout *layout = b->layout;
+    struct fdl_output_format format = layout->format;
+    struct fdl_plan plan;
+    void *dst;
+    int32_t status = fdl_pipeline_draw(w->engine->pipeline, key, info->width,
+                                       info->height, &plan);
+    if (layout->chains)
+        format = layout->view[key->view].format;
+    if (status >= 0 && fdl_layout_is_various(layout)) {
+        format.width = fdl_plan_width(&plan);
+        format.height = fdl_plan_height(&plan);
+    }
+    if (status >= 0)
+        status = fdl_slot_claim(b, place, &format, &dst);
+    return status < 0
+               ? status
+               : fdl_decoder_render(w->decoder, &plan, &format, dst, cost);
+}
+
+/* The least box that has all pixels of both. */
+static void join(struct fdl_box *box, const struct fdl_box *other)
+{
+    int32_t right = FDL_MAX(box->x + box->width, other->x + other->width);
+    int32_t bottom = FDL_MAX(box->y + box->height, other->y + other->height);
+    box->x = FDL_MIN(box->x, other->x);
+    box->y = FDL_MIN(box->y, other->y);
+    box->width = right - box->x;
+    box->height = bottom - box->y;
+}
+
+/* What all views together need of the image. */
+static int32_t needed_box(const struct fdl_worker *w, struct fdl_draw_key key,
+                          uint32_t views, const struct fdl_image_info *info,
+                          struct fdl_box *out)
+{
+    struct fdl_plan plan;
+    for (uint32_t v = 0; v < views; v++) {
+        key.view = (int32_t)v;
+        int32_t status = fdl_pipeline_draw(w->engine->pipeline, &key,
+                                           info->width, info->height, &plan);
+        if (status < 0)
+            return status;
+        if (v == 0)
+            *out = plan.geometry.box;
+        join(out, &plan.geometry.box);
+    }
+    return FEEDLINE_OK;
+}
+
+/* Decoded once, with each view's plan drawn twice: it depends on nothing but
+ * the key. */
+static int32_t render_chains(struct fdl_worker *w, struct fdl_draw_key key,
+                             const struct fdl_image_info *info,
+                             feedline_batch *b, uint32_t place,
+                             struct fdl_render_cost *cost)
+{
+    uint32_t views = b->layout->views;
+    struct fdl_render_cost sum = {0}, one = {0};
+    struct fdl_box box;
+    int32_t status = needed_box(w, key, views, info, &box);
+    if (status >= 0)
+        status = fdl_decoder_keep(w->decoder, &box, b->layout->format.channels,
+                                  &sum);
+    for (uint32_t v = 0; v < views && status >= 0; v++) {
+        key.view = (int32_t)v;
+        status = render_view(w, &key, info, b, place + v, &one);
+        sum.augment_ns += one.decode_ns + one.augment_ns;
+        sum.clock_reads += one.clock_reads;
+        sum.truncated |= one.truncated;
+    }
+    if (status >= 0)
+        *cost = sum;
+    return status;
+}
+
 /* Renders the sample in r to its place; the detail is this thread's error line.
  */
 static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
@@ -41,9 +121,6 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     const struct fdl_engine *e = w->engine;
     struct fdl_encoded encoded;
     struct fdl_image_info info;
-    struct fdl_output_format format = b->layout->format;
-    struct fdl_plan plan;
-    void *dst;
     if (r->status < 0)
         return fdl_fail(r->status, "%s", r->reason);
     int32_t status = FEEDLINE_OK;
@@ -65,21 +142,12 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
         .sample = r->index,
         .copy = r->copy,
         .view = FDL_EVERY_VIEW,
-        .channels = format.channels,
+        .channels = b->layout->format.channels,
     };
-    status =
-        fdl_pipeline_draw(e->pipeline, &key, info.width, info.height, &plan);
-    if (status >= 0 && fdl_layout_is_various(b->layout)) {
-        format.width = fdl_plan_width(&plan);
-        format.height = fdl_plan_height(&plan);
-    }
-    if (status >= 0)
-        status = fdl_slot_claim(b, place, &format, &dst);
-    if (status < 0) {
-        fdl_decoder_abort(w->decoder);
-        return status;
-    }
-    return fdl_decoder_render(w->decoder, &plan, &format, dst, cost);
+    status = b->layout->chains ? render_chains(w, key, &info, b, place, cost)
+                               : render_view(w, &key, &info, b, place, cost);
+    fdl_decoder_abort(w->decoder);
+    return status;
 }
 
 static uint64_t record_failure(struct fdl_worker *w, const struct fdl_read *r,

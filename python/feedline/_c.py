@@ -104,6 +104,8 @@ STAT_TEXT = 4
 MERGE_NONE = 0
 MERGE_SUM = 1
 MERGE_MAX = 2
+VIEWS_MAX = 64
+VIEW = 16
 
 
 class SizedStructure(Structure):
@@ -659,6 +661,8 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     ),
     "loader_save_profile": (c_int32, (c_void_p, c_char_p)),
     "loader_get_stuck": (c_int32, (c_void_p, c_uint32, c_void_p)),
+    "pipeline_add_views": (c_int32, (c_void_p, c_void_p, c_uint32)),
+    "batch_get_view": (c_int32, (c_void_p, c_uint32, POINTER(tensor))),
     "watch_create": (
         c_int32,
         (c_void_p, POINTER(watch_def), POINTER(c_void_p)),

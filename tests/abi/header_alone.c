@@ -10,4 +10,5 @@
 #include <feedline/source.h>
 #include <feedline/statistics.h>
 #include <feedline/tuning.h>
+#include <feedline/views.h>
 #include <feedline/watch.h>

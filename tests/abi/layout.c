@@ -15,6 +15,7 @@
 #include <feedline/source.h>
 #include <feedline/statistics.h>
 #include <feedline/tuning.h>
+#include <feedline/views.h>
 #include <feedline/watch.h>
 
 #include <stddef.h>

@@ -3,10 +3,13 @@
 
 #include "bench/loaderbench/tool.h"
 
+#include <feedline/views.h>
+
 #include <stdlib.h>
 #include <string.h>
 
 #define DTYPE_U8 0 /* u8|f32|f16|bf16 */
+#define VIEWS    "views "
 
 const char *recipe_default(const struct cli_list *ops)
 {
@@ -36,16 +39,60 @@ static const char *recipe_for(const char *name, const feedline_config *config)
                                        : name;
 }
 
+/* A pipeline under way: `chain` takes the operations; "views N" makes it N more
+ * views of `views`, and another one follows. */
+struct recipe {
+    feedline_pipeline *chain, *views;
+    bool fresh; /* the chain has nothing yet */
+};
+
+static int end_chain(struct recipe *r, const char *count)
+{
+    char *end;
+    unsigned long n = strtoul(count, &end, 10);
+    if (*end || n > FEEDLINE_VIEWS_MAX) {
+        tool_say("--op \"views %s\": views are 1 to %d", count,
+                 FEEDLINE_VIEWS_MAX);
+        return TOOL_USAGE;
+    }
+    int32_t status = FEEDLINE_OK;
+    if (!r->views)
+        status = feedline_pipeline_create("none", &r->views);
+    if (status >= 0)
+        status = feedline_pipeline_add_views(r->views, r->chain, (uint32_t)n);
+    feedline_pipeline_destroy(r->chain);
+    r->chain = NULL;
+    if (status >= 0)
+        status = feedline_pipeline_create("none", &r->chain);
+    r->fresh = true;
+    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+}
+
+static int add_item(struct recipe *r, const char *text)
+{
+    if (strncmp(text, VIEWS, strlen(VIEWS)) == 0)
+        return end_chain(r, text + strlen(VIEWS));
+    r->fresh = false;
+    return add_operation(r->chain, text);
+}
+
 int recipe_make(const char *name, const struct cli_list *ops,
                 const feedline_config *config, feedline_pipeline **out)
 {
-    int32_t status = feedline_pipeline_create(recipe_for(name, config), out);
+    struct recipe r = {0};
+    int rc = TOOL_DONE;
+    int32_t status =
+        feedline_pipeline_create(recipe_for(name, config), &r.chain);
     if (status < 0)
-        return tool_setup_failed(status);
-    for (size_t i = 0; i < ops->n; i++) {
-        int rc = add_operation(*out, ops->items[i]);
-        if (rc != TOOL_DONE)
-            return rc;
+        rc = tool_setup_failed(status);
+    for (size_t i = 0; i < ops->n && rc == TOOL_DONE; i++)
+        rc = add_item(&r, ops->items[i]);
+    if (rc == TOOL_DONE && r.views && !r.fresh) {
+        tool_say("--op: the operations behind the last \"views N\" are of no "
+                 "view; end with another");
+        rc = TOOL_USAGE;
     }
-    return TOOL_DONE;
+    *out = r.views && rc == TOOL_DONE ? r.views : r.chain;
+    feedline_pipeline_destroy(*out == r.chain ? r.views : r.chain);
+    return rc;
 }

@@ -27,7 +27,8 @@ static const struct cli_option options[] = {
     {"op", "\"NAME ARGS\"",
      "add an operation, e.g. \"random_resized_crop size=192\"\n"
      "May be repeated. With --pipeline it is added to that one; operations on "
-     "pixels go before its normalize.",
+     "pixels go before its normalize. \"views N\" makes N views of each sample "
+     "by the operations before it; others may follow for more views.",
      VALUE_LIST(ops)},
     {"seconds", "T",
      "stop after T seconds, not counting the warm-up [10]\n"

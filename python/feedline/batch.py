@@ -120,8 +120,21 @@ class Batch:
 
     @property
     def views(self) -> int:
-        """Images of each sample, in a row: 5 or 10 with five_crop, ten_crop."""
+        """Images of each sample: 5 or 10 with five_crop, ten_crop, or as many
+        as Pipeline.views made."""
         return int(self.info.views)
+
+    def view(self, index: int) -> "Tensor":
+        """View `index` of all samples: [samples, C, H, W] or [samples, H, W,
+        C], where samples is count / views. With Pipeline.views `images` is
+        view 0, and tables (labels, sample_index) have a row for each image,
+        view after view of one sample.
+
+        Raises RangeError, and InvalidArgument for images of different sizes.
+        """
+        raw = _c.tensor()
+        check(lib.batch_get_view(self.handle, index, raw))
+        return Tensor(self, _c.VIEW + index, raw)
 
     @property
     def wait_ns(self) -> int:

@@ -122,6 +122,20 @@ class Pipeline:
             free = "%s_%d" % (name, number)
         return free
 
+    def views(self, chain: "Pipeline", count: int = 1) -> "Pipeline":
+        """Appends `count` views of each sample, made by `chain` as it is now,
+        and returns the pipeline, which has no operations of its own:
+
+            Pipeline().views(large, 2).views(small, 8)
+
+        Each view has draws of its own; `Batch.view` has each as a tensor.
+        Raises InvalidArgument for a chain that makes views itself or has
+        functions in Python, RangeError above 64 views.
+        """
+        check(lib.pipeline_add_views(self.handle, chain.handle, count))
+        self._steps.append(("views", (chain, count)))
+        return self
+
     def load(self, path: "str | os.PathLike[str]") -> "Pipeline":
         """Makes the operations of a shared object known to `add`.
 
@@ -139,7 +153,10 @@ class Pipeline:
         if self._handle is None:
             return "<feedline.Pipeline, closed>"
         found = json.loads(self.json())
-        names = [operation["op"] for operation in found]
+        names = [
+            operation.get("op") or "%d views" % operation["views"]
+            for operation in found
+        ]
         return "<feedline.Pipeline: %s>" % (" -> ".join(names) or "nothing")
 
     def __reduce__(self) -> Tuple[Any, ...]:

@@ -20,11 +20,43 @@ from __future__ import annotations
 import random
 import re
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 from .python_op import _takes_rng as takes_rng
 
-__all__ = ["PIL", "Python"]
+__all__ = ["PIL", "Python", "Views"]
+
+
+class Views:
+    """Several views of each image, each by a chain of transforms of its own:
+
+        Views([large, large, (small, 8)])
+
+    A callable that returns a list of what the chains make, in order; a pair
+    stands for so many views. default_collate makes a list of tensors of them,
+    one per view. In the engine an image is decoded once for all views.
+    """
+
+    def __init__(self, chains: Sequence[Any]) -> None:
+        self.chains: List[Tuple[Any, int]] = []
+        for given in chains:
+            chain, count = given if isinstance(given, tuple) else (given, 1)
+            if not callable(chain) or not isinstance(count, int) or count < 1:
+                raise TypeError(
+                    "Views() takes transforms, or pairs of a transform and a "
+                    "number of views, but got %r" % (given,)
+                )
+            self.chains.append((chain, count))
+        if not self.chains:
+            raise ValueError("Views() takes one transform at least")
+
+    def __call__(self, image: Any) -> List[Any]:
+        return [
+            chain(image) for chain, count in self.chains for _ in range(count)
+        ]
+
+    def __repr__(self) -> str:
+        return "Views(%r)" % (self.chains,)
 
 
 class GlobalRng:

@@ -78,6 +78,8 @@ class Chain:
     rounding: str  # of floats, as option rounding of the engine has it
     random: bool  # torch would draw random numbers for it
     size: Optional[Size]  # of every sample, None where images differ
+    # Chains of several views, and of how many each; then there are no ops.
+    views: Tuple[Tuple["Chain", int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,11 @@ def _written(cls: type) -> Optional[Reader]:
 
 
 _CALLED = Reader(lambda b, function: b.call(function), None)
+
+
+def is_read(transform: Any) -> bool:
+    """There is a reader for it."""
+    return _reader_of(transform) is not None
 
 
 def _forwarder(cls: type) -> Optional[Reader]:

@@ -81,9 +81,20 @@ class Decision:
                 "samples have fields, and the engine makes batches of them as "
                 "default_collate does"
             )
+        if plan.views > 0:
+            self._check_views(loader, plan)
         if not collates(loader) and plan.stream is None:
             self._check_type_of_samples(loader.dataset, plan)
         return plan
+
+    def _check_views(self, loader: Any, plan: Plan) -> None:
+        if plan.output is not None or not collates(loader):
+            raise NotNative(
+                "samples are lists of views, which the engine has as pairs of "
+                "views and label, in batches"
+            )
+        if known_batch_size(loader) * plan.views > BATCH_MAX:
+            raise NotNative("batches have more than %d images" % BATCH_MAX)
 
     def _check_type_of_samples(self, dataset: Any, plan: Plan) -> None:
         """default_collate makes plain tensors of all kinds of images and of

@@ -29,7 +29,7 @@ from . import _compat
 from .arguments import DTYPES, LAYOUTS, Given
 from .arguments import device_name, dtype_name, layout_name
 
-IMAGES, LABELS = 0, 1
+IMAGES, LABELS, VIEW = 0, 1, 16
 HOST = "cpu"
 
 Tensors = List[torch.Tensor]
@@ -76,6 +76,48 @@ def shared_of(handle: int) -> Tensors:
     ]
     assert not made[0].is_cuda, "nobody has waited for the batch's copy"
     return made
+
+
+def shared_views(batch: feedline.Batch) -> List[Any]:
+    """A tensor for each view of the samples, and labels; as `shared`."""
+    handle, views = batch.handle, batch.views
+    images = [
+        _compat.from_dlpack(exported(handle, VIEW + v)) for v in range(views)
+    ]
+    assert not images[0].is_cuda, "nobody has waited for the batch's copy"
+    labels = _compat.from_dlpack(exported(handle, LABELS))
+    return [images, labels[::views]]
+
+
+def copied_views(
+    batch: feedline.Batch, empty: Empty, stream: int = 0
+) -> List[Any]:
+    """The same in memory of torch's own, as `copied`."""
+    parts = [batch.view(v) for v in range(batch.views)]
+    dtype = getattr(torch, parts[0].dtype)
+    sizes = [part.nbytes // part.itemsize for part in parts]
+    flat = empty((sum(sizes),), (1,), dtype)
+    labels = empty((len(batch),), (1,), torch.int64)
+    batch.copy_to(flat.data_ptr(), labels.data_ptr(), stream)
+    images = [
+        piece.view(part.shape) for piece, part in zip(flat.split(sizes), parts)
+    ]
+    return [images, labels[:: len(parts)]]
+
+
+def views_to_device(batch: feedline.Batch) -> List[Any]:
+    device = batch.device
+    return copied_views(
+        batch,
+        lambda shape, strides, dtype: device_empty(
+            shape, strides, dtype, device
+        ),
+        current_stream(device),
+    )
+
+
+def views_pinned(batch: feedline.Batch) -> List[Any]:
+    return copied_views(batch, pinned_empty)
 
 
 def copied(batch: feedline.Batch, empty: Empty, stream: int = 0) -> Tensors:

@@ -45,7 +45,8 @@ from .arguments import DEPTH_MAX, engine_options, is_auto
 from .collated import Collated, seed_of_batch, seeded
 from .engine_pool import EnginePool, Lease, fitting_engine
 from .handover import HOST, Finish, Into, PinnedMemory, Take, check_dtype
-from .handover import current_stream, shared, shared_of, to_device
+from .handover import current_stream, shared, shared_of, shared_views
+from .handover import to_device, views_pinned, views_to_device
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .outputs import of_batch
@@ -185,12 +186,13 @@ class Settings:
     def borrow(self, at_least: int) -> Tuple[Lease, int]:
         """An engine for batches of so many samples, and how many it takes."""
         size = max(self.known_size, self.largest.get("samples", 0))
+        plan = self.plan
+        images = max(1, plan.views)
         if at_least > size:
             # Not one more engine for each batch that is one sample larger.
-            size = max(at_least, min(BATCH_MAX, size + size // 2))
+            size = max(at_least, min(BATCH_MAX // images, size + size // 2))
         self.largest["samples"] = size
-        plan = self.plan
-        options = {**self.options, "batch_size": size}
+        options = {**self.options, "batch_size": size * images}
         key = (
             id(plan.dataset),
             id(plan.pipeline),
@@ -270,6 +272,7 @@ class NativeIterator(CountedIterator):
             plan.targets is None
             and plan.keys is None
             and plan.output is None
+            and plan.views == 0
             and self._auto_collation
             and not made
         )
@@ -345,7 +348,7 @@ class NativeIterator(CountedIterator):
         if self._settings.seed is not None:
             seed, epoch = self._settings.seed, progress.epoch
         lease.engine.begin(epoch, seed, progress.samples + waiting)
-        if self._pins:
+        if self._pins and self._settings.plan.views == 0:
             self._pinned_memory[lease] = PinnedMemory(lease.engine)
 
     def _pull_ahead(self) -> None:
@@ -463,18 +466,21 @@ class NativeIterator(CountedIterator):
             self._made[handle] = self._as_nchw(shared_of(handle))
 
     def _as_nchw(self, data: List[Any]) -> List[Any]:
-        if self._settings.nhwc:
+        if self._settings.nhwc and self._settings.plan.views > 0:
+            data[0] = [view.permute(0, 3, 1, 2) for view in data[0]]
+        elif self._settings.nhwc:
             data[0] = data[0].permute(0, 3, 1, 2)
         return data
 
     def _way_of(self, batch: feedline.Batch) -> Take:
         """For this one and all that follow."""
-        take: Take = shared
+        views = self._settings.plan.views > 0
+        take: Take = shared_views if views else shared
         if batch.device != HOST:
             self._device = batch.device
-            take = to_device
+            take = views_to_device if views else to_device
         elif self._pins:
-            take = self._from_pinned
+            take = views_pinned if views else self._from_pinned
         if self.into is not None and self._is_plain and not self._pins:
             take = self.into.instead_of(take, self._settings.nhwc)
         self._take = take
@@ -490,8 +496,13 @@ class NativeIterator(CountedIterator):
         with seeded(seed_of_batch(self._progress.seed, number)):
             made = mended(engine, batch, self._image_of)
         data = self._hand_over(batch)
+        views = self._settings.plan.views
         for place, image in made:
-            data[0][place] = image
+            if views == 0:
+                data[0][place] = image
+            elif place % views == 0:
+                for view, one in zip(data[0], image):
+                    view[place // views] = one
         return self._finished(data, number, batch, [i for i, _ in made])
 
     def _image_of(self, sample: int) -> Any:

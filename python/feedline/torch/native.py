@@ -21,7 +21,8 @@ import json
 import os
 import weakref
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import feedline
@@ -29,7 +30,8 @@ import feedline
 from ..options import option_pillow
 from . import chain_gates, chain_timm, chain_torchvision, known_huggingface
 from . import known_torchvision, known_webdataset
-from .chain import Builder, Chain, NotNative, Size
+from .chain import Builder, Chain, NotNative, Size, is_read
+from .chain_views import Part, parts_of
 from .known_sets import Piece, Stream, View, view_of
 from .targets import Targets, are_ints, as_bytes
 
@@ -47,7 +49,8 @@ class Plan:
         pipeline: what its transform does.
         options: of the loader: channels, dtype, layout and limits.
         random: torch would draw random numbers for a sample.
-        shape: of a sample, [C, H, W].
+        shape: of a sample, [C, H, W]; of views the largest.
+        views: how many there are of each sample, as a list; 0: it is no list.
         targets: the labels, where they are not the engine's own.
         keys: of image and label, where samples are dicts.
         output: what samples are tuples of, where that is not image and label.
@@ -60,6 +63,7 @@ class Plan:
     options: Dict[str, Any]
     random: bool
     shape: Tuple[int, int, int]
+    views: int
     targets: Optional[Targets]
     keys: Optional[Tuple[str, str]]
     output: Optional[Tuple[str, ...]]
@@ -195,6 +199,7 @@ def _make(view: View, chain: Chain) -> Plan:
         options=options,
         random=chain.random,
         shape=(chain.channels, height, width),
+        views=sum(count for _, count in chain.views),
         targets=targets,
         keys=view.pieces[0].keys,
         output=view.pieces[0].output,
@@ -261,6 +266,11 @@ def _dataset(
 
 def _pipeline(chain: Chain) -> feedline.Pipeline:
     pipeline = feedline.Pipeline("none")
+    for part, count in chain.views:
+        try:
+            pipeline.views(_pipeline(part), count)
+        except feedline.Error as error:
+            raise NotNative(f"views: {error}") from None
     for name, arguments, where in chain.ops:
         try:
             if name == "python":
@@ -336,6 +346,60 @@ def read_chain(
             "the data set has no transform, and torch cannot put Pillow images "
             "into a batch; give it transform=ToTensor() at least"
         )
+    before, parts = _views_in(transform)
+    if parts is not None:
+        new = partial(Builder, channels, size, as_stored)
+        return _chain_of_views(before, parts, new)
     builder = Builder(channels, size, as_stored)
     builder.read(transform, "")
     return builder.finish()
+
+
+def _views_in(transform: Any) -> Tuple[List[Any], Optional[List[Part]]]:
+    """What stands before a transform that makes views, and its views."""
+    before: List[Any] = []
+    while type(transform).__name__ == "Compose" and is_read(transform):
+        if not transform.transforms:
+            break
+        before += transform.transforms[:-1]
+        transform = transform.transforms[-1]
+    return before, None if is_read(transform) else parts_of(transform)
+
+
+def _chain_of_views(
+    before: List[Any], parts: List[Part], new: Callable[[], Builder]
+) -> Chain:
+    """Each view is what stands before all of them, then its own chain."""
+    views: List[Tuple[Chain, int]] = []
+    for part in parts:
+        builder = new()
+        builder.read_all(before)
+        for transform in part.transforms:
+            builder.read(transform, part.where)
+        views.append((builder.finish(), part.count))
+    first = views[0][0]
+    largest: Size = (0, 0)
+    for chain, _ in views:
+        if chain.size is None:
+            return chain  # which is refused
+        if (chain.channels, chain.dtype, chain.rounding) != (
+            first.channels,
+            first.dtype,
+            first.rounding,
+        ):
+            raise NotNative(
+                "the views of a sample have different channels or types; end "
+                "all their chains in the same way"
+            )
+        largest = max(largest, chain.size, key=_area)
+    return replace(
+        first,
+        ops=(),
+        random=any(chain.random for chain, _ in views),
+        size=largest,
+        views=tuple(views),
+    )
+
+
+def _area(size: Size) -> int:
+    return size[0] * size[1]

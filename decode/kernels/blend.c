@@ -52,5 +52,7 @@ const struct fdl_blend_kernels fdl_blend_c = {
     .sum = sum,
     .hue = fdl_hue_shift,
     .cut = fdl_cut_line,
+    .lookup = fdl_lookup,
+    .range = fdl_range,
     .smooth = fdl_smooth_row,
 };

@@ -5,7 +5,7 @@
  *     blend    base + factor * (x - base), in float, clipped, truncated
  *     luma     (19595 r + 38470 g + 7471 b + 32768) / 65536
  *     hue      see hue.h
- *     cut      see tone.h
+ *     cut, lookup, range   see tone.h
  *     smooth   see smooth.h
  *
  * Every level of kernels gives the same bytes: each float operation is rounded
@@ -34,6 +34,8 @@ struct fdl_blend_kernels {
     void (*hue)(uint8_t *r, uint8_t *g, uint8_t *b, size_t n, uint8_t shift);
 
     void (*cut)(uint8_t *x, size_t n, const struct fdl_cut *cut);
+    void (*lookup)(uint8_t *x, size_t n, const uint8_t table[256]);
+    void (*range)(const uint8_t *x, size_t n, uint8_t *low, uint8_t *high);
     void (*smooth)(const uint8_t *above, const uint8_t *row,
                    const uint8_t *below, size_t n, uint8_t *out);
 };

@@ -163,5 +163,7 @@ const struct fdl_blend_kernels fdl_blend_avx2 = {
     .sum = sum,
     .hue = fdl_hue_shift_avx2,
     .cut = fdl_cut_line_avx2,
+    .lookup = fdl_lookup_avx2,
+    .range = fdl_range_avx2,
     .smooth = fdl_smooth_row_avx2,
 };

@@ -2,6 +2,8 @@
 /* Functions of single bytes in plain C. */
 #include "decode/kernels/tone.h"
 
+#include "base/compiler.h"
+
 #include <string.h>
 
 void fdl_cut_line(uint8_t *x, size_t n, const struct fdl_cut *cut)
@@ -19,6 +21,17 @@ void fdl_lookup(uint8_t *x, size_t n, const uint8_t table[256])
 {
     for (size_t i = 0; i < n; i++)
         x[i] = table[x[i]];
+}
+
+void fdl_range(const uint8_t *x, size_t n, uint8_t *low, uint8_t *high)
+{
+    uint8_t least = 255, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        least = FDL_MIN(least, x[i]);
+        most = FDL_MAX(most, x[i]);
+    }
+    *low = least;
+    *high = most;
 }
 
 /* In four parts: pixels beside each other are often alike, and a count could

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Until something needs the histogram, each operation is carried out as it
- * comes: with vectors that is cheaper than a table. After it nothing touches
- * the pixels any more but the table of all that follows.
+ * Until there is a table, each operation is carried out as it comes: with
+ * vectors that is cheaper. From then on nothing touches the pixels but the
+ * table of all that follows. Their histogram is made once, if at all: that of
+ * what the table makes of them follows from it.
  */
 #include "decode/plan/point.h"
 
@@ -27,9 +28,10 @@ struct tone {
     const struct fdl_blend_kernels *kernels;
     uint8_t *x;
     size_t n;
-    bool pending; /* these are known, and the pixels wait for the table */
+    bool pending; /* the pixels wait for the table */
+    bool counted; /* the histogram is that of what the table makes */
     uint8_t table[256];
-    uint32_t histogram[256]; /* of what the table makes */
+    uint32_t histogram[256];
 };
 
 static bool needs_histogram(enum fdl_point which)
@@ -57,10 +59,8 @@ static void range_of(const uint32_t histogram[256], int32_t *low, int32_t *high)
 }
 
 /* In double, and cut off, as Pillow does it. */
-static void autocontrast(const uint32_t histogram[256], uint8_t table[256])
+static void autocontrast(int32_t low, int32_t high, uint8_t table[256])
 {
-    int32_t low, high;
-    range_of(histogram, &low, &high);
     if (high <= low)
         return;
     double scale = 255.0 / (high - low), offset = -low * scale;
@@ -126,34 +126,59 @@ static void apply(const struct fdl_blend_kernels *kernels, uint8_t *x, size_t n,
         kernels->cut(x, n, &cut);
 }
 
-static void add_to_table(struct tone *t, enum fdl_point which, double argument)
+static void pass_histogram(struct tone *t, const uint8_t table[256])
 {
-    uint8_t next[256];
     uint32_t histogram[256] = {0};
-    identity(next);
-    if (which == FDL_POINT_AUTOCONTRAST)
-        autocontrast(t->histogram, next);
-    else if (which == FDL_POINT_EQUALIZE)
-        equalize(t->histogram, next);
-    else
-        apply(t->kernels, next, sizeof(next), which, argument);
     for (size_t i = 0; i < 256; i++)
-        histogram[next[i]] += t->histogram[i];
+        histogram[table[i]] += t->histogram[i];
     memcpy(t->histogram, histogram, sizeof(histogram));
-    fdl_lookup(t->table, sizeof(t->table), next);
+}
+
+static void count(struct tone *t)
+{
+    if (!t->counted)
+        fdl_histogram(t->x, t->n, t->histogram);
+    if (!t->counted && t->pending)
+        pass_histogram(t, t->table);
+    t->counted = true;
+}
+
+/* The table of an operation that needs to know the pixels. */
+static void make_table(struct tone *t, enum fdl_point which, uint8_t next[256])
+{
+    int32_t low, high;
+    if (which == FDL_POINT_EQUALIZE) {
+        count(t);
+        equalize(t->histogram, next);
+    } else if (t->pending) {
+        count(t);
+        range_of(t->histogram, &low, &high);
+        autocontrast(low, high, next);
+    } else { /* no histogram, if it is not needed later */
+        uint8_t least, most;
+        t->kernels->range(t->x, t->n, &least, &most);
+        autocontrast(least, most, next);
+    }
 }
 
 static void add(struct tone *t, enum fdl_point which, double argument)
 {
-    if (!t->pending && needs_histogram(which)) {
-        fdl_histogram(t->x, t->n, t->histogram);
-        identity(t->table);
-        t->pending = true;
-    }
-    if (t->pending)
-        add_to_table(t, which, argument);
-    else
+    uint8_t next[256];
+    if (!needs_histogram(which) && !t->pending) {
         apply(t->kernels, t->x, t->n, which, argument);
+        return;
+    }
+    identity(next);
+    if (needs_histogram(which))
+        make_table(t, which, next);
+    else
+        apply(t->kernels, next, sizeof(next), which, argument);
+    if (!t->pending)
+        identity(t->table);
+    if (t->counted)
+        pass_histogram(t, next);
+    t->kernels->lookup(t->table, sizeof(t->table), next);
+    t->pending = true;
 }
 
 /* ---- The step ----------------------------------------------------------- */
@@ -169,7 +194,7 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
         for (uint32_t k = 0; k < p.n; k++)
             add(&t, (enum fdl_point)p.which[k], p.argument[k]);
         if (t.pending)
-            fdl_lookup(t.x, t.n, t.table);
+            t.kernels->lookup(t.x, t.n, t.table);
     }
     return FEEDLINE_OK;
 }

@@ -92,6 +92,37 @@ static void run_hue(struct work *w)
                                      w->rows + 2 * plane, plane, 20);
 }
 
+static void run_cut(struct work *w)
+{
+    fdl_kernels[w->level].blend->cut(
+        w->rows, 3 * SIDE * SIDE,
+        &(struct fdl_cut){.at = 128, .flip = 255, .mask = 255});
+}
+
+static void run_lookup(struct work *w)
+{
+    uint8_t table[256];
+    for (uint32_t i = 0; i < 256; i++)
+        table[i] = (uint8_t)(i + 1);
+    fdl_kernels[w->level].blend->lookup(w->rows, 3 * SIDE * SIDE, table);
+}
+
+static void run_histogram(struct work *w)
+{
+    uint32_t out[256];
+    for (size_t i = 0; i < 3; i++)
+        fdl_histogram(w->rows + i * SIDE * SIDE, SIDE * SIDE, out);
+}
+
+static void run_smooth(struct work *w)
+{
+    for (size_t y = 1; y + 1 < 3 * SIDE; y++) {
+        const uint8_t *row = w->rows + y * SIDE;
+        fdl_kernels[w->level].blend->smooth(row - SIDE, row, row + SIDE, SIDE,
+                                            w->out);
+    }
+}
+
 static void run_rotation(struct work *w)
 {
     struct fdl_image in = {w->rows, SIDE, SIDE, 3, SIDE * SIDE}, out = in;
@@ -115,6 +146,15 @@ static void bench_level(enum fdl_cpu_level level)
                   {"f16", FEEDLINE_F16},
                   {"bf16", FEEDLINE_BF16},
                   {"f32", FEEDLINE_F32}};
+    static const struct {
+        const char *name;
+        void (*run)(struct work *);
+    } others[] = {{"hue", run_hue},
+                  {"rotation", run_rotation},
+                  {"cut", run_cut},
+                  {"lookup", run_lookup},
+                  {"histogram", run_histogram},
+                  {"smooth", run_smooth}};
     struct work w = {.level = level, .stride = 4096};
     struct fdl_norm norm = {
         .on = true, .mean = {0.5f, 0.5f, 0.5f}, .std = {0.2f, 0.2f, 0.2f}};
@@ -146,10 +186,9 @@ static void bench_level(enum fdl_cpu_level level)
     uint64_t state = 1;
     for (size_t i = 0; i < w.stride * SIDE; i++)
         w.rows[i] = (uint8_t)make_random(&state);
-    printf("%-8s hue              %8.1f\n", fdl_cpu_level_name(level),
-           (double)fastest(run_hue, &w) / 1e3);
-    printf("%-8s rotation         %8.1f\n", fdl_cpu_level_name(level),
-           (double)fastest(run_rotation, &w) / 1e3);
+    for (size_t i = 0; i < FDL_COUNT_OF(others); i++)
+        printf("%-8s %-16s %8.1f\n", fdl_cpu_level_name(level), others[i].name,
+               (double)fastest(others[i].run, &w) / 1e3);
     fdl_axis_fini(&w.axis);
     free(w.rows);
     free(w.out);

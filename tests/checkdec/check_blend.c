@@ -58,6 +58,26 @@ static bool check_cut(const struct fdl_blend_kernels *c,
     return same(l, "cut", n, cut.at);
 }
 
+static bool check_table(const struct fdl_blend_kernels *c,
+                        const struct fdl_blend_kernels *k, struct lines *l,
+                        size_t n, uint64_t *state)
+{
+    uint8_t table[256], want[2], got[2];
+    for (size_t i = 0; i < sizeof(table); i++)
+        table[i] = (uint8_t)make_random(state);
+    c->range(l->in[0], n + 1, &want[0], &want[1]);
+    k->range(l->in[0], n + 1, &got[0], &got[1]);
+    if (memcmp(want, got, sizeof(want)) != 0) {
+        printf("range of %zu bytes differs\n", n + 1);
+        return false;
+    }
+    memcpy(l->c, l->in[0], sizeof(l->c));
+    memcpy(l->other, l->in[0], sizeof(l->c));
+    c->lookup(l->c, n, table);
+    k->lookup(l->other, n, table);
+    return same(l, "lookup", n, 0);
+}
+
 static bool check_smooth(const struct fdl_blend_kernels *c,
                          const struct fdl_blend_kernels *k,
                          const struct lines *l, uint64_t *state)
@@ -107,7 +127,8 @@ static bool check_one(const struct fdl_blend_kernels *k, uint64_t *state)
         printf("sum of %zu bytes differs\n", n);
         return false;
     }
-    return check_cut(c, k, &l, n, state) && check_smooth(c, k, &l, state) &&
+    return check_cut(c, k, &l, n, state) && check_table(c, k, &l, n, state) &&
+           check_smooth(c, k, &l, state) &&
            check_hue(c, k, &l, n, (uint8_t)make_random(state));
 }
 

@@ -22,9 +22,10 @@ static const struct fdl_option options[ROWS] = {
                     .type = FEEDLINE_T_STRING,
                     .default_text = "rand-m9-mstd0.5-inc1",
                     .unit = "",
-                    .help = "as timm has it: rand, original, originalr, v0, "
-                            "v0r or 3a, then -m9, -n2, -p0.5, -mstd0.5, "
-                            "-mmax10, -inc1, -tweights"},
+                    .help =
+                        "rand, original, originalr, v0, v0r or 3a, and behind "
+                        "dashes m9 n2 p0.5 mstd0.5 mmax10 inc1 tweights, "
+                        "as in timm"},
     [ROW_INTERPOLATION] = {.name = "interpolation",
                            .type = FEEDLINE_T_ENUM,
                            .default_text = "random",

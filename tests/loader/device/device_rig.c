@@ -2,6 +2,8 @@
 /* Loaders on a device for tests; see device_rig.h. */
 #include "device_rig.h"
 
+#include <feedline/views.h>
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +89,20 @@ void rig_echo_close(const struct rig *r, struct echo *e)
 
 /* ---- Loaders and batches ------------------------------------------------ */
 
+/* Three views by `chain`, and one that is smaller. */
+static feedline_pipeline *in_views(feedline_pipeline *chain)
+{
+    feedline_pipeline *small, *views;
+    assert_ok(feedline_pipeline_create("none", &views));
+    assert_ok(feedline_pipeline_create("none", &small));
+    assert_ok(feedline_pipeline_add(small, "resize", "width=9 height=7"));
+    assert_ok(feedline_pipeline_add_views(views, chain, 3));
+    assert_ok(feedline_pipeline_add_views(views, small, 1));
+    feedline_pipeline_destroy(chain);
+    feedline_pipeline_destroy(small);
+    return views;
+}
+
 feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
                             const char *options)
 {
@@ -119,7 +135,9 @@ feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
         assert_ok(feedline_pipeline_add(
             p, "normalize",
             strstr(options, "channels=") ? "mean=0.5 std=0.25" : NULL));
-    if (op && strcmp(op, "five_crop") != 0)
+    if (op && strcmp(op, "views") == 0)
+        p = in_views(p);
+    else if (op && strcmp(op, "five_crop") != 0)
         assert_ok(feedline_pipeline_add(p, op, NULL));
     assert_ok(feedline_loader_create(cfg, ds, p, &l));
     feedline_pipeline_destroy(p);
@@ -208,7 +226,10 @@ void assert_same_bytes(const struct feedline_batch_info *d,
 {
     struct feedline_batch_info back = *d;
     back.images.data = e->memory;
-    for (uint32_t i = 0; i < h->count; i++) {
+    bool chains = h->images.shape[0] != h->count; /* view by view, in a piece */
+    if (chains)
+        assert_memory_equal(e->memory, h->images.data, h->image_bytes);
+    for (uint32_t i = 0; i < (chains ? 0 : h->count); i++) {
         size_t bytes, same;
         const uint8_t *got = fixture_image(&back, i, &bytes);
         const uint8_t *want = fixture_image(h, i, &same);

@@ -56,7 +56,8 @@ void rig_echo_open(const struct rig *r, struct echo *e, uint64_t bytes);
 void rig_echo_close(const struct rig *r, struct echo *e);
 
 /* device: "host", "cuda:0"; options: "key=value key=value", among them "size",
- * of the pipeline's images in place of 36 x 28, and "op", one operation more.
+ * of the pipeline's images in place of 36 x 28, and "op", one operation more,
+ * or "views": four of each sample by chains.
  */
 feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
                             const char *options);

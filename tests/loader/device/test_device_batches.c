@@ -94,6 +94,16 @@ TEST(equals_host_in_any_sizes)
     rig_close(&r);
 }
 
+/* Each view has a chain of its own, so the host finishes them. */
+TEST(equals_host_in_views)
+{
+    struct rig r;
+    rig_open(&r);
+    check_equal(&r, "dtype=u8 op=views", "auto", RIG_BATCHES);
+    check_equal(&r, "dtype=f32 layout=nhwc op=views", "auto", RIG_BATCHES);
+    rig_close(&r);
+}
+
 /* on_error=zero: zeros, whatever a black pixel would become. */
 TEST(equals_host_where_samples_failed)
 {

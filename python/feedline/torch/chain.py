@@ -14,6 +14,7 @@ compared by value, so a transform that was changed or replaced is noticed.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import operator
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ class NotNative(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.cut: Optional[Cut] = None
 
 
 # (operation, its arguments, which transform asked for it)
@@ -80,6 +82,19 @@ class Chain:
     size: Optional[Size]  # of every sample, None where images differ
     # Chains of several views, and of how many each; then there are no ops.
     views: Tuple[Tuple["Chain", int], ...] = ()
+
+
+@dataclass
+class Cut:
+    """Where a chain can be cut in two, before a transform that is unknown.
+
+    of: the transform, or what holds it. head: what the transforms before it
+    do. tail: it, and those behind it.
+    """
+
+    of: Any
+    head: "Builder"
+    tail: List[Any]
 
 
 @dataclass(frozen=True)
@@ -213,7 +228,12 @@ def _forwarder(cls: type) -> Optional[Reader]:
         inner = getattr(transform, "__dict__", {}).get(attribute)
         if inner is None:
             b.fail(f"its {attribute} is not an attribute of the object")
-        b.read_inside(attribute, inner)
+        try:
+            b.read_inside(attribute, inner)
+        except NotNative as no:
+            if no.cut is not None and no.cut.of is inner:
+                no.cut.of = transform
+            raise
 
     return Reader(read, None)
 
@@ -236,6 +256,7 @@ class Builder:
         self.random = False
         self.rounding = "once"
         self.ended = ""  # by a transform behind which the engine has none
+        self.tv_tensor = False  # tensors are of the type of torchvision's own
         self.half = ""  # the type of 16 bits that the samples have by now
         self.bordered = False  # small images may have a border by now
         self._deciding = ""  # the transform that draws whether this is done
@@ -263,6 +284,23 @@ class Builder:
         prefix = self._place + "." if self._place else ""
         for i, transform in enumerate(transforms):
             self.read(transform, f"{prefix}transforms[{i}]")
+
+    def read_chain(self, transforms: Sequence[Any]) -> None:
+        """The same for one that does nothing but call them, which may be done
+        by others from some place on."""
+        me, prefix = self._transform, self._place + "." if self._place else ""
+        for i, transform in enumerate(transforms):
+            head = copy.copy(self)
+            head._ops, head._last = self._ops[:], self._last[:]
+            try:
+                self.read(transform, f"{prefix}transforms[{i}]")
+            except NotNative as no:
+                inner = no.cut
+                if inner is None or inner.of is not transform:
+                    inner = Cut(transform, head, [transform])
+                tail = inner.tail + list(transforms[i + 1 :])
+                no.cut = Cut(me, inner.head, tail)
+                raise
 
     def read_inside(self, name: str, transform: Any) -> None:
         """Reads what the present transform has under this name."""
@@ -300,9 +338,9 @@ class Builder:
                 f"{name}={value!r} is not supported natively; use {words}"
             )
 
-    def finish(self) -> Chain:
-        """The whole chain, when it ends in a tensor."""
-        if self.stage == Stage.IMAGE:
+    def finish(self, images: bool = False) -> Chain:
+        """The whole chain, when it ends in a tensor; images: or in images."""
+        if self.stage == Stage.IMAGE and not images:
             raise NotNative(
                 "the transforms end in Pillow images, which torch cannot put "
                 "into a batch; add ToTensor() or PILToTensor() at the end"
@@ -310,11 +348,20 @@ class Builder:
         return Chain(
             ops=tuple(self._ops + self._last),
             channels=self.channels,
-            dtype="u8" if self.stage == Stage.BYTES else self.half or "f32",
+            dtype="u8" if self.stage <= Stage.BYTES else self.half or "f32",
             rounding=self.rounding,
             random=self.random,
             size=self.size,
         )
+
+    @property
+    def form(self) -> str:
+        """What samples are, as Head has it."""
+        if self.ended == "ToNumpy":
+            return "array"
+        if self.stage == Stage.IMAGE:
+            return "image"
+        return "tv_tensor" if self.tv_tensor else "tensor"
 
     # ---- Adding operations --------------------------------------------------
 

@@ -60,12 +60,12 @@ def float_is_float32() -> bool:
 
 @reads("v1 v2", "Compose", "transforms")
 def compose(b: Builder, t: Any) -> None:
-    b.read_all(t.transforms)
+    b.read_chain(t.transforms)
 
 
 @reads("nn", "Sequential")
 def sequential(b: Builder, t: Any) -> None:
-    b.read_all(list(t))
+    b.read_chain(list(t))
 
 
 @reads("nn v2", "Identity")
@@ -480,13 +480,15 @@ def to_tensor_v2(b: Builder, t: Any) -> None:
 @reads("v2", "ToImage")
 @reads("v2", "ToImageTensor")
 def to_image(b: Builder, t: Any) -> None:
+    if type(t).__name__ != "PILToTensor":
+        b.tv_tensor = True
     if b.stage == Stage.IMAGE:
         b.to_bytes()
 
 
 @reads("v2", "ToPureTensor")
 def to_pure_tensor(b: Builder, t: Any) -> None:
-    pass  # batches are plain tensors anyway
+    b.tv_tensor = False
 
 
 @reads("v2", "ToDtype", "dtype scale")

@@ -12,7 +12,8 @@ would make from the current data set, transforms and arguments:
                 worker_init_fn only seeds generators. Threads instead of
                 processes.
     otherwise   torch's own iterators; `fallback_reason` says why, as does one
-                FallbackWarning.
+                FallbackWarning. Where a part of the transforms is known, an
+                engine in each worker does that (partial.py).
 
 **The same either way.** The order comes from the sampler object, which is read
 when torch would read it, so the random numbers it draws, the loader's own seed,
@@ -224,6 +225,12 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     def native(self) -> bool:
         """Whether the engine makes the batches."""
         return self._feedline.decision.reason(self) is None
+
+    @readable
+    def partly_native(self) -> bool:
+        """Whether torch's workers load the samples, and the engine makes their
+        images up to the transform or argument that fallback_reason names."""
+        return self._feedline.decision.in_part(self)
 
     @readable
     def engine(self) -> Optional[feedline.Loader]:

@@ -19,8 +19,12 @@ from .chain import NotNative
 from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
 from .known_sets import is_known_stream
-from .native import Plan, plan as plan_of
+from .native import Head, Plan, head_of, plan as plan_of
 from .worker_init import only_seeds
+
+
+# Of a reason why torch loads the samples, where the engine helps.
+IN_PART = "; the engine makes the images up to there, in torch's workers"
 
 
 class FallbackWarning(UserWarning):
@@ -33,6 +37,8 @@ class Decision:
     def __init__(self) -> None:
         self._reason: Optional[str] = None
         self.made = False
+        # What the engine does in torch's workers, where they load the samples.
+        self.head: Optional[Head] = None
         # The sampler of a stream that the engine runs.
         self.order: Any = None
         self._warned = False
@@ -46,9 +52,13 @@ class Decision:
             self.decide(loader)
         return self._reason
 
+    def in_part(self, loader: Any) -> bool:
+        """Whether the engine works inside of torch's loader; when as above."""
+        return self.reason(loader) is not None and self.head is not None
+
     def decide(self, loader: Any) -> Optional[Plan]:
         """The plan of the epoch that begins; None for torch's iterators."""
-        self.order = None
+        self.order = self.head = None
         try:
             plan: Optional[Plan] = self.plan_now(loader)
             self._reason = None
@@ -56,6 +66,7 @@ class Decision:
                 self.order = plan.stream.sampler(loader, len(plan))
         except NotNative as no:
             plan, self._reason = None, no.reason
+            self.head = _head_now(loader)
         self.made = True
         return plan
 
@@ -134,11 +145,43 @@ class Decision:
         if given.on_error != "raise":
             ignored = "; on_error=%r has no effect there" % given.on_error
         warnings.warn(
-            "torch loads the samples of this DataLoader, as %s%s"
-            % (self._reason, ignored),
+            "torch loads the samples of this DataLoader, as %s%s%s"
+            % (self._reason, IN_PART if self.head else "", ignored),
             FallbackWarning,
             stacklevel=4,
         )
+
+
+def _head_now(loader: Any) -> Optional[Head]:
+    """What the engine can do in torch's workers; None where that is nothing or
+    would be noticed."""
+    if loader._feedline.given.backend == "torch" or not collates(loader):
+        return None
+    init = loader.worker_init_fn
+    if init is not None and not only_seeds(init, loader.num_workers):
+        return None
+    try:
+        head = None if is_stream(loader) else head_of(loader.dataset)
+    except NotNative:
+        return None
+    if head is None or head.idle:
+        return None
+    return head if _labels_are_exact(loader, head.plan) else None
+
+
+def _labels_are_exact(loader: Any, plan: Plan) -> bool:
+    """Whether labels have the types that the data set gives them, which a
+    collate_fn may see. Integers of other libraries are ints in a plan."""
+    if loader.collate_fn is default_collate:
+        return True
+    first = 0 if plan.indices is None else plan.indices[0]
+    mine = plan.targets.of([first])[0] if plan.targets is not None else 0
+    try:
+        with seeded(0):
+            label = loader.dataset[0][1]
+    except Exception:
+        return True  # a bad sample: it is reported where it comes
+    return type(label) is type(mine)
 
 
 def _reason_in_arguments(loader: Any) -> Optional[str]:

@@ -25,8 +25,9 @@ from .chain import NotNative
 from .engine_pool import EnginePool
 from .handover import Finish
 from .iteration import CountedIterator, NativeIterator
-from .native import Plan, plan as plan_of
+from .native import Head, Plan, plan as plan_of
 from .order_trace import TracedSampler, global_state
+from .partial import Partial
 from .state_dict import Fingerprint, Progress, Saved
 
 # ---- torch's iterators ------------------------------------------------------
@@ -37,9 +38,24 @@ from .state_dict import Fingerprint, Progress, Saved
 
 
 class MeteredIterator(CountedIterator):
-    """Its waits are counted, as an engine's would be."""
+    """Its waits are counted, as an engine's would be.
+
+    The base class sets `_dataset` in its constructor; it is a property, so that
+    an engine may make a part of each sample.
+    """
 
     _meter: Meter
+    _head: Optional[Head] = None
+
+    @property
+    def _dataset(self) -> Any:
+        return self._shown
+
+    @_dataset.setter
+    def _dataset(self, dataset: Any) -> None:
+        if self._head is not None:
+            dataset = Partial(dataset, self._head, self._progress)
+        self._shown = dataset
 
     def __next__(self) -> Any:
         return self._meter.call(super().__next__, samples_of)
@@ -53,6 +69,7 @@ class SingleProcessIterator(MeteredIterator, _SingleProcessDataLoaderIter):
     ) -> None:
         self._progress = progress
         self._saved_seed = saved_seed
+        self._head = loader._feedline.decision.head
         self._finish = Finish(loader._feedline.given)
         super().__init__(loader)
         self._profile_name = _profile_name(_SingleProcessDataLoaderIter)
@@ -74,6 +91,7 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
     ) -> None:
         self._progress = progress
         self._saved_seed = saved_seed
+        self._head = loader._feedline.decision.head
         self._finish = Finish(loader._feedline.given)
         super().__init__(loader)
         self._profile_name = _profile_name(_MultiProcessingDataLoaderIter)

@@ -324,16 +324,23 @@ def _find_images(
 # worker processes. A fork copies the object but not the engine's threads: each
 # process makes its own engine.
 
-Sample = Tuple[torch.Tensor, Any]
+Sample = Tuple[Any, Any]
 
 LARGEST_BATCH = 65536  # the most that option batch_size takes
 
 
 class SampleDecoder:
-    """An engine for one plan, made when the first sample is wanted."""
+    """An engine for one plan, made when the first sample is wanted.
 
-    def __init__(self, plan: Plan) -> None:
+    options: in place of the plan's. largest: samples of one of its batches.
+    """
+
+    def __init__(
+        self, plan: Plan, largest: int = LARGEST_BATCH, **options: Any
+    ) -> None:
         self.plan = plan
+        self._largest = largest
+        self._options = {**plan.options, **options}
         self._engine: Optional[feedline.Loader] = None
         self._room = 0  # samples of the engine's batches
         self._process = 0
@@ -350,8 +357,8 @@ class SampleDecoder:
         """
         found: List[Sample] = []
         with self._lock:
-            for first in range(0, len(indices), LARGEST_BATCH):
-                part = indices[first : first + LARGEST_BATCH]
+            for first in range(0, len(indices), self._largest):
+                part = indices[first : first + self._largest]
                 found.extend(self._batch(part, epoch, seed))
         return found
 
@@ -363,17 +370,24 @@ class SampleDecoder:
         if places is not None:
             indices = [places[i] for i in indices]
         engine.begin(epoch, seed=seed)
-        engine.append(indices)
+        engine.append(indices, self._copies(indices))
         engine.end()
         batch = engine.next()
         assert batch is not None
-        # A sample that is kept must not keep the memory of its whole batch.
-        images = [image.clone() for image in from_dlpack(batch.images)]
+        images = self._images(batch)
         labels = from_dlpack(batch.labels).tolist()
         batch.release()
         if self.plan.targets is not None:
             labels = list(self.plan.targets.of(labels))
         return list(zip(images, labels))
+
+    def _copies(self, indices: Sequence[int]) -> Optional[List[int]]:
+        """What gives repeated samples other draws; None: they have the same."""
+        return None
+
+    def _images(self, batch: feedline.Batch) -> List[Any]:
+        """A sample that is kept must not keep the memory of its whole batch."""
+        return [image.clone() for image in from_dlpack(batch.images)]
 
     def _engine_for(self, count: int) -> feedline.Loader:
         engine = self._engine
@@ -398,5 +412,5 @@ class SampleDecoder:
             tuner="off",
             order="given",
             on_error="raise",
-            **self.plan.options,
+            **self._options,
         )

@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import weakref
 from array import array
 from dataclasses import dataclass, field, replace
@@ -117,7 +118,10 @@ def plan(dataset: Any) -> Plan:
     The same plan as before if nothing changed. Raises NotNative.
     """
     view = view_of(dataset)
-    chain = _chain_of(view)
+    return _planned(dataset, view, _chain_of(view))
+
+
+def _planned(dataset: Any, view: View, chain: Chain) -> Plan:
     entry = _plans.get(id(dataset))
     if entry and entry.alive() is dataset and entry.fits(view, chain):
         return entry.plan
@@ -166,6 +170,58 @@ def _chain_of(view: View) -> Chain:
     return chain
 
 
+# ---- A part of a chain ------------------------------------------------------
+
+
+TV_TENSORS = "torchvision.tv_tensors"
+
+
+@dataclass
+class Head:
+    """What the engine does of a chain that it does not know to its end.
+
+    tail: the transforms behind it. form: what they take: "image" of Pillow's,
+    "array" of numpy's, "tensor", or "tv_tensor", torchvision's Image. idle: it
+    does nothing to the images.
+    """
+
+    plan: Plan
+    tail: List[Any]
+    form: str
+    idle: bool
+
+
+def head_of(dataset: Any) -> Head:
+    """The begin of a data set's chain: all of it, or up to a transform that is
+    unknown. Raises NotNative."""
+    view = view_of(dataset)
+    if not view.pieces:
+        raise NotNative("the data set has no parts")
+    piece = view.pieces[0]
+    for other in view.pieces:
+        if other.transform is not piece.transform:
+            raise NotNative("the parts of the data set have several chains")
+        if other.stream or other.keys or other.output:
+            raise NotNative("samples are not pairs of image and label")
+    if len({(o.channels, o.size, o.as_stored) for o in view.pieces}) > 1:
+        raise NotNative("the parts of the data set have different images")
+    builder = Builder(piece.channels, piece.size, piece.as_stored)
+    tail: List[Any] = []
+    try:
+        builder.read(piece.transform, "")
+    except NotNative as no:
+        if no.cut is None or no.cut.of is not piece.transform:
+            raise
+        builder, tail = no.cut.head, no.cut.tail
+    chain = builder.finish(images=True)
+    if piece.as_stored and builder.as_stored:
+        raise NotNative("images are as they are in their files")
+    if builder.form == "tv_tensor" and TV_TENSORS not in sys.modules:
+        raise NotNative("this torchvision has its tensors elsewhere")
+    idle = not chain.ops
+    return Head(_planned(dataset, view, chain), tail, builder.form, idle)
+
+
 # ---- Making one -------------------------------------------------------------
 
 
@@ -190,8 +246,7 @@ def _make(view: View, chain: Chain) -> Plan:
     }
     for piece in view.pieces:
         options.update(piece.options)
-    assert chain.size is not None
-    width, height = chain.size
+    width, height = chain.size or (0, 0)
     return Plan(
         dataset=dataset,
         indices=indices,

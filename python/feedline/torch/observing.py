@@ -18,6 +18,7 @@ from .. import views
 from ..observable import Observable, Phase
 from ..profiling import why_no_engine
 from ..views import Verdict
+from .decision import IN_PART
 
 # ---- Attributes -------------------------------------------------------------
 
@@ -52,6 +53,11 @@ class Observing:
     @readable
     def fallback_reason(self) -> Optional[str]:
         """Why torch loads the samples; None when the engine does."""
+        raise NotImplementedError
+
+    @readable
+    def partly_native(self) -> bool:
+        """Whether the engine makes a part of what torch loads."""
         raise NotImplementedError
 
     def _feedline_observed(self) -> Optional[Observable]:
@@ -101,6 +107,8 @@ class Observing:
         words = observed.explain()
         if reason is None:
             return words
+        if self.partly_native:
+            reason = "%s%s" % (reason, IN_PART)
         return "torch loads the samples, as %s.\n%s" % (reason, words)
 
     @readable

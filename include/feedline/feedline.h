@@ -633,8 +633,8 @@ struct feedline_stats {
     uint64_t profiler_ns;       /* cost of measuring so far, all threads */
     uint64_t memory_bytes;      /* batch slots, read buffers, worker scratch */
     uint64_t first_batch_ns;    /* from start to the first delivery */
-    uint64_t truncated_samples; /* used although their file ends early;
-                                   including batches not yet delivered */
+    uint64_t truncated_samples; /* also of batches not yet delivered */
+    double mixing; /* of shuffle=block: feedline_mixing.variance; 0: unknown */
 };
 FEEDLINE_API int32_t feedline_loader_get_stats(const feedline_loader *l,
                                                struct feedline_stats *out);

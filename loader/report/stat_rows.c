@@ -79,6 +79,10 @@ static const struct feedline_stat_info stats[] = {
            "Batch slots, read buffers, worker scratch."),
     SECONDS("first_batch_seconds", first_batch_ns, MAX, "first_batch_seconds",
             "From start to the first batch."),
+    ROW("mixing", "", mixing, 0, 1, "", FEEDLINE_STAT_ZERO_UNKNOWN, MAX,
+        "mixing_ratio",
+        "How much the labels of a batch vary with shuffle=block; a full "
+        "shuffle: 1."),
 };
 #undef STRUCT
 

@@ -245,6 +245,11 @@ static void add_sums(const struct feedline_stats *s, struct fdl_text *out)
                  (double)s->user_ns * part, (double)s->wait_ns / 1e9,
                  (double)s->wait_ns * part, (double)s->api_ns / 1e9,
                  (double)s->api_ns * part, s->batches, s->samples);
+    if (s->mixing > 0)
+        fdl_text_add(out,
+                     "shuffle=block: labels of a batch vary %.2f times as much "
+                     "as with a full shuffle\n",
+                     s->mixing);
 }
 
 int32_t fdl_stats_table(struct fdl_watch *watch, const char *sort_by,

@@ -15,6 +15,7 @@
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,7 +175,7 @@ static void choose_blocks(const struct fdl_engine *e, struct fdl_sampler *s)
 }
 
 /* A poor shuffle harms a training without a sign of it. */
-static int32_t warn_of_mixing(const struct fdl_engine *e)
+static int32_t judge_mixing(struct fdl_engine *e)
 {
     const struct fdl_sampler *s = &e->sampler;
     struct fdl_mixing m;
@@ -184,6 +185,8 @@ static int32_t warn_of_mixing(const struct fdl_engine *e)
         return FEEDLINE_OK;
     uint64_t batch = (uint64_t)s->batch_size * s->world;
     int32_t status = fdl_mixing_of_blocks(&from, &s->blocks, batch, &m);
+    if (status >= 0 && !isnan(m.variance))
+        e->mixing = m.variance;
     if (status >= 0 && m.variance > FDL_MIXING_POOR)
         fdl_log(FDL_LOG_WARNING,
                 "shuffle=block: the labels of a batch vary %.1f times as much "
@@ -217,7 +220,7 @@ static int32_t make_sampler(struct fdl_engine *e)
                      e->config.reader != FDL_READER_memory &&
                      choose_direct(e) == FDL_DIRECT_FALSE;
     int32_t status = fdl_sampler_init(&e->sampler);
-    return status < 0 ? status : warn_of_mixing(e);
+    return status < 0 ? status : judge_mixing(e);
 }
 
 /* Shape of what `p`, the pipeline or a chain, makes of the data set's images.

@@ -43,6 +43,7 @@ struct fdl_engine {
                                    written under run_lock and settings */
     struct fdl_config_values config;
     bool random_shards; /* constant */
+    double mixing;      /* constant, see fdl_engine_mixing */
     bool is_encoded;    /* decode=none: batches have no pixels; constant */
     bool reads_ahead;   /* constant */
     struct fdl_sampler sampler;

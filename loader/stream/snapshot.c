@@ -25,6 +25,11 @@ bool fdl_engine_stands_in(const struct fdl_engine *e)
     return e->stands_in;
 }
 
+double fdl_engine_mixing(const struct fdl_engine *e)
+{
+    return e->mixing;
+}
+
 int32_t fdl_engine_gpu(const struct fdl_engine *e)
 {
     return e->gpu;

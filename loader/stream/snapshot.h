@@ -33,6 +33,10 @@ struct fdl_trace_ring *fdl_engine_notes(const struct fdl_engine *e);
 /* An engine that never runs stands in for a watched loader. */
 bool fdl_engine_stands_in(const struct fdl_engine *e);
 
+/* How much the labels of a batch vary, in those of a full shuffle; 0: not
+ * shuffle=block, or no labels. */
+double fdl_engine_mixing(const struct fdl_engine *e);
+
 /* Number of the GPU to which batches go; -1: none. */
 int32_t fdl_engine_gpu(const struct fdl_engine *e);
 

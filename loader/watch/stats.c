@@ -253,6 +253,7 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
         .bytes_read = -zero->stages[FEEDLINE_STAGE_READ].bytes,
         .first_batch_ns = (uint64_t)c->first_batch_ns,
         .truncated_samples = -zero->truncated_samples,
+        .mixing = fdl_engine_mixing(watch->engine),
     };
     uint64_t clock_reads = c->clock_reads - zero_clock_reads_locked(watch);
     uint64_t ledger_ns = c->ledger_ns;

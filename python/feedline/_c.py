@@ -261,6 +261,7 @@ class stats(SizedStructure):
         ("memory_bytes", c_uint64),
         ("first_batch_ns", c_uint64),
         ("truncated_samples", c_uint64),
+        ("mixing", c_double),
     ]
 
 

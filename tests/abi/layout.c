@@ -263,7 +263,8 @@ NEXT(feedline_stats, bytes_read, profiler_ns);
 NEXT(feedline_stats, profiler_ns, memory_bytes);
 NEXT(feedline_stats, memory_bytes, first_batch_ns);
 NEXT(feedline_stats, first_batch_ns, truncated_samples);
-END(feedline_stats, truncated_samples, 104);
+NEXT(feedline_stats, truncated_samples, mixing);
+END(feedline_stats, mixing, 112);
 
 BEGIN(feedline_wait_stats, struct_size);
 NEXT(feedline_wait_stats, struct_size, waits);
@@ -448,7 +449,7 @@ NEXT(feedline_live_stats, decisions, tuner);
 NEXT(feedline_live_stats, tuner, watched);
 NEXT(feedline_live_stats, watched, placement);
 NEXT(feedline_live_stats, placement, storage_bytes);
-END(feedline_live_stats, storage_bytes, 2688);
+END(feedline_live_stats, storage_bytes, 2696);
 
 BEGIN(feedline_watch_def, struct_size);
 NEXT(feedline_watch_def, struct_size, workers);

@@ -67,6 +67,24 @@ def test_mixing(dataset: feedline.Dataset) -> None:
         dataset.mixing(lanez=2)
 
 
+def test_the_statistics_have_it(
+    dataset: feedline.Dataset, tmp_path: Path
+) -> None:
+    blocks = dict(shuffle="block", block=4, lanes=2)
+    wanted = dataset.mixing(block=4, lanes=2, batch_size=4)["variance"]
+    pipeline = feedline.Pipeline("eval")
+    metrics = tmp_path / "m.prom"
+    for options, found in ((blocks, wanted), ({"shuffle": True}, None)):
+        with feedline.Loader(
+            dataset, pipeline, batch_size=4, metrics=str(metrics), **options
+        ) as loader:
+            next(iter(loader))
+            assert loader.stats()["stats"]["mixing"] == found
+            table = loader.table()
+        assert ("labels of a batch vary %.2f" % wanted in table) == bool(found)
+        assert ("feedline_mixing_ratio{" in metrics.read_text()) == bool(found)
+
+
 def test_bounds_of_the_order() -> None:
     out = (ctypes.c_uint64 * 4)()
     for count, block, lanes, first in (

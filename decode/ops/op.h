@@ -90,6 +90,8 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
   OP(horizontal_flip)                                                          \
   OP(vertical_flip)                                                            \
   OP(random_rotation)                                                          \
+  OP(random_affine)                                                            \
+  OP(random_perspective)                                                       \
   OP(color_jitter)                                                             \
   OP(brightness)                                                               \
   OP(contrast)                                                                 \

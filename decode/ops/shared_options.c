@@ -48,6 +48,47 @@ int32_t fdl_op_check_range(const struct fdl_options *o, uint32_t row)
     return FEEDLINE_OK;
 }
 
+struct fdl_option_value fdl_op_sides(const struct fdl_options *o, uint32_t row)
+{
+    struct fdl_option_value v = *fdl_option_value(o, row);
+    if (v.n_doubles == 1) {
+        v.doubles[1] = v.doubles[0];
+        v.doubles[0] = -v.doubles[0];
+    }
+    return v;
+}
+
+int32_t fdl_op_check_sides(const struct fdl_options *o, uint32_t row)
+{
+    struct fdl_option_value v = fdl_op_sides(o, row);
+    if (v.n_doubles > 2 || v.doubles[0] > v.doubles[1])
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: %s takes one number that is not negative, or two, "
+                        "the smaller one first",
+                        o->scope, o->table[row].name);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_op_check_center(const struct fdl_options *o, uint32_t row)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, row);
+    if (v->n_doubles == 2 || (v->n_doubles == 1 && v->doubles[0] == -1))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s: %s takes x and y, or -1 for the middle", o->scope,
+                    o->table[row].name);
+}
+
+bool fdl_op_center(const struct fdl_options *o, uint32_t row, double point[2])
+{
+    const struct fdl_option_value *v = fdl_option_value(o, row);
+    if (v->n_doubles < 2)
+        return false;
+    point[0] = v->doubles[0];
+    point[1] = v->doubles[1];
+    return true;
+}
+
 int32_t fdl_op_check_count(const struct fdl_options *o, uint32_t row)
 {
     uint32_t n = fdl_option_value(o, row)->n_doubles;

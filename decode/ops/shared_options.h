@@ -8,6 +8,7 @@
 #include "base/philox.h"
 #include "decode/plan/frame.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Largest side that an option may ask for. */
@@ -43,6 +44,30 @@ void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
     .name = "p", .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
     .default_text = text, .unit = "", .help = "probability that " about        \
   }
+
+/* Rows of angles: the largest to both sides, or a range; EINVAL: neither. */
+#define FDL_OP_DEGREES_MAX 1e6
+#define FDL_OP_DEGREES(text)                                                   \
+  {                                                                            \
+    .name = "degrees", .type = FEEDLINE_T_DOUBLES,                             \
+    .double_min = -FDL_OP_DEGREES_MAX, .double_max = FDL_OP_DEGREES_MAX,       \
+    .default_text = text, .unit = "degrees",                                   \
+    .help = "largest angle to both sides, or the range"                        \
+  }
+int32_t fdl_op_check_sides(const struct fdl_options *o, uint32_t row);
+struct fdl_option_value fdl_op_sides(const struct fdl_options *o, uint32_t row);
+
+/* A row with a point. EINVAL: neither two numbers nor -1, which leaves point as
+ * it is and returns false. */
+#define FDL_OP_CENTER                                                          \
+  {                                                                            \
+    .name = "center", .type = FEEDLINE_T_DOUBLES,                              \
+    .double_min = -FDL_OP_SIZE_MAX, .double_max = FDL_OP_SIZE_MAX,             \
+    .default_text = "-1", .unit = "pixels",                                    \
+    .help = "x, y of what stays in place; -1: the middle of the image"         \
+  }
+int32_t fdl_op_check_center(const struct fdl_options *o, uint32_t row);
+bool fdl_op_center(const struct fdl_options *o, uint32_t row, double point[2]);
 
 /* EINVAL: not a range, two numbers of which the first is the smaller one. */
 int32_t fdl_op_check_range(const struct fdl_options *o, uint32_t row);

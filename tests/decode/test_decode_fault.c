@@ -66,10 +66,15 @@ static void check_memory_error(int32_t status)
 static struct fdl_pipeline *pipeline_of(bool steps)
 {
     static const char *const ops[][2] = {
-        {"resize", "width=50 height=50"},      {"contrast", "factor=1.5"},
-        {"random_rotation", "degrees=20"},     {"pad", "padding=3"},
-        {"center_crop", "width=50 height=50"}, {"gaussian_blur", NULL},
-        {"pil_gaussian_blur", NULL},           {NULL, NULL}};
+        {"resize", "width=50 height=50"},
+        {"contrast", "factor=1.5"},
+        {"random_rotation", "degrees=20"},
+        {"pad", "padding=3"},
+        {"center_crop", "width=50 height=50"},
+        {"gaussian_blur", NULL},
+        {"pil_gaussian_blur", NULL},
+        {"random_affine", "interpolation=bicubic"},
+        {NULL, NULL}};
     static const char *const size[][2] = {{"resize", "width=50 height=50"},
                                           {NULL, NULL}};
     return rig_pipeline(steps ? ops : size);

@@ -206,6 +206,9 @@ def exifs():
 # refused there, which is an input like any other.
 OPERATIONS = (
     ("rotation", b"random_rotation degrees=-30:30"),
+    ("affine", b"random_affine translate=1,1 scale=0.1:3 shear=80 "
+               b"interpolation=bicubic"),
+    ("perspective", b"random_perspective distortion_scale=1"),
     ("jitter", b"color_jitter brightness=0.4 contrast=0.4 saturation=0.4 "
                b"hue=0.1"),
     ("grayscale", b"random_grayscale p=1"),

@@ -141,6 +141,16 @@ def distort(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     return permute(t, jitter(t, image, d), d)
 
 
+def perspective(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    """With the engine's coefficients: torchvision's least squares may differ in
+    the last bit of some."""
+    if not d["done"]:
+        return image
+    filters = Image.Resampling
+    mode = filters[mode_of(t).name]
+    return F.F_pil.perspective(image, d["coefficients"], mode, t.fill)
+
+
 # Class of a transform: operation that draws for it, what it does.
 DRAWN = {
     "RandomResizedCrop": (
@@ -160,8 +170,24 @@ DRAWN = {
     "RandomCrop": ("random_crop", crop_with_border),
     "RandomRotation": (
         "random_rotation",
-        lambda t, i, d: F.rotate(i, d["angle"], mode_of(t), fill=t.fill),
+        lambda t, i, d: F.rotate(
+            i, d["angle"], mode_of(t), center=t.center, fill=t.fill
+        ),
     ),
+    "RandomAffine": (
+        "random_affine",
+        lambda t, i, d: F.affine(
+            i,
+            d["angle"],
+            [int(d["translate_x"]), int(d["translate_y"])],
+            d["scale"],
+            [d["shear_x"], d["shear_y"]],
+            mode_of(t),
+            t.fill,
+            center=t.center,
+        ),
+    ),
+    "RandomPerspective": ("random_perspective", perspective),
     "ColorJitter": ("color_jitter", jitter),
     "RandomGrayscale": ("random_grayscale", gray),
     "RandomInvert": ("random_invert", if_done(lambda t, i: F.invert(i))),
@@ -317,8 +343,25 @@ def test_rotations(T: Any, samples: Any) -> None:
         T.RandomRotation((10, 30), fill=(1, 2, 3)),
         T.RandomRotation((90, 90)),
         T.RandomRotation(45, Mode.BILINEAR, fill=9),
+        T.RandomRotation(45, Mode.BICUBIC, center=(3.5, -2), fill=(9, 8, 7)),
     ):
         head = [T.Resize((41, 32)), rotation]
+        check(samples, T.Compose(head + [T.PILToTensor()]))
+
+
+@families
+@pytest.mark.parametrize("name", ["nearest", "bilinear", "bicubic"])
+def test_maps(T: Any, name: str, samples: Any) -> None:
+    mode = Mode(name)
+    for warp in (
+        T.RandomAffine(0, (0.3, 0.2), interpolation=mode, fill=(1, 2, 3)),
+        T.RandomAffine(20, (0.1, 0.1), (0.5, 2), 10, mode, center=(1, 40.5)),
+        T.RandomAffine((5, 9), None, (0.8, 0.9), (-5, 20), mode, fill=77),
+        T.RandomAffine(3, shear=(-5, 20, -30, 1), interpolation=mode),
+        T.RandomPerspective(interpolation=mode),
+        T.RandomPerspective(1, 0.8, mode, (9, 99, 199)),
+    ):
+        head = [T.Resize((41, 32)), warp]
         check(samples, T.Compose(head + [T.PILToTensor()]))
 
 

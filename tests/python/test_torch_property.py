@@ -122,6 +122,12 @@ def _step(draw: random.Random, family: Any) -> Any:
             draw.choice((Mode.NEAREST, Mode.BILINEAR)),
             fill=draw.choice((0, 255)),
         ),
+        lambda: family.RandomAffine(
+            (draw.choice((0, 33)),) * 2,
+            scale=(draw.choice((0.5, 1, 1.75)),) * 2,
+            shear=(draw.choice((-40, 0, 12)),) * 2,
+            interpolation=draw.choice((Mode.NEAREST, Mode.BICUBIC)),
+        ),
     )
     return draw.choice(makers)()
 

@@ -15,7 +15,7 @@ reading torchvision 0.14 to 0.29:
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from .chain import PILLOW_FIRST, Builder, Stage, reads
 
@@ -239,28 +239,53 @@ def vertical_flip(b: Builder, t: Any) -> None:
     b.add("vertical_flip", p=b.number("p", t.p))
 
 
+# ---- Maps -------------------------------------------------------------------
+
+
+def add_map(b: Builder, t: Any, op: str, **arguments: Any) -> None:
+    """An operation that looks pixels up through an affine or other map."""
+    b.need_image()
+    name = filter_of(b, t.interpolation)
+    if name not in ("nearest", "bilinear", "bicubic"):
+        b.fail(f"Pillow has no interpolation={name!r} for it")
+    center = getattr(t, "center", None)
+    if center is not None:
+        arguments["center"] = b.numbers("center", center)
+    b.add(op, **arguments, interpolation=name, fill=b.fill(t))
+
+
 @reads(
     "v1 v2",
     "RandomRotation",
     "degrees interpolation expand center fill resample",
 )
 def random_rotation(b: Builder, t: Any) -> None:
-    b.need_image()
     b.draws()
     b.expect("expand", False)
-    b.expect("center", None)
-    interpolation = filter_of(b, t.interpolation)
-    if interpolation not in ("nearest", "bilinear"):
-        b.fail(
-            f"interpolation={t.interpolation!r}; the engine rotates with "
-            "nearest or bilinear"
-        )
-    b.add(
-        "random_rotation",
-        degrees=b.pair("degrees", t.degrees),
-        interpolation=interpolation,
-        fill=b.fill(t),
-    )
+    add_map(b, t, "random_rotation", degrees=b.pair("degrees", t.degrees))
+
+
+@reads(
+    "v1 v2",
+    "RandomAffine",
+    "degrees translate scale shear interpolation fill center resample "
+    "fillcolor",
+)
+def random_affine(b: Builder, t: Any) -> None:
+    b.draws()
+    arguments: Dict[str, Any] = {"degrees": b.pair("degrees", t.degrees)}
+    for name in ("translate", "scale", "shear"):
+        if getattr(t, name) is not None:
+            arguments[name] = b.numbers(name, getattr(t, name))
+    add_map(b, t, "random_affine", **arguments)
+
+
+@reads("v1 v2", "RandomPerspective", "distortion_scale p interpolation fill")
+def random_perspective(b: Builder, t: Any) -> None:
+    b.draws()
+    scale = b.number("distortion_scale", t.distortion_scale)
+    p = b.number("p", t.p)
+    add_map(b, t, "random_perspective", distortion_scale=scale, p=p)
 
 
 # ---- Colours ----------------------------------------------------------------

@@ -105,8 +105,26 @@ def random_crop(image, given, drawn):
 
 def rotate(image, given, drawn):
     mode = Mode(given.get("interpolation", "nearest"))
-    return F.rotate(image, drawn["angle"], mode,
+    return F.rotate(image, drawn["angle"], mode, center=given.get("center"),
                     fill=fill_of(given, image))
+
+
+def affine(image, given, drawn):
+    shift = [int(drawn["translate_x"]), int(drawn["translate_y"])]
+    return F.affine(image, drawn["angle"], shift, drawn["scale"],
+                    [drawn["shear_x"], drawn["shear_y"]],
+                    Mode(given.get("interpolation", "nearest")),
+                    fill_of(given, image), center=given.get("center"))
+
+
+def perspective(image, given, drawn):
+    """With the coefficients that were drawn: theirs differ in a last bit."""
+    if not drawn["done"]:
+        return image
+    mode = given.get("interpolation", "bilinear")
+    return F.F_pil.perspective(image, drawn["coefficients"],
+                         Image.Resampling[mode.upper()],
+                         fill_of(given, image))
 
 
 def gaussian_blur(image, given, drawn):
@@ -292,6 +310,8 @@ ON_IMAGES = {
     "rand_augment": augment,
     "auto_augment": augment,
     "timm_augment": timm_augment,
+    "random_affine": affine,
+    "random_perspective": perspective,
     "random_resized_crop": resized_crop,
     "resize": resize,
     "resize_pad": resize_pad,
@@ -331,6 +351,18 @@ def timm_family(how):
         "rand-m7-n5-p1", "rand-mstd101-n3-tweights fill=124",
         "rand-m6-p1-mstd1-t3a", "rand-n14-p1-t3aw", "original-mstd0.5",
         "originalr-mstd1", "v0", "v0r-mstd3", "3a")]
+
+
+def affines(name):
+    """Everything at once, then what the engine does in a way of its own."""
+    how = " interpolation=" + name
+    return [[SIZE, "random_affine degrees=180 translate=0.2,0.1 scale=0.3:2 "
+                   "shear=-40,40,-9,20 fill=1,2,250" + how],
+            [SIZE, "random_affine degrees=0 translate=1,0.4 fill=9" + how],
+            [SIZE, "random_affine degrees=0 scale=0.2:3" + how],
+            [SIZE, "random_affine degrees=0 shear=60 center=0,0" + how],
+            [SIZE, "random_affine degrees=0 shear=0,0,-50,50" + how],
+            [SIZE, "random_affine degrees=3 center=-5.3,70 fill=200" + how]]
 
 
 # Operation, the reference, pipelines: a list of operations, and what they have
@@ -437,8 +469,20 @@ CASES = [
     ("random_rotation, bicubic", "RandomRotation",
      [[SIZE, "random_rotation degrees=180 interpolation=bicubic"],
       [SIZE, "random_rotation degrees=15 interpolation=bicubic fill=9,8,7"],
+      [SIZE, "random_rotation degrees=30:60 center=9.7,40 "
+             "interpolation=bicubic"],
+      [SIZE, "random_rotation degrees=90:90 center=30.5,23.5"],
+      [SIZE, "random_rotation degrees=0:0 center=30.1,23.7 "
+             "interpolation=bicubic"],
       ["resize width=3 height=2",
        "random_rotation degrees=180 interpolation=bicubic"]]),
+    *(("random_affine, " + name, "RandomAffine", affines(name))
+      for name in ("nearest", "bilinear", "bicubic")),
+    *(("random_perspective, " + name, "RandomPerspective",
+       [[SIZE, "random_perspective p=1 interpolation=" + name],
+        [SIZE, "random_perspective distortion_scale=1 p=0.8 fill=1,2,250 "
+               "interpolation=" + name]])
+      for name in ("nearest", "bilinear", "bicubic")),
     ("random_erasing, u8", "RandomErasing",
      [[SIZE, "random_erasing p=1 value=77"],
       [SIZE, "random_erasing p=0.6 value=1,2,3 scale=0.5:1 ratio=0.1:9"]]),
@@ -547,6 +591,14 @@ ALPHA = [
       [SIZE, "random_rotation degrees=180 interpolation=bilinear"],
       [SIZE, "random_rotation degrees=20 interpolation=bilinear fill={}"],
       [SIZE, "random_rotation degrees=180:180 interpolation=bilinear"]]),
+    ("random_affine, alpha", "RandomAffine",
+     [[SIZE, "random_affine translate=0.3,0.1 shear=9 fill={}"],
+      [SIZE, "random_affine degrees=0 translate=1,1 fill={} "
+             "interpolation=bilinear"],
+      [SIZE, "random_affine degrees=0 interpolation=bicubic"],
+      [SIZE, "random_affine scale=0.5:2 fill={} interpolation=bicubic"]]),
+    ("random_perspective, alpha", "RandomPerspective",
+     [[SIZE, "random_perspective p=0.9 fill={}"]]),
     ("color_jitter, alpha", "ColorJitter",
      [[SIZE, "color_jitter brightness=0.4 contrast=0.4 saturation=0.4"],
       [SIZE, "color_jitter brightness=2 contrast=2 saturation=2"]]),

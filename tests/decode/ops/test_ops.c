@@ -155,6 +155,18 @@ TEST(moves_are_folded_where_they_may)
     assert_false(plan.geometry.flip || plan.geometry.flip_vertical);
     assert_int_equal(plan.n_pixel_steps, 3);
 
+    /* Whole pixels are a window, which a crop may pass. */
+    static const char *const moved[][2] = {
+        {"random_affine", "degrees=0 translate=1,1 interpolation=bicubic"},
+        {NULL, NULL}};
+    plan_of(moved, &plan);
+    assert_int_equal(plan.n_pixel_steps, 1);
+    assert_ptr_equal(plan.steps[0].kind, &fdl_frame_kind);
+    static const char *const resting[][2] = {
+        {"random_affine", "degrees=0 interpolation=bilinear"}, {NULL, NULL}};
+    plan_of(resting, &plan);
+    assert_int_equal(plan.n_pixel_steps, 0);
+
     /* All of the crop lies in the border: one pixel is decoded. */
     static const char *const border[][2] = {{"pad", "padding=200,0,0,0"},
                                             {"random_crop", "width=8 height=8"},
@@ -217,6 +229,14 @@ TEST(bad_arguments_are_refused)
         {"random_solarize", "threshold=-1"},
         {"random_adjust_sharpness", "sharpness_factor=-1"},
         {"random_photometric_distort", "hue=0.1"},
+        {"random_rotation", "center=3"},
+        {"random_affine", "translate=0.1"},
+        {"random_affine", "translate=0.1,1.1"},
+        {"random_affine", "scale=0:1"},
+        {"random_affine", "shear=1,2,3"},
+        {"random_affine", "shear=1,2,4,3"},
+        {"random_affine", "center=1,2,3"},
+        {"random_perspective", "distortion_scale=1.1"},
         {"gaussian_blur", "kernel_size=4"},
         {"gaussian_blur", "kernel_size=3,5,7"},
         {"gaussian_blur", "kernel_size=2.5"},

@@ -8,6 +8,7 @@
  */
 #include "decode/formats/format.h"
 #include "loader/index/index_format.h"
+#include "loader/index/tar_dali.h"
 #include "loader/index/tar_fields.h"
 #include "loader/index/tar_find.h"
 #include "loader/index/tar_groups.h"
@@ -38,6 +39,7 @@ enum {
     ROW_GROUP,
     ROW_MISSING,
     ROW_IGNORE_ZEROS,
+    ROW_INDEX,
     ROW_FIELDS,
     ROW_MISSING_FIELD,
     ROWS
@@ -75,6 +77,10 @@ static const struct fdl_option options[ROWS] = {
                           .unit = "",
                           .help = "read on behind an end mark: archives in a "
                                   "row, as cat makes them"},
+    [ROW_INDEX] = FDL_INDEX_STRING(
+        "index", "",
+        "ending of DALI's index beside each shard, as 'idx' (wds2idx): says "
+        "where parts are, in place of the shard's own headers"),
     [ROW_FIELDS] = FDL_INDEX_FIELDS("extensions of further parts"),
     [ROW_MISSING_FIELD] = FDL_INDEX_MISSING_FIELD,
 };
@@ -336,6 +342,27 @@ static int32_t list_archive(struct lister *l, uint64_t begin, uint64_t end,
     return status;
 }
 
+/* ---- DALI's index -------------------------------------------------------- */
+
+static int32_t take_indexed(void *user, const struct fdl_tar_member *m)
+{
+    struct lister *l = user;
+    if (is_meta(m->name))
+        return FEEDLINE_OK;
+    if (!text_is(&l->name, "", m->name, strlen(m->name)))
+        return fdl_fail_memory(strlen(m->name), "the name of a member");
+    return take_part(l, m);
+}
+
+static int32_t list_parts(struct lister *l)
+{
+    const char *index = fdl_option_text(l->shard->options, ROW_INDEX);
+    if (!*index)
+        return list_archive(l, 0, l->shard->size, "");
+    l->shard->others = true;
+    return fdl_tar_dali_each(l->shard, index, take_indexed, l);
+}
+
 /* ---- Samples ------------------------------------------------------------- */
 
 /* What `auto` means here. */
@@ -480,7 +507,7 @@ static int32_t list_shard(struct fdl_shard *s)
         status = refuse_compressed(s);
     if (status)
         return status;
-    status = list_archive(&l, 0, s->size, "");
+    status = list_parts(&l);
     if (status == FEEDLINE_OK || status == FEEDLINE_EINVAL) {
         int32_t listed = list_samples(&l, status != FEEDLINE_OK);
         status = listed ? listed : status;

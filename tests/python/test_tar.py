@@ -485,3 +485,78 @@ def test_records_that_lie(tmp_path: Path, record: bytes) -> None:
 
     path = write(tmp_path / "x.tar", {"x": record}, pax)
     assert " pax record" in error_of(path)
+
+
+# ---- DALI's index ----------------------------------------------------------
+
+
+def indexed(
+    path: Path, named: bool = True, keys: bool = True
+) -> Tuple[Path, List[str]]:
+    """What wds2idx makes of an archive: the file, and its lines."""
+    rows: Dict[str, List[str]] = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            key, _, extension = member.name.partition(".")
+            row = "%s %d %d" % (extension, member.offset_data, member.size)
+            rows.setdefault(key, []).append(
+                "%s %s" % (row, member.name) if named else row
+            )
+    lines = ["v1.%d %d" % (2 if named else 1, len(rows))]
+    lines += [" ".join(row) for row in rows.values()]
+    index = path.with_name(path.name.partition(".")[0] + ".idx")
+    index.write_text("\n".join(lines) + "\n")
+    return index, lines
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Path:
+    members = {}
+    for i in range(9):
+        members["a/%03d.jpg" % i] = b"image %d" % i
+        members["a/%03d.cls" % i] = b"%d" % (i % 4)
+    return write(tmp_path / "s.0.tar", members)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_dali_s_index_in_place_of_headers(shard: Path, named: bool) -> None:
+    wanted = found(shard)
+    indexed(shard, named)
+    made = found("%s?index=idx" % shard)
+    assert [sample[1:] for sample in made] == [s[1:] for s in wanted]
+    assert (made == wanted) == named
+
+
+def test_an_index_that_is_not_of_the_shard(shard: Path) -> None:
+    index, lines = indexed(shard)
+
+    def refused(text: str, words: str) -> None:
+        index.write_text(text + "\n")
+        with pytest.raises(feedline.InvalidArgument, match=words):
+            Dataset.open("tar:%s?index=idx" % shard)
+
+    moved = [lines[0], lines[1].replace("1536", "2048"), *lines[2:]]
+    shorter = lines[1].replace("jpg 512 7", "jpg 512 6")
+    assert shorter != lines[1]
+    refused("\n".join(lines[:-1]), "line 9: it ends early")
+    refused("\n".join(["v1.2 8", *lines[1:]]), "more samples")
+    refused("\n".join([lines[0], shorter, *lines[2:]]), "line 2.*another")
+    refused("\n".join(moved), "line 2.*another")
+    refused("v1.0 3", "line 1: not an index of wds2idx")
+    refused("", "line 1: not an index")
+    refused(lines[0] + "\njpg x 7 a", "line 2: not .extension offset")
+    refused(lines[0] + "\njpg 513 7 a.jpg", "line 2: a member is not in")
+    refused(lines[0] + "\njpg 51200 7 a.jpg", "line 2: a member is not in")
+    refused(lines[0] + "\njpg 512 7 a b.jpg", "line 2")
+    for end in range(0, len("\n".join(lines)), 7):
+        index.write_text("\n".join(lines)[:end])
+        with pytest.raises(feedline.Error, match="s.idx, line"):
+            Dataset.open("tar:%s?index=idx" % shard)
+
+    index.write_text("\n".join(lines) + "\n")
+    os.utime(index, (1, 1))
+    with pytest.raises(feedline.InvalidArgument, match="older than its shard"):
+        Dataset.open("tar:%s?index=idx" % shard)
+    index.unlink()
+    with pytest.raises(feedline.NotFound, match="s.idx"):
+        Dataset.open("tar:%s?index=idx" % shard)

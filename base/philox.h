@@ -30,7 +30,9 @@ struct fdl_rng {
 };
 
 /* `place` keeps draws of one sample apart: operations of a pipeline use their
- * position in it; the sampler and replacement use the values below. */
+ * position in it; mixing (whose "sample" is a place in the epoch), replacement
+ * and the sampler use the values below. */
+#define FDL_PLACE_MIX     0xfffdu
 #define FDL_PLACE_REPLACE 0xfffeu
 #define FDL_PLACE_PERMUTE 0xffffu
 

@@ -10,8 +10,8 @@ install(FILES include/feedline/bench.h include/feedline/exchange.h
               include/feedline/files.h include/feedline/live.h
               include/feedline/order.h include/feedline/shuffle.h
               include/feedline/source.h include/feedline/statistics.h
-              include/feedline/tuning.h include/feedline/views.h
-              include/feedline/watch.h
+              include/feedline/targets.h include/feedline/tuning.h
+              include/feedline/views.h include/feedline/watch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
 install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Help and messages name them as docs/NAME.md.

@@ -322,6 +322,11 @@ static int32_t check_order(const struct fdl_pipeline *p, uint32_t end,
                         FDL_PIPELINE_OPS);
     for (uint32_t i = 0; i < end; i++) {
         const struct fdl_op *before = p->steps[i].op;
+        if (before->mixes)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s after %s: batches are mixed last, so %s goes "
+                            "before",
+                            op->name, before->name, op->name);
         if (before->finished && !op->finished)
             return fdl_fail(FEEDLINE_EINVAL,
                             "%s after %s: finished samples are changed last, "
@@ -532,6 +537,14 @@ uint32_t fdl_pipeline_views(const struct fdl_pipeline *p, const char **op)
             return p->steps[i].op->views;
     }
     return 1;
+}
+
+bool fdl_pipeline_mix(const struct fdl_pipeline *p, struct fdl_mix *out)
+{
+    if (p->n == 0 || !p->steps[p->n - 1].op->mixes)
+        return false;
+    fdl_options_fill(&p->steps[p->n - 1].options, out);
+    return true;
 }
 
 int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,

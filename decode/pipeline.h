@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "decode/kernels/finish.h"
+#include "decode/plan/mix.h"
 #include "decode/plan/plan.h"
 
 #include <feedline/feedline.h>
@@ -96,6 +97,9 @@ int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p,
 /* Images that each sample comes as; *op: the name of the operation that makes
  * them, or "add_views"; untouched if there is one image. op may be NULL. */
 uint32_t fdl_pipeline_views(const struct fdl_pipeline *p, const char **op);
+
+/* What it does to batches; false: nothing. */
+bool fdl_pipeline_mix(const struct fdl_pipeline *p, struct fdl_mix *out);
 
 /* Output size if it is the same for every image; image_width and image_height
  * are 0 where images differ. EINVAL if it is not fixed, naming what to add. */

@@ -35,6 +35,7 @@ struct fdl_op {
     bool pixels;     /* works on the resampled image: nothing resamples after */
     bool normalizes; /* pixels are no longer 0 to 1: neither does after */
     bool finished;   /* works on the finished sample: only these after */
+    bool mixes;      /* works on the finished batch: nothing after */
     uint32_t views;  /* that it makes of an image; 0: it makes none */
     const struct fdl_option *options;
     uint32_t n_options;
@@ -117,7 +118,8 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
   OP(random_choice)                                                            \
   OP(random_order)                                                             \
   OP(normalize)                                                                \
-  OP(random_erasing)
+  OP(random_erasing)                                                           \
+  OP(mix)
 
 #define FDL_OP_DECLARE(name) extern const struct fdl_op fdl_op_##name;
 FDL_OPS(FDL_OP_DECLARE)

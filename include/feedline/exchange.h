@@ -30,7 +30,8 @@ extern "C" {
 
 enum feedline_part {
     FEEDLINE_IMAGES = 0, /* feedline_batch_info.images */
-    FEEDLINE_LABELS = 1  /* feedline_batch_info.labels; views: views.h */
+    FEEDLINE_LABELS = 1, /* feedline_batch_info.labels; views: views.h */
+    FEEDLINE_TARGETS = 2 /* feedline_batch_targets.soft, of mixed batches */
 };
 
 #define FEEDLINE_DLPACK_VERSIONED 0x1u /* a DLManagedTensorVersioned, 1.0 */

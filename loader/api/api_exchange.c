@@ -29,11 +29,14 @@ int32_t feedline_batch_export(feedline_batch *b, uint32_t part, uint32_t flags,
     status = enter(b);
     if (status < 0)
         return status;
+    bool has_targets = b->layout->classes > 0;
     if (part != FEEDLINE_IMAGES && part != FEEDLINE_LABELS &&
+        (part != FEEDLINE_TARGETS || !has_targets) &&
         (part < FEEDLINE_VIEW || part - FEEDLINE_VIEW >= b->layout->views))
         return fdl_fail(FEEDLINE_EINVAL,
                         "a batch has no part %" PRIu32 "; it has images (0), "
-                        "labels (1) and, from %d on, its views",
+                        "labels (1), if it is mixed targets (2) and, from %d "
+                        "on, its views",
                         part, FEEDLINE_VIEW);
     if (flags & ~FEEDLINE_DLPACK_VERSIONED)
         return fdl_fail(FEEDLINE_EINVAL, "flags 0x%" PRIx32 " are not known",

@@ -370,12 +370,13 @@ static int32_t make_layout(const struct fdl_engine *e,
         return make_layout_of_chains(e, layout);
     if (e->finish.device)
         fdl_finish_wire(delivered, &format);
-    int32_t status = most == 0 && !e->is_encoded
-                         ? fdl_layout_init(layout, e->config.batch_size,
-                                           e->config.views, &format)
-                         : fdl_layout_init_various(
-                               layout, e->config.batch_size, &format, most,
-                               e->config.on_error == FDL_ON_ERROR_SKIP);
+    int32_t status =
+        most == 0 && !e->is_encoded
+            ? fdl_layout_init(layout, e->config.batch_size, e->config.views,
+                              &format, e->mix.num_classes)
+            : fdl_layout_init_various(layout, e->config.batch_size, &format,
+                                      most,
+                                      e->config.on_error == FDL_ON_ERROR_SKIP);
     if (status < 0)
         return status;
     layout->delivered = *delivered;
@@ -393,6 +394,8 @@ static int32_t make_path(struct fdl_engine *e,
     void *backend;
     int32_t status =
         make_format(e, fdl_pipeline_chain(e->pipeline, 0), &delivered);
+    if (status >= 0)
+        status = fdl_engine_choose_mix(e, &delivered);
     if (status >= 0)
         status = fdl_engine_choose_finish(e, ops, &delivered,
                                           backend_config->device);
@@ -415,6 +418,7 @@ static int32_t make_path(struct fdl_engine *e,
         return status;
     e->ring->may_grow =
         fdl_option_int(&e->options, FDL_OPT_HELD) == FDL_HELD_GROW;
+    e->ring->mix = e->mix;
     e->ring->device_id = (int32_t)backend_config->device;
     status = fdl_field_set_copy(&e->ring->fields, &e->dataset->fields);
     if (status >= 0 && e->is_encoded)

@@ -46,6 +46,7 @@ struct fdl_engine {
     double mixing;      /* constant, see fdl_engine_mixing */
     bool is_encoded;    /* decode=none: batches have no pixels; constant */
     bool reads_ahead;   /* constant */
+    struct fdl_mix mix; /* num_classes 0: batches are not mixed; constant */
     struct fdl_sampler sampler;
     struct fdl_stream stream;
     struct fdl_given *given; /* NULL: order=own */
@@ -95,6 +96,10 @@ static inline void fdl_engine_locate(const struct fdl_engine *e, uint64_t index,
     if (e->dataset->cells)
         fdl_dataset_cover(e->dataset, index, out);
 }
+
+/* engine_mix.c: sets e->mix, for images of this format. EINVAL. */
+int32_t fdl_engine_choose_mix(struct fdl_engine *e,
+                              const struct fdl_output_format *delivered);
 
 /* Read-ahead follows from workers and I/O depth; `run_lock` is held. */
 void fdl_engine_set_limit_locked(struct fdl_engine *e);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "loader/stream/ring_own.h"
+#include "loader/stream/slot_mix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,15 @@
 
 /* ---- Create and destroy ------------------------------------------------- */
 
-/* Images of different sizes are where they were claimed, so no part of them is
- * complete before all are; nor is one where views lie one after the other. */
+/* Images of different sizes are where they were claimed, and mixed ones change
+ * together, so no part of them is complete before all are; nor is one where
+ * views lie one after the other. */
 static uint32_t count_parts(const struct fdl_ring *r)
 {
     const struct fdl_layout *l = &r->layout;
     uint64_t images = l->batch_size * l->sample_bytes;
-    if (!r->backend_ops->part || fdl_layout_is_various(l) || l->chains ||
-        images < 2 * FDL_PART_BYTES)
+    bool whole = fdl_layout_is_various(l) || l->chains || l->classes > 0;
+    if (!r->backend_ops->part || whole || images < 2 * FDL_PART_BYTES)
         return 1;
     return (uint32_t)FDL_MIN(images / FDL_PART_BYTES, (uint64_t)FDL_PARTS_MAX);
 }
@@ -227,8 +229,6 @@ static void wait_for_transfers(struct fdl_ring *r)
     }
 }
 
-static void submit(feedline_batch *b);
-
 /* Parts of incomplete batches that were moved: they have to land too. */
 static void end_parts(struct fdl_ring *r)
 {
@@ -237,7 +237,7 @@ static void end_parts(struct fdl_ring *r)
         if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
                 FDL_SLOT_FILLING &&
             atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
-            submit(b);
+            fdl_ring_submit(b);
     }
 }
 
@@ -269,6 +269,8 @@ void fdl_ring_stop(struct fdl_ring *r)
     r->stream = NULL;
     r->window = NULL;
     r->n_lent = 0;
+    r->open = NULL;
+    atomic_store_explicit(&r->n_open, 0, memory_order_relaxed);
     for (uint32_t i = 0; i < r->n_slots; i++) {
         feedline_batch *b = r->slots[i];
         uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
@@ -350,7 +352,7 @@ static void transfer_landed(struct fdl_transfer *t)
     fdl_event_notify(&r->ready, UINT32_MAX);
 }
 
-static void submit(feedline_batch *b)
+void fdl_ring_submit(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
     b->transfer.bytes = b->layout->images_at + fdl_slot_image_bytes(b);
@@ -399,6 +401,12 @@ static void finish_fields(feedline_batch *b)
         set_error(b, 0, status, fdl_last_error());
 }
 
+static void open_strips(feedline_batch *b, uint32_t place)
+{
+    b->last_place = place;
+    fdl_slot_mix_open(b);
+}
+
 void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
 {
     if (b->layout->n_parts > 1)
@@ -411,8 +419,10 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
     if (b->error != FEEDLINE_OK &&
         !atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
         make_ready(b);
+    else if (b->layout->classes > 0)
+        open_strips(b, place);
     else
-        submit(b);
+        fdl_ring_submit(b);
 }
 
 /* ---- The consumer's side ------------------------------------------------ */

@@ -33,6 +33,7 @@
 #include "base/field_set.h"
 #include "base/lock.h"
 #include "decode/decoder.h"
+#include "decode/plan/mix.h"
 #include "loader/order/sampler.h"
 #include "loader/read/window.h"
 #include "loader/stream/observer.h"
@@ -92,6 +93,12 @@ struct feedline_batch {
     bool slots_held; /* issued late because the consumer held every slot */
     _Atomic uint32_t part_left[FDL_PARTS_MAX]; /* samples not done */
     _Atomic bool parts_sent;
+    /* Mixed in strips, slot_mix.h; under the ring's lock while it is open. */
+    feedline_batch *open_next;
+    uint32_t strips, strips_taken;
+    _Atomic uint32_t strips_left; /* not done */
+    uint32_t last_place;          /* of the sample that was done last */
+
     bool landed; /* the slab may be written; guarded by the ring's lock
                         once the batch is submitted */
 
@@ -130,6 +137,9 @@ struct fdl_layout {
     uint64_t sample_bytes;    /* of one image; the most, where they differ */
     uint64_t all_views_bytes; /* of one sample */
     uint64_t images_at, labels_at, index_at, status_at; /* offsets */
+    uint32_t classes; /* of a soft target; 0: batches are not mixed, and have
+                         none of these: */
+    uint64_t targets_at, mixes_at, spare_at;
     uint64_t offsets_at, sizes_at; /* only where images differ */
     uint64_t bytes;                /* of a batch, at most */
     uint64_t reserved;             /* of the slab, in addresses */
@@ -150,7 +160,8 @@ void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
 
 /* For samples of `views` images. ERANGE if it does not fit an address space. */
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
-                        uint32_t views, const struct fdl_output_format *format);
+                        uint32_t views, const struct fdl_output_format *format,
+                        uint32_t classes);
 
 /* For views of their own chains: formats[views]. */
 int32_t fdl_layout_init_chains(struct fdl_layout *layout, uint32_t batch_size,
@@ -175,6 +186,9 @@ struct fdl_ring {
     _Atomic uint32_t refs;
     struct fdl_layout layout;    /* constant */
     struct fdl_field_set fields; /* of each batch; constant once it has slots */
+    struct fdl_mix mix;          /* constant; where layout.classes > 0 */
+    feedline_batch *open;        /* batches with strips, the one due first */
+    _Atomic uint32_t n_open;
     _Atomic uint64_t field_memory; /* of all slots */
     const struct fdl_backend_ops *backend_ops;
     void *backend;

@@ -42,6 +42,21 @@ static bool place_tables(struct fdl_layout *l, size_t *end)
            place_array(l->batch_size, sizeof(int32_t), &l->status_at, end);
 }
 
+static bool place_targets(struct fdl_layout *l, size_t *end)
+{
+    size_t row = l->classes * sizeof(float);
+    return l->classes == 0 ||
+           place_array(l->batch_size, row, &l->targets_at, end);
+}
+
+static bool place_mixes(struct fdl_layout *l, size_t *end)
+{
+    return l->classes == 0 ||
+           (place_array(l->batch_size, sizeof(struct feedline_image_mix),
+                        &l->mixes_at, end) &&
+            place_array(1, l->sample_bytes, &l->spare_at, end));
+}
+
 static int32_t fail_layout(const struct fdl_layout *l)
 {
     return fdl_fail(FEEDLINE_ERANGE,
@@ -55,10 +70,12 @@ static int32_t fail_layout(const struct fdl_layout *l)
 static int32_t init_fixed(struct fdl_layout *l)
 {
     size_t end = 0;
-    if (!place_labels(l, &end) || !align_up(end, IMAGES_ALIGN, &end) ||
+    if (!place_labels(l, &end) || !place_targets(l, &end) ||
+        !align_up(end, IMAGES_ALIGN, &end) ||
         !place_array(l->batch_size / l->views, l->all_views_bytes,
                      &l->images_at, &end) ||
-        !place_tables(l, &end) || !align_up(end, FDL_SLAB_ALIGN, &end))
+        !place_tables(l, &end) || !place_mixes(l, &end) ||
+        !align_up(end, FDL_SLAB_ALIGN, &end))
         return fail_layout(l);
     l->bytes = l->reserved = end;
     l->delivered = l->format;
@@ -66,10 +83,12 @@ static int32_t init_fixed(struct fdl_layout *l)
 }
 
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
-                        uint32_t views, const struct fdl_output_format *format)
+                        uint32_t views, const struct fdl_output_format *format,
+                        uint32_t classes)
 {
     uint64_t bytes = fdl_output_bytes(format);
     struct fdl_layout made = {.format = *format,
+                              .classes = classes,
                               .batch_size = batch_size,
                               .views = views,
                               .sample_bytes = bytes,
@@ -276,6 +295,16 @@ static void view_of(const feedline_batch *b, uint32_t view,
         t->stride[0] *= l->views;
 }
 
+static void targets_of(const feedline_batch *b, struct feedline_tensor *t)
+{
+    t->data = (uint8_t *)b->slab.device + b->layout->targets_at;
+    t->dtype = FEEDLINE_F32;
+    t->ndim = 2;
+    t->shape[0] = fdl_slot_images(b);
+    t->shape[1] = t->stride[0] = b->layout->classes;
+    t->stride[1] = 1;
+}
+
 void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
                      struct feedline_tensor *out)
 {
@@ -283,7 +312,9 @@ void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
         .device = b->ring->backend_ops->device,
         .device_id = b->ring->device_id,
     };
-    if (part == FEEDLINE_LABELS)
+    if (part == FEEDLINE_TARGETS)
+        targets_of(b, out);
+    else if (part == FEEDLINE_LABELS)
         labels_of(b, out);
     else if (part >= FEEDLINE_VIEW)
         view_of(b, part - FEEDLINE_VIEW, out);

@@ -17,6 +17,7 @@
 #include "decode/pipeline.h"
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
+#include "loader/stream/slot_mix.h"
 #include "loader/stream/worker_fields.h"
 #include "transfer/nvtx.h"
 
@@ -397,7 +398,8 @@ static struct fdl_read *wait_for_work(struct fdl_worker *w)
                        starved ? FDL_SPENT_STARVED : FDL_SPENT_BLOCKED);
     uint32_t key = fdl_event_prepare(ready);
     struct fdl_read *r = take(w);
-    if (r || is_parked(w) || is_stopping(w))
+    if (r || is_parked(w) || is_stopping(w) ||
+        fdl_ring_has_strips(w->engine->ring))
         fdl_event_cancel(ready);
     else
         fdl_event_wait(ready, key, -1);
@@ -412,6 +414,10 @@ static struct fdl_read *wait_for_work(struct fdl_worker *w)
 static void work_until_stopped(struct fdl_worker *w)
 {
     while (!is_stopping(w)) {
+        if (fdl_ring_mix(w->engine->ring)) {
+            fdl_timebook_mark(&w->time, fdl_now_ns());
+            continue;
+        }
         if (is_parked(w)) {
             park(w);
             continue;

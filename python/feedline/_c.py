@@ -78,6 +78,7 @@ DLPACK_VERSIONED = 0x1
 LENT_MAX = 2048
 IMAGES = 0
 LABELS = 1
+TARGETS = 2
 FIELDS_MAX = 32
 FIELD_BYTES = 1
 FIELD_TEXT = 2
@@ -104,6 +105,9 @@ STAT_TEXT = 4
 MERGE_NONE = 0
 MERGE_SUM = 1
 MERGE_MAX = 2
+MIX_NONE = 0
+MIXUP = 1
+CUTMIX = 2
 VIEWS_MAX = 64
 VIEW = 16
 
@@ -646,6 +650,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "dataset_open_source": (c_int32, (POINTER(source), POINTER(c_void_p))),
     "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
     "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
+    "batch_get_targets": (c_int32, (c_void_p, c_void_p)),
     "loader_get_tuner": (c_int32, (c_void_p, c_void_p)),
     "loader_get_decision": (c_int32, (c_void_p, c_uint32, c_void_p)),
     "loader_tuner_json": (

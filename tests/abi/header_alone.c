@@ -9,6 +9,7 @@
 #include <feedline/shuffle.h>
 #include <feedline/source.h>
 #include <feedline/statistics.h>
+#include <feedline/targets.h>
 #include <feedline/tuning.h>
 #include <feedline/views.h>
 #include <feedline/watch.h>

@@ -14,6 +14,7 @@
 #include <feedline/shuffle.h>
 #include <feedline/source.h>
 #include <feedline/statistics.h>
+#include <feedline/targets.h>
 #include <feedline/tuning.h>
 #include <feedline/views.h>
 #include <feedline/watch.h>
@@ -131,6 +132,21 @@ IS(FEEDLINE_FIELD_TEXT, 2);
 IS(FEEDLINE_FIELD_JSON, 3);
 IS(FEEDLINE_FIELD_INT, 4);
 IS(FEEDLINE_FIELD_FLOAT, 5);
+
+BEGIN(feedline_image_mix, share);
+NEXT(feedline_image_mix, share, kind);
+NEXT(feedline_image_mix, kind, partner);
+NEXT(feedline_image_mix, partner, box);
+END(feedline_image_mix, box, 32);
+IS(FEEDLINE_MIX_NONE, 0);
+IS(FEEDLINE_MIXUP, 1);
+IS(FEEDLINE_CUTMIX, 2);
+
+BEGIN(feedline_batch_targets, struct_size);
+NEXT(feedline_batch_targets, struct_size, classes);
+NEXT(feedline_batch_targets, classes, soft);
+NEXT(feedline_batch_targets, soft, mixes);
+END(feedline_batch_targets, mixes, 104);
 
 BEGIN(feedline_sample_info, struct_size);
 NEXT(feedline_sample_info, struct_size, reserved);
@@ -667,6 +683,7 @@ IS(FEEDLINE_BF16, 5);
 
 IS(FEEDLINE_IMAGES, 0);
 IS(FEEDLINE_LABELS, 1);
+IS(FEEDLINE_TARGETS, 2);
 IS(FEEDLINE_DLPACK_VERSIONED, 1);
 
 IS(FEEDLINE_GIVEN_MAX, 1024);

@@ -405,6 +405,24 @@ class stat_info(SizedStructure):
     ]
 
 
+class image_mix(Structure):
+    _fields_ = [
+        ("share", c_double),
+        ("kind", c_int32),
+        ("partner", c_int32),
+        ("box", c_int32 * 4),
+    ]
+
+
+class batch_targets(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("classes", c_uint32),
+        ("soft", tensor),
+        ("mixes", POINTER(image_mix)),
+    ]
+
+
 class watch_def(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -650,7 +668,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "dataset_open_source": (c_int32, (POINTER(source), POINTER(c_void_p))),
     "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
     "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
-    "batch_get_targets": (c_int32, (c_void_p, c_void_p)),
+    "batch_get_targets": (c_int32, (c_void_p, POINTER(batch_targets))),
     "loader_get_tuner": (c_int32, (c_void_p, c_void_p)),
     "loader_get_decision": (c_int32, (c_void_p, c_uint32, c_void_p)),
     "loader_tuner_json": (

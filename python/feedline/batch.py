@@ -15,6 +15,7 @@ from . import _c, dlpack
 from ._library import lib
 from .errors import InvalidArgument, NotSupported, ReleasedError, check
 from .fields import Field, fields_of
+from .mixes import Mix, mixes_of, targets_of
 
 _get_info = lib.quick.batch_get_info
 _export = lib.quick.batch_export
@@ -88,6 +89,20 @@ class Batch:
     def labels(self) -> "Tensor":
         """[count] of int64."""
         return Tensor(self, _c.LABELS, self.info.labels)
+
+    @property
+    def targets(self) -> "Tensor":
+        """[count, classes] of float32: soft targets, of a pipeline that mixes.
+
+        Raises StateError without one.
+        """
+        found = targets_of(self.handle)
+        return Tensor(self, _c.TARGETS, found.soft)
+
+    @property
+    def mixes(self) -> List[Mix]:
+        """What each image became. Raises as `targets`."""
+        return mixes_of(self.handle, self.count)
 
     @property
     def fields(self) -> Dict[str, Field]:
@@ -177,8 +192,9 @@ class Batch:
     def export(self, part: int = _c.IMAGES, versioned: bool = False) -> Any:
         """A DLPack capsule that shares this memory and keeps it alive.
 
-        part: 0 images, 1 labels. versioned: of DLPack 1.0 or later. Without a
-        stream: for a batch on a GPU, call wait() for the stream first.
+        part: 0 images, 1 labels, 2 targets. versioned: of DLPack 1.0 or
+        later. Without a stream: for a batch on a GPU, call wait() for the
+        stream first.
         """
         return exported(self.handle, part, versioned)
 

@@ -159,6 +159,10 @@ class Pipeline:
         ]
         return "<feedline.Pipeline: %s>" % (" -> ".join(names) or "nothing")
 
+    def copy(self) -> "Pipeline":
+        """One of its own, with the same operations."""
+        return _rebuilt(self._recipe, tuple(self._steps))
+
     def __reduce__(self) -> Tuple[Any, ...]:
         """Pickled as what it was made of; functions go by their names."""
         return _rebuilt, (self._recipe, tuple(self._steps))

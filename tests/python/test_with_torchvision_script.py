@@ -127,7 +127,7 @@ def test_samples_as_a_collate_fn_gets_them(image_folder: Path) -> None:
 def test_a_collate_fn_that_cannot_be_seen(image_folder: Path) -> None:
     data = training.dataset(image_folder)
     loader = DataLoader(
-        data, 4, collate_fn=lambda batch: mix(*default_collate(batch))
+        data, 4, collate_fn=lambda batch: mix(*list(default_collate(batch)))
     )
     with pytest.warns(FallbackWarning, match="collate_fn"):
         batches = training.copies(loader)

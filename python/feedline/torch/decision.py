@@ -8,17 +8,20 @@ then. The reason why not is a sentence for the user.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import torch
 from torch.utils.data.dataloader import default_collate, default_convert
 
+import feedline
+
 from ._compat import collates, is_stream
-from .arguments import Given
+from .arguments import Given, dtype_name
 from .chain import NotNative
 from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
 from .known_sets import is_known_stream
+from .mixing import is_mixing, mix_of, recognised
 from .native import Head, Plan, head_of, plan as plan_of
 from .worker_init import only_seeds
 
@@ -44,6 +47,8 @@ class Decision:
         self._warned = False
         # The plan whose first sample was looked at, with batch_size=None.
         self._plain_samples: Optional[Plan] = None
+        # The last plan with mixed batches, and what it was made of.
+        self._mixed: Optional[Tuple[Plan, Plan]] = None
 
     def reason(self, loader: Any) -> Optional[str]:
         """Why torch loads the samples; None where the engine does. As at the
@@ -75,7 +80,7 @@ class Decision:
         reason = _reason_in_arguments(loader)
         if reason is not None:
             raise NotNative(reason)
-        plan = plan_of(loader.dataset)
+        plan = self._with_mix(loader, plan_of(loader.dataset))
         if plan.keys is not None and loader.collate_fn is not default_collate:
             raise NotNative(
                 "samples are dicts, which the engine has as default_collate "
@@ -106,6 +111,30 @@ class Decision:
             )
         if known_batch_size(loader) * plan.views > BATCH_MAX:
             raise NotNative("batches have more than %d images" % BATCH_MAX)
+
+    def _with_mix(self, loader: Any, plan: Plan) -> Plan:
+        """The plan with what the collate_fn does, where the engine can."""
+        if not collates(loader) or plan.stream is not None:
+            return plan
+        collate = recognised(loader.collate_fn)
+        plain = not (plan.targets or plan.keys or plan.output or plan.views)
+        dtype = dtype_name(loader._feedline.given.dtype)
+        mix = mix_of(collate, dtype or plan.options.get("dtype") or "f32")
+        if mix is None or not plain:
+            if is_mixing(collate):
+                raise NotNative(
+                    "collate_fn is timm's FastCollateMixup, in a mode or for "
+                    "images or labels that the engine does not mix"
+                )
+            return plan
+        if self._mixed and self._mixed[0] is plan and self._mixed[1].mix == mix:
+            return self._mixed[1]
+        try:
+            made = plan.mixed(mix)
+        except feedline.Error as error:
+            raise NotNative(f"collate_fn: {error}") from None
+        self._mixed = (plan, made)
+        return made
 
     def _check_type_of_samples(self, dataset: Any, plan: Plan) -> None:
         """default_collate makes plain tensors of all kinds of images and of
@@ -191,7 +220,8 @@ def _reason_in_arguments(loader: Any) -> Optional[str]:
         return "the data set is an IterableDataset"
     collate = loader.collate_fn
     if collates(loader):
-        if collate is not default_collate and not isinstance(collate, Collated):
+        known = isinstance(recognised(collate), Collated) or is_mixing(collate)
+        if collate is not default_collate and not known:
             return (
                 "collate_fn is one of your own; if it begins with "
                 "default_collate, use feedline.torch.collated"

@@ -29,7 +29,7 @@ from . import _compat
 from .arguments import DTYPES, LAYOUTS, Given
 from .arguments import device_name, dtype_name, layout_name
 
-IMAGES, LABELS, VIEW = 0, 1, 16
+IMAGES, LABELS, TARGETS, VIEW = 0, 1, 2, 16
 HOST = "cpu"
 
 Tensors = List[torch.Tensor]
@@ -68,11 +68,14 @@ def shared(batch: feedline.Batch) -> Tensors:
     return shared_of(batch.handle)
 
 
-def shared_of(handle: int) -> Tensors:
-    """The same of a feedline_batch, which may not have been delivered yet."""
+def shared_of(handle: int, second: int = LABELS) -> Tensors:
+    """The same of a feedline_batch, which may not have been delivered yet.
+
+    second: what comes beside the images, LABELS or TARGETS.
+    """
     made = [
         _compat.from_dlpack(exported(handle, IMAGES)),
-        _compat.from_dlpack(exported(handle, LABELS)),
+        _compat.from_dlpack(exported(handle, second)),
     ]
     assert not made[0].is_cuda, "nobody has waited for the batch's copy"
     return made
@@ -118,6 +121,18 @@ def views_to_device(batch: feedline.Batch) -> List[Any]:
 
 def views_pinned(batch: feedline.Batch) -> List[Any]:
     return copied_views(batch, pinned_empty)
+
+
+def targets_of(batch: feedline.Batch, pin: bool) -> torch.Tensor:
+    """Soft targets [N, classes]: on a device, or pinned, of torch's own."""
+    if batch.device != HOST:
+        batch.wait(current_stream(batch.device))
+    made = _compat.from_dlpack(exported(batch.handle, TARGETS))
+    if batch.device != HOST:
+        return made.clone()
+    if pin:
+        return pinned_empty(made.shape, made.stride(), made.dtype).copy_(made)
+    return made
 
 
 def copied(batch: feedline.Batch, empty: Empty, stream: int = 0) -> Tensors:

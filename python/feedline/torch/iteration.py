@@ -44,9 +44,11 @@ from ._compat import _BaseDataLoaderIter
 from .arguments import DEPTH_MAX, engine_options, is_auto
 from .collated import Collated, seed_of_batch, seeded
 from .engine_pool import EnginePool, Lease, fitting_engine
-from .handover import HOST, Finish, Into, PinnedMemory, Take, check_dtype
+from .handover import HOST, LABELS, TARGETS
+from .handover import Finish, Into, PinnedMemory, Take, check_dtype
 from .handover import current_stream, shared, shared_of, shared_views
-from .handover import to_device, views_pinned, views_to_device
+from .handover import targets_of, to_device, views_pinned, views_to_device
+from .mixing import recognised
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .outputs import of_batch
@@ -256,12 +258,15 @@ class NativeIterator(CountedIterator):
             # It makes batches itself, as default_collate would.
             self._auto_collation, self._collate_fn = True, default_collate
             self._lists = True
+        self._collate_fn = recognised(self._collate_fn)
         sampler = self._progress.traced.sampler
         self._unnoticed = batches_known_ahead(sampler)
         self._known_ahead = self._unnoticed if self._num_workers == 0 else ALL
         self._settings = Settings(loader, plan, self._known_ahead > 0)
         # What a function makes of a batch is pinned behind it.
-        made = isinstance(self._collate_fn, Collated)
+        mixed = plan.mix is not None
+        made = isinstance(self._collate_fn, Collated) and not mixed
+        self._second = TARGETS if mixed else LABELS
         self._pins = self._pin_memory and not made and self._settings.on_host
         self._pinned_memory: Dict[Lease, PinnedMemory] = {}
         # Tensors of batches to come, by their handles, which no other batch
@@ -275,6 +280,7 @@ class NativeIterator(CountedIterator):
             and plan.views == 0
             and self._auto_collation
             and not made
+            and not mixed
         )
         self.into: Optional[Into] = None  # set before the first batch
         # Known with the first batch: how they are taken, and their device.
@@ -442,6 +448,8 @@ class NativeIterator(CountedIterator):
                 data = take(batch)
         else:
             data = take(batch)
+        if self._second == TARGETS:
+            data[1] = targets_of(batch, self._pins)
         return self._as_nchw(data)
 
     def _may_miss(self, engine: feedline.Loader) -> bool:
@@ -463,7 +471,8 @@ class NativeIterator(CountedIterator):
             # In this order: who is complete has reported what it misses.
             if handle is None or self._may_miss(engine):
                 break
-            self._made[handle] = self._as_nchw(shared_of(handle))
+            made = shared_of(handle, self._second)
+            self._made[handle] = self._as_nchw(made)
 
     def _as_nchw(self, data: List[Any]) -> List[Any]:
         if self._settings.nhwc and self._settings.plan.views > 0:
@@ -493,8 +502,11 @@ class NativeIterator(CountedIterator):
         self, engine: feedline.Loader, batch: feedline.Batch, number: int
     ) -> Any:
         """A batch that misses samples: the data set makes those, or raises."""
-        with seeded(seed_of_batch(self._progress.seed, number)):
+        seed = seed_of_batch(self._progress.seed, number)
+        with seeded(seed):
             made = mended(engine, batch, self._image_of)
+        if self._second == TARGETS:  # zeros were mixed into other images
+            return self._mixed_by_torch(batch.sample_index, seed)
         data = self._hand_over(batch)
         views = self._settings.plan.views
         for place, image in made:
@@ -505,10 +517,21 @@ class NativeIterator(CountedIterator):
                     view[place // views] = one
         return self._finished(data, number, batch, [i for i, _ in made])
 
+    def _mixed_by_torch(self, samples: List[int], seed: int) -> Any:
+        positions = [self._position_of(sample) for sample in samples]
+        with seeded(seed):
+            data = self._fetcher.fetch(positions)
+        finish = self._finish_fetched
+        return finish(data) if finish else self._pinned(data)
+
+    def _position_of(self, sample: int) -> int:
+        """Of a sample of the engine's in the data set."""
+        indices = self._samples.indices
+        return sample if indices is None else indices.index(sample)
+
     def _image_of(self, sample: int) -> Any:
         """What the data set makes of a sample of the engine's."""
-        indices = self._samples.indices
-        position = sample if indices is None else indices.index(sample)
+        position = self._position_of(sample)
         plan = self._settings.plan
         if plan.stream is not None:
             return plan.stream.image(plan.dataset, position)
@@ -571,6 +594,8 @@ class NativeIterator(CountedIterator):
             return self._pinned(made) if self._pins else made
         if self._settings.plan.keys is not None:
             return dict(zip(self._settings.plan.keys, data))
+        if plan.mix is not None:
+            return tuple(data)
         if not self._auto_collation:
             return [data[0][0], self._single_label(data[1])]
         if not isinstance(collate, Collated):

@@ -56,6 +56,7 @@ class Plan:
         keys: of image and label, where samples are dicts.
         output: what samples are tuples of, where that is not image and label.
         stream: what an IterableDataset has in place of positions.
+        mix: what is done to batches; None: nothing.
     """
 
     dataset: feedline.Dataset
@@ -70,12 +71,18 @@ class Plan:
     output: Optional[Tuple[str, ...]]
     stream: Optional[Stream]
     _digest: Callable[[], str] = field(repr=False)
+    mix: Optional[Dict[str, Any]] = None
     _fingerprint: Optional[str] = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Samples of the torch data set."""
         indices = self.indices
         return len(self.dataset) if indices is None else len(indices)
+
+    def mixed(self, mix: Dict[str, Any]) -> "Plan":
+        """The same plan with mixed batches. Raises feedline.Error."""
+        pipeline = self.pipeline.copy().add("mix", **mix)
+        return replace(self, pipeline=pipeline, mix=mix)
 
     @property
     def fingerprint(self) -> str:

@@ -2,7 +2,7 @@
 /*
  * Gaussian blurs by a standard deviation that is drawn evenly: torchvision's
  * GaussianBlur, and Pillow's, which self-supervised recipes apply to a part of
- * the samples and which is cheaper.
+ * the samples.
  */
 #include "base/status.h"
 #include "decode/ops/op.h"

@@ -445,6 +445,7 @@ def case_arguments(tmp):
             (("--name", "a/b"), "--name"),
             (("--longest-side", 70000), "side"),
             (("--on-error", "zero"), "zeros"),
+            (("--dtype", "u8"), "no option --dtype"),
             (("third",), "SRC DST")):
         pack(folder, out, *wrong, rc=2, message=message)
     equal(os.path.exists(out), False)

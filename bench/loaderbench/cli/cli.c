@@ -50,14 +50,26 @@ const char *cli_dashed(const char *name, char buf[NAME_BYTES])
     return buf;
 }
 
-bool cli_has_own(const struct cli_command *command, const char *name)
+static bool is_one_of(const char *value, const char *choices)
+{
+    size_t n = strlen(value);
+    for (const char *p = choices; p; p = strchr(p, '|')) {
+        p += *p == '|';
+        if (strncmp(p, value, n) == 0 && (p[n] == '|' || !p[n]))
+            return n > 0;
+    }
+    return false;
+}
+
+bool cli_takes(const struct cli_command *command, const char *name)
 {
     char dashed[NAME_BYTES];
     cli_dashed(name, dashed);
     for (size_t i = 0; i < command->n_options; i++)
         if (strcmp(command->options[i].name, dashed) == 0)
-            return true;
-    return false;
+            return false;
+    return command->loader_options &&
+           (!command->of_loader || is_one_of(name, command->of_loader));
 }
 
 const struct cli_command *cli_find_command(const char *name)
@@ -142,9 +154,9 @@ static int unknown_option(const struct cli_command *command, const char *name)
     for (size_t i = 0; i < command->n_options; i++)
         cli_consider(&closest, command->options[i].name);
     struct feedline_option_info info;
-    for (uint32_t i = 0; command->loader_options && cli_loader_option(i, &info);
-         i++)
-        cli_consider(&closest, info.name);
+    for (uint32_t i = 0; cli_loader_option(i, &info); i++)
+        if (cli_takes(command, info.name))
+            cli_consider(&closest, info.name);
     const char *best = cli_closest_name(&closest);
     if (best) {
         char dashed[NAME_BYTES];
@@ -154,17 +166,6 @@ static int unknown_option(const struct cli_command *command, const char *name)
         tool_say("%s has no option --%s", command->name, name);
     }
     return usage(command);
-}
-
-static bool is_one_of(const char *value, const char *choices)
-{
-    size_t n = strlen(value);
-    for (const char *p = choices; p; p = strchr(p, '|')) {
-        p += *p == '|';
-        if (strncmp(p, value, n) == 0 && (p[n] == '|' || !p[n]))
-            return n > 0;
-    }
-    return false;
 }
 
 static int bad_value(const struct cli_option *o, const char *value)
@@ -295,12 +296,15 @@ static int add_setting(struct cli_parsed *parsed, const char *key,
 }
 
 /* -2: the loader has no such option. */
-static int take_loader(const struct argument *a, int argc, char **argv, int *i,
+static int take_loader(const struct cli_command *command,
+                       const struct argument *a, int argc, char **argv, int *i,
                        struct cli_parsed *parsed)
 {
     bool negated = strncmp(a->name, "no-", 3) == 0;
     struct feedline_option_info info;
     for (uint32_t row = 0; cli_loader_option(row, &info); row++) {
+        if (!cli_takes(command, info.name))
+            continue;
         bool is_bool = info.type == FEEDLINE_T_BOOL;
         if (is_bool && negated && !a->value &&
             same_name(a->name + 3, info.name))
@@ -335,7 +339,7 @@ static int take_option(const struct cli_command *command, int argc, char **argv,
     for (size_t k = 0; k < command->n_options; k++)
         if (same_name(a.name, command->options[k].name))
             return take_own(&command->options[k], &a, argc, argv, i, values);
-    int rc = command->loader_options ? take_loader(&a, argc, argv, i, out) : -2;
+    int rc = take_loader(command, &a, argc, argv, i, out);
     return rc == -2 ? unknown_option(command, a.name) : rc;
 }
 

@@ -87,10 +87,11 @@ struct cli_command {
     const char *about;      /* as `help` of an option: a first line, and more */
     const struct cli_option *options; /* the most useful ones first */
     size_t n_options;
-    size_t values_bytes;  /* of the struct that they are stored in, and */
-    const void *defaults; /* what is in it before */
-    size_t n_first;       /* so many of them are in --help; 0: all */
-    bool loader_options;  /* takes those too */
+    size_t values_bytes;   /* of the struct that they are stored in, and */
+    const void *defaults;  /* what is in it before */
+    size_t n_first;        /* so many of them are in --help; 0: all */
+    bool loader_options;   /* takes those too */
+    const char *of_loader; /* of those it takes these, "a|b"; NULL: all */
     bool positional_optional, positional_many;
     bool positional_folder; /* it is one, for completion; else a file */
     /* Calls offer(self, value) for all that it can be; NULL: it is a path. */
@@ -122,8 +123,9 @@ int cli_apply(const struct cli_parsed *parsed, feedline_config *cfg);
 /* Was a loader option given, on the command line or in the environment? */
 bool cli_given(const struct cli_parsed *parsed, const char *key);
 
-/* A loader option and the command's own of that name are the command's. */
-bool cli_has_own(const struct cli_command *command, const char *name);
+/* Whether it takes the loader's option of that name, and has none of its own
+ * that is called so. */
+bool cli_takes(const struct cli_command *command, const char *name);
 
 /* Names with dashes, as they are typed, in buf. */
 #define CLI_NAME_BYTES 64 /* longer option names do not exist */

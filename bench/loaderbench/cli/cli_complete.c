@@ -86,7 +86,7 @@ static bool offer_values(const struct typed *t, const struct cli_command *c,
     for (size_t i = 0; i < c->n_options; i++)
         if (strcmp(c->options[i].name, other) == 0)
             return offer_own(t, &c->options[i]);
-    return c->loader_options && cli_find_loader_option(other, &info) &&
+    return cli_find_loader_option(other, &info) && cli_takes(c, info.name) &&
            offer_loader(t, &info, equals);
 }
 
@@ -104,8 +104,8 @@ static void offer_options(const struct typed *t, const struct cli_command *c)
     struct feedline_option_info info;
     for (size_t i = 0; i < c->n_options; i++)
         offer_option(t, c->options[i].name);
-    for (uint32_t i = 0; c->loader_options && cli_loader_option(i, &info); i++)
-        if (!cli_has_own(c, info.name))
+    for (uint32_t i = 0; cli_loader_option(i, &info); i++)
+        if (cli_takes(c, info.name))
             offer_option(t, info.name);
     offer_word(t, "--help");
     offer_word(t, "--help-all");

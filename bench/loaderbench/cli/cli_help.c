@@ -152,7 +152,7 @@ static void print_common(const struct cli_command *command)
 {
     printf("\nOptions of the loader, most of them:\n");
     for (size_t i = 0; i < N_COMMON; i++)
-        if (!cli_has_own(command, common[i][0]))
+        if (cli_takes(command, common[i][0]))
             print_loader_option(common[i][0], common[i][1]);
 }
 
@@ -165,27 +165,34 @@ static bool is_grouped(const char *name)
     return false;
 }
 
+/* Its title before the first of them that the command takes. */
+static void print_of_group(const struct cli_command *command, const char *title,
+                           const char *option, bool *any)
+{
+    if (!cli_takes(command, option))
+        return;
+    if (!*any)
+        printf("\n%s:\n", title);
+    *any = true;
+    print_loader_option(option, NULL);
+}
+
 static void print_groups(const struct cli_command *command)
 {
-    printf(
-        "\nOptions of the loader. FEEDLINE_BATCH_SIZE=128 in the environment "
-        "is\n--batch-size 128; the command line wins. --no-shuffle is "
-        "--shuffle=false.\n");
+    printf("\nOptions of the loader. FEEDLINE_WORKERS=8 in the environment is\n"
+           "--workers 8; the command line wins. --no-apply-exif is "
+           "--apply-exif=false.\n");
     for (size_t g = 0; g < N_GROUPS; g++) {
-        printf("\n%s:\n", groups[g].title);
+        bool any = false;
         for (size_t i = 0; i < GROUP_OPTIONS_MAX && groups[g].options[i]; i++)
-            if (!cli_has_own(command, groups[g].options[i]))
-                print_loader_option(groups[g].options[i], NULL);
+            print_of_group(command, groups[g].title, groups[g].options[i],
+                           &any);
     }
     struct feedline_option_info info;
     bool any = false;
-    for (uint32_t i = 0; cli_loader_option(i, &info); i++) {
-        if (is_grouped(info.name) || cli_has_own(command, info.name))
-            continue;
-        printf("%s", any ? "" : "\nOther:\n");
-        any = true;
-        print_loader_option(info.name, NULL);
-    }
+    for (uint32_t i = 0; cli_loader_option(i, &info); i++)
+        if (!is_grouped(info.name))
+            print_of_group(command, "Other", info.name, &any);
 }
 
 /* ---- Commands ----------------------------------------------------------- */

@@ -61,6 +61,10 @@ const struct cli_command command_pack = {
               .training_size = 224),
     .n_first = 8,
     .loader_options = true,
+    .of_loader = "workers|reader|io_depth|direct|cache|cache_budget|"
+                 "memory_budget|affinity|on_error|max_failures|"
+                 "accept_truncated|apply_exif|pillow|max_pixels|"
+                 "max_file_bytes|max_scans|max_image_ms",
     .run = pack_main,
 };
 

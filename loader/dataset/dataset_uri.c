@@ -11,8 +11,8 @@
  *     any other file                             list
  *     no file, but named like a shard            its format ("{00..99}.tar")
  *
- * A path may contain a colon: what exists is a path, unless it starts with one
- * of our schemes.
+ * A path may contain a colon, or a '?': what exists is a path, unless it starts
+ * with one of our schemes. What does not is looked at without its options.
  *
  * "?quarantine=FILE" is for all kinds, and the last option: the rest is a name.
  */
@@ -30,7 +30,17 @@
 
 #define QUARANTINE "quarantine="
 
-static int32_t open_file(const char *path, feedline_dataset **out)
+static int32_t refuse_options(const char *spec)
+{
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s: only shards and lists have options behind '?', beside "
+                    "quarantine",
+                    spec);
+}
+
+/* spec: the path, perhaps with options. */
+static int32_t open_file(const char *path, const char *spec,
+                         feedline_dataset **out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -42,13 +52,14 @@ static int32_t open_file(const char *path, feedline_dataset **out)
     if (n < 0)
         return fdl_fail_path(path, error);
     if (fdl_idx_is_file((const char *)head, (uint64_t)n))
-        return fdl_dataset_open_idx(path, out);
+        return spec == path ? fdl_dataset_open_idx(path, out)
+                            : refuse_options(spec);
     const struct fdl_index_format *format =
         fdl_index_of_head(head, (uint64_t)n);
     if (!format) /* damaged, or compressed */
         format = fdl_index_of_name(path);
-    return format ? fdl_dataset_open_shards(format, path, out)
-                  : fdl_dataset_open_list(path, out);
+    return format ? fdl_dataset_open_shards(format, spec, out)
+                  : fdl_dataset_open_list(spec, out);
 }
 
 /* The format of the first file in it that is named like a shard; NULL: there is
@@ -66,7 +77,8 @@ static const struct fdl_index_format *format_of_folder(const char *path)
     return format;
 }
 
-static int32_t open_directory(const char *path, feedline_dataset **out)
+static int32_t open_directory(const char *path, const char *spec,
+                              feedline_dataset **out)
 {
     char *images = NULL;
     int32_t status = fdl_idx_find_images(path, &images);
@@ -75,7 +87,9 @@ static int32_t open_directory(const char *path, feedline_dataset **out)
     const struct fdl_index_format *format =
         images ? NULL : format_of_folder(path);
     if (format)
-        status = fdl_dataset_open_shards(format, path, out);
+        status = fdl_dataset_open_shards(format, spec, out);
+    else if (spec != path)
+        status = refuse_options(spec);
     else
         status = images ? fdl_dataset_open_idx(path, out)
                         : fdl_dataset_open_folder(path, out);
@@ -89,6 +103,30 @@ static size_t scheme_bytes(const char *uri)
     size_t n = strspn(uri, "abcdefghijklmnopqrstuvwxyz"
                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
     return n > 0 && uri[n] == ':' ? n + 1 : 0;
+}
+
+/* "PATH" of "PATH?a=1&b=2", for free(); NULL: it has no options. */
+static char *without_options(const char *uri)
+{
+    const char *mark = strrchr(uri, '?');
+    return mark && strchr(mark, '=') ? strndup(uri, (size_t)(mark - uri))
+                                     : NULL;
+}
+
+/* Whether there is such a path, or its name tells its format; *status is then
+ * what came of it, and else errno says why not. */
+static bool open_path(const char *path, const char *spec, int32_t *status,
+                      feedline_dataset **out)
+{
+    struct stat st;
+    const struct fdl_index_format *format = NULL;
+    bool exists = stat(path, &st) == 0;
+    if (exists)
+        *status = S_ISDIR(st.st_mode) ? open_directory(path, spec, out)
+                                      : open_file(path, spec, out);
+    else if ((format = fdl_index_of_name(path)))
+        *status = fdl_dataset_open_shards(format, spec, out);
+    return exists || format;
 }
 
 static int32_t open_known(const char *uri, feedline_dataset **out)
@@ -114,17 +152,15 @@ static int32_t open_known(const char *uri, feedline_dataset **out)
     if (format)
         return fdl_dataset_open_shards(format, uri + scheme, out);
 
-    struct stat st;
-    if (stat(uri, &st) == 0) {
-        if (!S_ISDIR(st.st_mode))
-            return open_file(uri, out);
-        return open_directory(uri, out);
-    }
-
+    int32_t status = FEEDLINE_OK;
+    if (open_path(uri, uri, &status, out))
+        return status;
     int error = errno;
-    format = fdl_index_of_name(uri);
-    if (format)
-        return fdl_dataset_open_shards(format, uri, out);
+    char *bare = without_options(uri);
+    bool found = bare && open_path(bare, uri, &status, out);
+    free(bare);
+    if (found)
+        return status;
     if (scheme > 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: unknown kind of data set '%.*s'; use folder:, "

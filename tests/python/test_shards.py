@@ -338,6 +338,30 @@ def test_the_stream_is_that_of_the_folder(
 
 
 @each_format
+def test_options_without_a_scheme(
+    tmp_path: Path, members: List[Member], kind: str
+) -> None:
+    """Where the kind is found by contents, name, pattern or folder."""
+    paths = packed(tmp_path, kind, members)
+    shard = tmp_path / "shard"
+    shard.write_bytes(paths[0].read_bytes())
+    for path, count in (
+        (shard, len(members) // 2),
+        (paths[0], len(members) // 2),
+        (tmp_path / ("{0..1}.%s" % kind), len(members)),
+        (tmp_path, len(members)),
+    ):
+        assert len(Dataset.open("%s?damaged=skip" % path)) == count
+        with pytest.raises(feedline.NotFound, match="damagd"):
+            Dataset.open("%s?damagd=skip" % path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(feedline.InvalidArgument, match="only shards and lists"):
+        Dataset.open("%s/folder?fields=txt" % tmp_path)
+    with pytest.raises(feedline.NotFound, match="nowhere"):
+        Dataset.open("%s/nowhere?fields=txt" % tmp_path)
+
+
+@each_format
 def test_one_shard_is_detected_by_its_contents(
     tmp_path: Path, members: List[Member], kind: str
 ) -> None:

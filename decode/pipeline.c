@@ -286,8 +286,8 @@ static int32_t check_complete(const struct fdl_pipeline *p)
     if (!open)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL,
-                    "%s is about operations that follow it, and %" PRIu32
-                    " of them are missing; add them, or lower its count",
+                    "operations that are missing behind %s: %" PRIu32
+                    "; add them, or lower its count",
                     open->name, missing);
 }
 

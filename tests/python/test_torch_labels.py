@@ -13,6 +13,8 @@ from torch_cases import Ours, Theirs, assert_same, data, torch
 
 import feedline.torch
 from feedline.torch import ImageList, collated
+from feedline.torch.targets import Targets
+from torch.utils.data.dataloader import default_collate
 
 np = pytest.importorskip("numpy")
 
@@ -159,3 +161,54 @@ def test_changed_labels_count(dataset: Any) -> None:
     made.samples[0] = (made.samples[0][0], np.zeros(4, np.float32) + 9)
     assert_same(list(loader), list(Theirs(made, 6)))
     assert loader.native and feedline.torch.plan(made).targets is not None
+
+
+TARGETS: Dict[str, Callable[[int], Any]] = {
+    "vectors": lambda n: np.arange(n * 5, dtype=np.float32).reshape(n, 5),
+    "bytes": lambda n: torch.arange(n * 3).reshape(n, 3).to(torch.uint8),
+    "tokens": lambda n: np.arange(n * 7).reshape(n, 7),
+    "floats": lambda n: [i / 3 for i in range(n)],
+    "ints": lambda n: [n - i for i in range(n)],
+    "numbers": lambda n: np.arange(n),
+    "pairs": lambda n: [(i, "n%d" % i) for i in range(n)],
+}
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_targets_beside_samples(dataset: Any, kind: str) -> None:
+    """A table of targets for any data set of feedline's, as its labels."""
+    paths = feedline.Dataset.paths([path for path, _ in dataset.samples])
+    targets = TARGETS[kind](len(dataset))
+    made = feedline.torch.Images(paths, dataset.transform, targets=targets)
+    part = data.Subset(made, [5, 3, 3, 11, 0, 8])
+    for some in (made, part):
+        expected = list(Theirs(some, 4))
+        assert_same(native(some, batch_size=4, num_workers=2), expected)
+    last = [default_collate([made[i][1]]) for i in (-1, len(made) - 1)]
+    assert_same(last[:1], last[1:])
+    rows = default_collate([targets[i] for i in range(len(made))])
+    assert_same([b[1] for b in Theirs(made, len(made))], [rows])
+    if isinstance(targets, np.ndarray):
+        loader = Ours(made, 4)
+        before = next(iter(loader))[1].clone()
+        targets += 1
+        assert torch.equal(next(iter(loader))[1], before + 1)
+    with pytest.raises(ValueError, match="targets for"):
+        feedline.torch.Images(paths, None, targets=targets[1:])
+
+
+def test_labels_of_one_kind_are_rows_of_a_tensor() -> None:
+    """No object for each sample where that makes no difference."""
+    for kind in ("float", "bool", "tensor", "array"):
+        values = [LABELS[kind](i) for i in range(6)]
+        column = Targets(values, None).column
+        assert_same(column, default_collate(values))
+    for values in (
+        [1, 2.0],
+        [torch.zeros(2), torch.zeros(3)],
+        [np.zeros(1), np.zeros(1, np.float32)],
+        ["a", "b"],
+        [2**70],
+    ):
+        assert Targets(values, None).column is None
+    assert Targets([1.0], float).column is None

@@ -11,8 +11,10 @@ import feedline
 from ..source import can_read
 from .chain import NotNative
 from .folders import Decoded
+from .changes import Items
 from .known_sets import Piece, ready_piece
 from .outputs import checked, of_sample
+from .targets import one_label, read_labels
 
 
 class Images(Decoded):
@@ -26,7 +28,9 @@ class Images(Decoded):
     transforms on Pillow images of mode RGB. apply_exif: turn them or not. seed:
     of the random transforms. output: what samples are tuples of in place of
     image and label: "image", "label", and fields that the data set was opened
-    with, as in output=("image", "txt") for "tar:...?fields=txt".
+    with, as in output=("image", "txt") for "tar:...?fields=txt". targets: a
+    label of any type for each sample, in place of the data set's: an array or
+    tensor [N, ...], or a list.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class Images(Decoded):
         apply_exif: Optional[bool] = None,
         seed: int = 0,
         output: Optional[Sequence[str]] = None,
+        targets: Optional[Sequence[Any]] = None,
     ) -> None:
         if not isinstance(source, feedline.Dataset) and can_read(source):
             source = feedline.Dataset.source(source)
@@ -46,14 +51,21 @@ class Images(Decoded):
             self.dataset = feedline.Dataset.huggingface(source)
         self.apply_exif = theirs if apply_exif is None else bool(apply_exif)
         self.output = checked(output, self.dataset)
+        if targets is not None and len(targets) != len(self.dataset):
+            raise ValueError(
+                "%d targets for %d samples" % (len(targets), len(self.dataset))
+            )
+        self._given = targets
         super().__init__(transform, None, self.dataset.classes, seed)
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     @property
-    def targets(self) -> List[int]:
+    def targets(self) -> Sequence[Any]:
         """The label of each sample."""
+        if self._given is not None:
+            return self._given
         return [self.dataset.label(i) for i in range(len(self))]
 
     def piece(self, where: str) -> Piece:
@@ -70,6 +82,10 @@ class Images(Decoded):
             (id(self.dataset), self.output),
             apply_exif=self.apply_exif,
         )
+        if self._given is not None:
+            given = self._given
+            piece.load = lambda: (self.dataset, read_labels(given, False))
+            piece.watched.append(Items(given))
         piece.output = self.output
         return piece
 
@@ -98,7 +114,9 @@ class Images(Decoded):
         return [self._whole(pair, i) for pair, i in zip(pairs, indices)]
 
     def _whole(self, pair: Tuple[Any, ...], index: int) -> Tuple[Any, ...]:
-        if self.output is None:
-            return pair
         image, label = pair
+        if self._given is not None:
+            label = one_label(self._given, self._position(index))
+        if self.output is None:
+            return image, label
         return of_sample(self.output, (image, label), self.dataset, index)

@@ -585,7 +585,8 @@ class NativeIterator(CountedIterator):
         if self._num_workers > 0:
             seed = seed_of_batch(self._progress.seed, number)
         if self._settings.plan.targets is not None:
-            data[1] = self._targets_of(data[1].tolist(), seed)
+            step = max(1, self._settings.plan.views)
+            data[1] = self._targets_of(batch.sample_index[::step], seed)
         plan = self._settings.plan
         if plan.output is not None:
             made = of_batch(
@@ -606,6 +607,11 @@ class NativeIterator(CountedIterator):
         """The labels of a batch that the engine has by their positions."""
         targets = self._settings.plan.targets
         assert targets is not None
+        collate = self._collate_fn
+        each = isinstance(collate, Collated) and collate.samples
+        if self._auto_collation and not each and targets.column is not None:
+            rows = targets.column.index_select(0, torch.tensor(positions))
+            return self._placed(rows)
         values: Any  # a tuple, whose text default_collate leaves one
         if targets.transform is None or seed is None:
             values = targets.of(positions)
@@ -614,13 +620,14 @@ class NativeIterator(CountedIterator):
                 values = targets.of(positions)
         if not self._auto_collation:
             return values[0]
-        collate = self._collate_fn
-        if isinstance(collate, Collated) and collate.samples:
-            return values
-        found = default_collate(values)
+        return values if each else self._placed(default_collate(values))
+
+    def _placed(self, labels: Any) -> Any:
+        """Collated labels where the images are."""
         if self._device is not None:
-            return moved(found, self._device)
-        return found if isinstance(collate, Collated) else self._pinned(found)
+            return moved(labels, self._device)
+        made = isinstance(self._collate_fn, Collated)
+        return labels if made else self._pinned(labels)
 
     def _single_label(self, label: Any) -> Any:
         """Of a sample that is in no batch."""

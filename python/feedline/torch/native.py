@@ -287,7 +287,9 @@ def _targets(pieces: List[Piece], loaded: List[Any]) -> Optional[Targets]:
             "the parts of the data set have different target_transforms; "
             "give all of them the same"
         )
-    if transform is None and all(are_ints(part) for _, part in loaded):
+    replaced = pieces[0].ready and len(loaded[0][1]) > 0
+    ints = all(are_ints(part) for _, part in loaded)
+    if transform is None and ints and not replaced:
         return None
     return Targets([label for _, part in loaded for label in part], transform)
 

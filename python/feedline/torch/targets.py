@@ -2,17 +2,23 @@
 """Labels that are no ints: kept in Python, and collated as torch does.
 
 The engine has an int64 for each sample. Where a data set has labels of another
-type, or a target_transform, that number is the sample's position, and the
-labels of a batch are looked up, transformed and collated when the batch is
+type, or a target_transform, the labels of a batch are looked up by the samples'
+positions in the data set, transformed and collated when the batch is
 handed over, in the thread that asked for it. Images do not wait for that.
+
+Numbers, and arrays or tensors of one type and shape, are a column: one tensor,
+of which a batch takes rows, as a copy instead of an object for each sample.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Iterable, List, Optional, Tuple
+import sys
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import torch
+
+_MISSING = object()
 
 
 class Targets:
@@ -23,6 +29,17 @@ class Targets:
     ) -> None:
         self.values = values
         self.transform = transform
+        self._column: Any = _MISSING
+
+    @property
+    def column(self) -> Optional[torch.Tensor]:
+        """All of them, as default_collate would stack them; None: they are
+        none that it does."""
+        if self._column is _MISSING:
+            plain = self.transform is None
+            self._column = column_of(self.values) if plain else None
+        found: Optional[torch.Tensor] = self._column
+        return found
 
     def of(self, positions: Iterable[int]) -> Tuple[Any, ...]:
         """As the data set gives them. What the transform raises is raised."""
@@ -32,6 +49,50 @@ class Targets:
         return tuple(map(self.transform, found))
 
 
+# Types that default_collate makes numbers of, and their dtypes.
+_NUMBERS: Dict[type, torch.dtype] = {
+    int: torch.int64,
+    bool: torch.bool,
+    float: torch.float64,
+}
+
+
+def column_of(values: List[Any]) -> Optional[torch.Tensor]:
+    """The labels in one tensor; None where they are not of one type."""
+    kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return None
+    kind = kinds.pop()
+    if kind in _NUMBERS:
+        return _numbers(values, _NUMBERS[kind])
+    numpy = sys.modules.get("numpy")
+    if kind is torch.Tensor:
+        tensors = values
+    elif numpy is not None and kind is numpy.ndarray:
+        if any(value.dtype.kind not in "biuf" for value in values):
+            return None
+        tensors = [torch.as_tensor(value) for value in values]
+    else:
+        return None
+    first = tensors[0]
+    alike = all(
+        one.shape == first.shape
+        and one.dtype == first.dtype
+        and one.device.type == "cpu"
+        and one.layout == torch.strided
+        and not one.requires_grad
+        for one in tensors
+    )
+    return torch.stack(tensors) if alike else None
+
+
+def _numbers(values: List[Any], dtype: torch.dtype) -> Optional[torch.Tensor]:
+    try:
+        return torch.tensor(values, dtype=dtype)
+    except (RuntimeError, OverflowError):  # default_collate says so
+        return None
+
+
 def read_labels(labels: Any, converted: bool) -> List[Any]:
     """The labels of a data set: ints if default_collate made int64 of them.
 
@@ -39,13 +100,19 @@ def read_labels(labels: Any, converted: bool) -> List[Any]:
     """
     if converted:
         return [int(label) for label in labels]
-    if str(getattr(labels, "dtype", "")) in ("int64", "torch.int64"):
+    whole = str(getattr(labels, "dtype", "")) in ("int64", "torch.int64")
+    if whole and len(labels.shape) == 1:
         return list(labels.tolist())
     found = list(labels)
     kinds = [kind.__name__ for kind in set(map(type, found))]
     if kinds == ["int64"]:
         return [int(label) for label in found]
     return found
+
+
+def one_label(labels: Any, index: int) -> Any:
+    """What read_labels has of one sample."""
+    return read_labels(labels[index : index + 1], False)[0]
 
 
 def are_ints(labels: List[Any]) -> bool:

@@ -83,6 +83,15 @@ uint32_t fdl_rng_u32(struct fdl_rng *rng)
     return rng->block[rng->used++];
 }
 
+struct fdl_rng fdl_rng_branch(struct fdl_rng *rng)
+{
+    struct fdl_rng branch = *rng;
+    branch.key[0] ^= fdl_rng_u32(rng);
+    branch.key[1] ^= fdl_rng_u32(rng);
+    branch.used = BLOCK_WORDS;
+    return branch;
+}
+
 double fdl_rng_uniform(struct fdl_rng *rng)
 {
     uint64_t high = fdl_rng_u32(rng);

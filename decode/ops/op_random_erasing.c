@@ -3,7 +3,8 @@
  * torchvision's RandomErasing: one rectangle of random area and shape gets a
  * value, or noise. As in its recipes it comes last, on finished values: behind
  * normalize, 0 is the mean colour. Ten tries to find a rectangle that fits;
- * else nothing is erased.
+ * else nothing is erased. timm's has several, of a part of the area each, and
+ * noise of one colour for a rectangle.
  */
 #include "base/compiler.h"
 #include "base/status.h"
@@ -12,9 +13,11 @@
 
 #include <math.h>
 
-enum { ROW_P, ROW_SCALE, ROW_RATIO, ROW_VALUE, ROW_NOISE, ROWS };
+enum { ROW_P, ROW_SCALE, ROW_RATIO, ROW_VALUE, ROW_NOISE, ROW_COUNT, ROWS };
+enum { NOISE_NO, NOISE_PIXELS, NOISE_BOX };
 
 #define VALUE_MAX 1e6
+#define COUNT_MAX 8
 
 static const struct fdl_option options[ROWS] = {
     [ROW_P] = FDL_OP_PROBABILITY("0.5", "something is erased"),
@@ -42,11 +45,21 @@ static const struct fdl_option options[ROWS] = {
                            "all"},
     [ROW_NOISE] = {.name = "noise",
                    .type = FEEDLINE_T_BOOL,
-                   .max = 1,
+                   .max = NOISE_BOX,
                    .default_text = "false",
                    .unit = "",
+                   .choices = "false|true|box",
                    .help = "normally distributed values instead of one value "
-                           "(\"random\" in torchvision)"},
+                           "(\"random\" in torchvision, \"pixel\" in timm); "
+                           "box: one for each rectangle (\"rand\" in timm)"},
+    [ROW_COUNT] = {.name = "count",
+                   .type = FEEDLINE_T_INT,
+                   .min = 1,
+                   .max = COUNT_MAX,
+                   .default_text = "1",
+                   .unit = "",
+                   .help = "most rectangles; each is smaller by how many there "
+                           "are"},
 };
 
 struct erasing {
@@ -96,12 +109,12 @@ static const struct fdl_step_kind kind = {.finish = finish};
 
 /* false: ten tries were not enough. */
 static bool draw_box(const struct fdl_options *o, struct fdl_rng *rng,
-                     int32_t width, int32_t height, struct fdl_box *out)
+                     double area, int32_t width, int32_t height,
+                     struct fdl_box *out)
 {
     const double *scale = fdl_option_value(o, ROW_SCALE)->doubles;
     const double *ratio = fdl_option_value(o, ROW_RATIO)->doubles;
     double low = log(ratio[0]), high = log(ratio[1]);
-    double area = (double)width * height;
     for (int attempt = 0; attempt < 10; attempt++) {
         double target = area * fdl_op_draw(rng, scale[0], scale[1]);
         double shape = exp(fdl_op_draw(rng, low, high));
@@ -117,22 +130,75 @@ static bool draw_box(const struct fdl_options *o, struct fdl_rng *rng,
     return false;
 }
 
+static void draw_colour(const struct fdl_options *o, struct fdl_rng *rng,
+                        struct erasing *e)
+{
+    double pair[2];
+    for (uint32_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        if (fdl_option_int(o, ROW_NOISE) != NOISE_BOX) {
+            e->value[c] = (float)fdl_op_number(o, ROW_VALUE, c);
+            continue;
+        }
+        if (c % 2 == 0)
+            fdl_rng_normal(rng, pair);
+        e->value[c] = (float)pair[c % 2];
+    }
+}
+
+/* Noise of one rectangle goes on with the same stream, which nothing else
+ * uses; that of several has one for each. */
+static void add(const struct fdl_options *o, struct fdl_rng *rng,
+                const struct fdl_box *box, bool alone, struct fdl_plan *plan)
+{
+    struct erasing e = {.box = *box,
+                        .noise = fdl_option_int(o, ROW_NOISE) == NOISE_PIXELS};
+    if (!alone)
+        fdl_note_op(plan, "erase");
+    fdl_note_box(plan, box);
+    if (!alone)
+        fdl_note_op_end(plan);
+    draw_colour(o, rng, &e);
+    e.rng = alone ? *rng : fdl_rng_branch(rng);
+    fdl_plan_add(plan, &kind, &e, sizeof(e));
+}
+
+static int32_t plan_one(const struct fdl_options *o, struct fdl_rng *rng,
+                        struct fdl_plan *plan)
+{
+    struct fdl_box box;
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    bool erases = fdl_rng_uniform(rng) < fdl_option_double(o, ROW_P) &&
+                  draw_box(o, rng, (double)width * height, width, height, &box);
+    fdl_note_bool(plan, "erases", erases);
+    if (erases)
+        add(o, rng, &box, true, plan);
+    return FEEDLINE_OK;
+}
+
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
-    struct erasing e = {.noise = fdl_option_int(o, ROW_NOISE) != 0};
+    uint32_t most = (uint32_t)fdl_option_int(o, ROW_COUNT);
+    if (most == 1)
+        return plan_one(o, rng, plan);
     int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
-    bool erases = fdl_rng_uniform(rng) < fdl_option_double(o, ROW_P) &&
-                  draw_box(o, rng, width, height, &e.box);
-    fdl_note_bool(plan, "erases", erases);
-    if (!erases)
-        return FEEDLINE_OK;
-    fdl_note_box(plan, &e.box);
-    for (uint32_t c = 0; c < FDL_CHANNELS_MAX; c++)
-        e.value[c] = (float)fdl_op_number(o, ROW_VALUE, c);
-    e.rng = *rng;
-    fdl_plan_add(plan, &kind, &e, sizeof(e));
+    fdl_note_list(plan, "ops");
+    if (fdl_rng_uniform(rng) < fdl_option_double(o, ROW_P)) {
+        uint32_t n = 1 + fdl_rng_below(rng, most);
+        for (uint32_t i = 0; i < n; i++) {
+            struct fdl_box box;
+            if (draw_box(o, rng, (double)width * height / n, width, height,
+                         &box))
+                add(o, rng, &box, false, plan);
+        }
+    }
+    fdl_note_list_end(plan);
     return FEEDLINE_OK;
+}
+
+static uint32_t steps(const struct fdl_options *o)
+{
+    return (uint32_t)fdl_option_int(o, ROW_COUNT);
 }
 
 const struct fdl_op fdl_op_random_erasing = {
@@ -143,5 +209,6 @@ const struct fdl_op fdl_op_random_erasing = {
     .n_options = ROWS,
     .check = check,
     .check_channels = check_channels,
+    .steps = steps,
     .plan = plan,
 };

@@ -15,6 +15,8 @@
 
 enum { ROW_WIDTH, ROW_HEIGHT, ROW_SCALE, ROW_RATIO, ROW_INTERPOLATION, ROWS };
 
+#define CHOICES(C) FDL_FILTER_CHOICES(C) C(FDL_FILTERS, "random")
+
 static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("the result"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("the result"),
@@ -32,7 +34,14 @@ static const struct fdl_option options[ROWS] = {
                    .default_text = "0.75:1.3333333333333333",
                    .unit = "",
                    .help = "range of the box's width / height"},
-    [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
+    [ROW_INTERPOLATION] = {.name = "interpolation",
+                           .type = FEEDLINE_T_ENUM,
+                           .default_text = "bilinear",
+                           .unit = "",
+                           .choices = FDL_CHOICE_TEXT(CHOICES),
+                           .help = "the filter, as in Pillow, all but nearest "
+                                   "with antialias; random draws bilinear or "
+                                   "bicubic, as timm's"},
 };
 
 static int32_t check(const struct fdl_options *o)
@@ -79,6 +88,18 @@ static struct fdl_box draw(const struct fdl_options *o, struct fdl_rng *rng,
     return fallback(width, height, ratio);
 }
 
+static enum fdl_filter draw_filter(const struct fdl_options *o,
+                                   struct fdl_rng *rng,
+                                   const struct fdl_plan *plan)
+{
+    int64_t choice = fdl_option_int(o, ROW_INTERPOLATION);
+    if (choice < FDL_FILTERS)
+        return (enum fdl_filter)choice;
+    bool cubic = fdl_rng_below(rng, 2) == 1;
+    fdl_note_string(plan, "interpolation", cubic ? "bicubic" : "bilinear");
+    return cubic ? FDL_FILTER_BICUBIC : FDL_FILTER_BILINEAR;
+}
+
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
@@ -88,7 +109,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
         draw(o, rng, fdl_geometry_width(g), fdl_geometry_height(g));
     fdl_note_box(plan, &box);
     fdl_geometry_crop(g, box);
-    g->filter = (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION);
+    g->filter = draw_filter(o, rng, plan);
     fdl_op_fixed_size(o, &width, &height);
     return fdl_geometry_resize(g, width, height);
 }

@@ -427,4 +427,69 @@ TEST(noise_is_normal)
     fdl_pipeline_destroy(p);
 }
 
+/* timm's: up to three, each with noise of its own and a part of the area. */
+TEST(several_are_erased)
+{
+    static const char *const ops[][2] = {
+        {"random_erasing", "p=1 noise=box count=3 scale=0.3:0.3"},
+        {NULL, NULL}};
+    struct fdl_pipeline *p = rig_pipeline(ops);
+    struct fdl_output_format format = {
+        .width = 100, .height = 100, .channels = 1, .dtype = FEEDLINE_F32};
+    float *dst = malloc(10000 * sizeof(float));
+    uint32_t found[4] = {0};
+    assert_non_null(dst);
+    for (uint64_t sample = 0; sample < 300; sample++) {
+        struct fdl_plan plan;
+        float last = 0;
+        assert_int_equal(first_plan(p, 1, 2, sample, 100, 100, &plan),
+                         FEEDLINE_OK);
+        assert_in_range(plan.n_steps, 1, 3);
+        found[plan.n_steps]++;
+        for (uint32_t i = 0; i < plan.n_steps; i++) {
+            size_t erased = 0;
+            for (size_t k = 0; k < 10000; k++)
+                dst[k] = 1000;
+            plan.steps[i].kind->finish(&plan.steps[i], &format, dst);
+            for (size_t k = 0; k < 10000; k++) {
+                erased += dst[k] < 999;
+                if (dst[k] < 999)
+                    dst[0] = dst[k];
+            }
+            assert_in_range(erased, 3000 / plan.n_steps - 150,
+                            3000 / plan.n_steps + 150);
+            assert_true(dst[0] != last);
+            last = dst[0];
+        }
+    }
+    for (int n = 1; n <= 3; n++)
+        assert_in_range(found[n], 60, 140);
+    free(dst);
+    fdl_pipeline_destroy(p);
+}
+
+/* timm draws between two filters; the box is drawn as without that. */
+TEST(a_filter_is_drawn)
+{
+    static const char *const ops[][2] = {
+        {"random_resized_crop", "size=9 interpolation=random"}, {NULL, NULL}};
+    static const char *const fixed[][2] = {{"random_resized_crop", "size=9"},
+                                           {NULL, NULL}};
+    struct fdl_pipeline *p = rig_pipeline(ops), *q = rig_pipeline(fixed);
+    uint32_t bicubic = 0;
+    for (uint64_t sample = 0; sample < 400; sample++) {
+        struct fdl_plan a, b;
+        assert_int_equal(first_plan(p, 1, 2, sample, 64, 48, &a), FEEDLINE_OK);
+        assert_int_equal(first_plan(q, 1, 2, sample, 64, 48, &b), FEEDLINE_OK);
+        assert_memory_equal(&a.geometry.box, &b.geometry.box,
+                            sizeof(a.geometry.box));
+        bicubic += a.geometry.filter == FDL_FILTER_BICUBIC;
+        assert_true(a.geometry.filter == FDL_FILTER_BICUBIC ||
+                    a.geometry.filter == FDL_FILTER_BILINEAR);
+    }
+    assert_in_range(bicubic, 150, 250);
+    fdl_pipeline_destroy(p);
+    fdl_pipeline_destroy(q);
+}
+
 TEST_MAIN("decode_ops")

@@ -120,6 +120,12 @@ def gray(t: Any, image: Any, d: Dict[str, Any]) -> Any:
 
 
 def erase(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    if "ops" in d:  # timm's, several and black
+        for box in d["ops"]:
+            image = F.erase(
+                image, box["y"], box["x"], box["height"], box["width"], 0.0
+            )
+        return image
     if not d["erases"]:
         return image
     value = t.value if isinstance(t.value, (list, tuple)) else [t.value]
@@ -156,7 +162,13 @@ DRAWN = {
     "RandomResizedCrop": (
         "random_resized_crop",
         lambda t, i, d: F.resized_crop(
-            i, d["y"], d["x"], d["height"], d["width"], t.size, mode_of(t)
+            i,
+            d["y"],
+            d["x"],
+            d["height"],
+            d["width"],
+            t.size,
+            Mode(d["interpolation"]) if "interpolation" in d else mode_of(t),
         ),
     ),
     "RandomHorizontalFlip": (
@@ -599,6 +611,8 @@ def test_timm_chains(samples: Any) -> None:
     for options in (
         {"is_training": True, "interpolation": "bicubic", "re_prob": 0},
         {"is_training": True, "interpolation": "bilinear", "vflip": 0.5},
+        {"is_training": True, "interpolation": "random"},
+        {"is_training": True, "re_prob": 0.9, "re_count": 3},
         {"is_training": True, "no_aug": True},
         {"is_training": False},
         {"is_training": False, "crop_mode": "squash", "crop_pct": 0.9},

@@ -518,13 +518,23 @@ def test_timm_chains() -> None:
     assert chain.dtype == "u8"
     assert [op[0] for op in chain.ops] == ["resize", "center_crop"]
     wild = timm_data.create_transform(
-        32, is_training=True, interpolation="random"
+        32,
+        is_training=True,
+        interpolation="random",
+        re_prob=0.25,
+        re_mode="rand",
+        re_count=3,
     )
-    assert "random" in refusal(wild)
-    auto = timm_data.create_transform(
-        32, is_training=True, auto_augment="rand-m9", interpolation="bicubic"
+    found = dict(ops(wild))
+    assert found["random_resized_crop"]["interpolation"] == "random"
+    erasing = found["random_erasing"]
+    assert erasing["p"] == 0.25 and erasing["scale"] == (0.02, 1 / 3)
+    assert erasing["ratio"] == pytest.approx((0.3, 1 / 0.3))
+    assert (erasing["noise"], erasing["count"]) == ("box", 3)
+    kept = timm_data.create_transform(
+        32, is_training=True, train_crop_mode="rkrc"
     )
-    assert "transforms[" in refusal(auto)
+    assert "transforms[0] ResizeKeepRatio" in refusal(kept)
 
 
 # ---- Data sets --------------------------------------------------------------

@@ -133,14 +133,23 @@ def reads(
     return register
 
 
+_TIMM = frozenset(
+    "timm.data." + name
+    for name in ("transforms", "auto_augment", "random_erasing")
+)
+
+
 def _family(module: str) -> str:
-    if module == "torchvision.transforms.transforms":
+    if module in (
+        "torchvision.transforms.transforms",
+        "torchvision.transforms.autoaugment",
+    ):
         return "v1"
     if module == "torchvision.transforms._presets":
         return "preset"
     if module.startswith("torchvision.transforms.v2."):
         return "v2"
-    if module == "timm.data.transforms":
+    if module in _TIMM:
         return "timm"
     if module.startswith("torch.nn.modules."):
         return "nn"

@@ -132,8 +132,12 @@ def shorter_side(size: Tuple[int, int], target: int) -> Tuple[int, int]:
 
 @reads("v1 v2", "RandomResizedCrop", "size scale ratio interpolation antialias")
 def random_resized_crop(b: Builder, t: Any) -> None:
-    b.resamples()
     b.draws()
+    add_random_resized_crop(b, t, filter_of(b, t.interpolation))
+
+
+def add_random_resized_crop(b: Builder, t: Any, interpolation: str) -> None:
+    b.resamples()
     width, height = b.side_pair("size", t.size)
     b.add(
         "random_resized_crop",
@@ -141,7 +145,7 @@ def random_resized_crop(b: Builder, t: Any) -> None:
         height=height,
         scale=b.pair("scale", t.scale),
         ratio=b.pair("ratio", t.ratio),
-        interpolation=filter_of(b, t.interpolation),
+        interpolation=interpolation,
     )
     b.move_window(width, height)
 

@@ -29,8 +29,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import feedline
 
 from ..options import option_pillow
-from . import chain_gates, chain_timm, chain_torchvision, known_huggingface
-from . import known_torchvision, known_webdataset
+from . import chain_families, chain_gates, chain_timm, chain_torchvision
+from . import known_huggingface, known_torchvision, known_webdataset
 from .chain import Builder, Chain, NotNative, Size, is_read
 from .chain_views import Part, parts_of
 from .known_sets import Piece, Stream, View, view_of
@@ -386,6 +386,7 @@ def _names_inside(paths: List[str]) -> bytes:
 
 # Importing these modules registered their readers.
 LIBRARIES = (
+    chain_families,
     chain_gates,
     chain_timm,
     chain_torchvision,

@@ -100,6 +100,16 @@ def test_what_does_not_go_inside(T: Any) -> None:
     assert "nest" in refusal(chain(T, five))
 
 
+def test_unknown_inside_stays_outside() -> None:
+    """torch does all of a RandomApply with something unknown in it."""
+    odd = v1.RandomApply([v1.Compose([v1.ColorJitter(0.4), Invert()])])
+    with pytest.raises(NotNative) as caught:
+        read_chain(chain(v1, v1.CenterCrop(9), odd), 3, None)
+    cut = caught.value.cut
+    assert cut is not None and cut.tail[0] is odd
+    assert [op[0] for op in cut.head._ops] == ["center_crop"]
+
+
 @families
 def test_blurs(T: Any) -> None:
     found = ops(chain(T, T.GaussianBlur((5, 9), sigma=(0.1, 2.0))))

@@ -114,12 +114,13 @@ int32_t fdl_dlpack_export(feedline_batch *b, uint32_t part, bool versioned,
                           void **out)
 {
     struct feedline_tensor from;
-    if (part != FEEDLINE_LABELS && fdl_layout_is_various(b->layout))
+    bool images = part != FEEDLINE_LABELS && part != FEEDLINE_TARGETS;
+    if (images && fdl_layout_is_various(b->layout))
         return fdl_fail(FEEDLINE_EINVAL,
                         "a ragged batch (max_sample_bytes) is not one "
                         "tensor; image_offset and image_size locate each "
                         "image");
-    if (part != FEEDLINE_LABELS && b->layout->late)
+    if (images && b->layout->late)
         return fdl_fail(FEEDLINE_ESTATE,
                         "the images of this batch are finished as they are "
                         "copied (handover=copy): they cannot be shared");

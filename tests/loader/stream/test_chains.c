@@ -7,6 +7,7 @@
 #include "decode/decoder.h"
 #include "decode/pipeline.h"
 #include "loader/api/api.h"
+#include "loader/api/dlpack.h"
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
@@ -294,6 +295,9 @@ TEST_WITH(views_are_tensors, setup, teardown)
     assert_error(feedline_batch_get_view(b, VIEWS, &t), FEEDLINE_ERANGE,
                  "no view 6 of 6");
     assert_ok(feedline_batch_export(b, FEEDLINE_VIEW + 5, 0, &exported));
+    struct fdl_dl_managed *managed = exported;
+    assert_int_equal(managed->tensor.shape[2], 16);
+    managed->deleter(managed);
     assert_error(feedline_batch_export(b, FEEDLINE_VIEW + 6, 0, &exported),
                  FEEDLINE_EINVAL, "no part 22");
     feedline_batch_release(b);

@@ -137,6 +137,8 @@ feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
             strstr(options, "channels=") ? "mean=0.5 std=0.25" : NULL));
     if (op && strcmp(op, "views") == 0)
         p = in_views(p);
+    else if (op && strcmp(op, "mix") == 0)
+        assert_ok(feedline_pipeline_add(p, op, "mixup_alpha=1 cutmix_alpha=1"));
     else if (op && strcmp(op, "five_crop") != 0)
         assert_ok(feedline_pipeline_add(p, op, NULL));
     assert_ok(feedline_loader_create(cfg, ds, p, &l));

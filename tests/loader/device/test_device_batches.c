@@ -13,6 +13,7 @@
 #include "device_rig.h"
 
 #include <feedline/bench.h>
+#include <feedline/targets.h>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,6 +102,43 @@ TEST(equals_host_in_views)
     rig_open(&r);
     check_equal(&r, "dtype=u8 op=views", "auto", RIG_BATCHES);
     check_equal(&r, "dtype=f32 layout=nhwc op=views", "auto", RIG_BATCHES);
+    rig_close(&r);
+}
+
+static struct feedline_batch_targets targets_of(const feedline_batch *b)
+{
+    struct feedline_batch_targets t = {.struct_size = sizeof(t)};
+    assert_ok(feedline_batch_get_targets(b, &t));
+    return t;
+}
+
+/* Mixed by the host, which therefore finishes them, and the targets beside. */
+TEST(equals_host_mixed)
+{
+    struct rig r;
+    struct echo e;
+    rig_open(&r);
+    check_equal(&r, "dtype=u8 op=mix", "auto", RIG_BATCHES);
+    check_equal(&r, "dtype=f32 layout=nhwc op=mix", "auto", RIG_BATCHES);
+    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "op=mix");
+    feedline_loader *host = rig_loader(r.dataset, "host", "op=mix");
+    rig_echo_open(&r, &e, rig_batch_bytes(host));
+    feedline_batch *db = rig_next(device), *hb = rig_next(host);
+    struct feedline_batch_targets d = targets_of(db), h = targets_of(hb);
+    struct feedline_batch_info info = rig_look(db);
+    assert_int_equal(d.soft.device, FEEDLINE_CUDA);
+    assert_memory_equal(d.mixes, h.mixes, info.count * sizeof(*d.mixes));
+    info.images = d.soft;
+    info.image_bytes = info.count * d.classes * sizeof(float);
+    assert_ok(feedline_batch_wait(db, r.streams[0]));
+    rig_read_back(&r, &info, r.streams[0], &e);
+    assert_cuda(r.run.cuda->StreamSynchronize(r.streams[0]));
+    assert_memory_equal(e.memory, h.soft.data, info.image_bytes);
+    feedline_batch_release(db);
+    feedline_batch_release(hb);
+    rig_echo_close(&r, &e);
+    feedline_loader_destroy(host);
+    feedline_loader_destroy(device);
     rig_close(&r);
 }
 

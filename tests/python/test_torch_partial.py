@@ -43,6 +43,10 @@ class Preset:
 ODD = Odd()
 CHAINS: Dict[str, List[Any]] = {
     "image": [*SMALL, ODD, T.ToTensor(), T.Normalize([0.5], [0.2])],
+    "gray at the end": [T.Grayscale(), *SMALL, ODD, T.PILToTensor()],
+    "another size": [*SMALL, lambda x: x.resize((5, 4)), T.ToTensor()],
+    "another mode": [*SMALL, lambda x: x.convert("L"), T.ToTensor()],
+    "two": [*SMALL, ODD, T.RandomRotation((9, 9)), ODD, T.Pad(2), T.ToTensor()],
     "bytes": [*SMALL, T.PILToTensor(), ODD],
     "floats": [*SMALL, T.ToTensor(), T.Normalize([0.5], [0.2]), ODD],
     "gray": [T.Grayscale(), *SMALL, ODD, T.ToTensor()],
@@ -86,6 +90,17 @@ def test_equal_and_by_the_engine(
     loader = Ours(made, 5)
     assert loader.partly_native and not loader.native
     monkeypatch.setattr(Image, "open", closed)
+    assert_same(list(loader), theirs)
+
+
+def test_behind_the_unknown(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine again, for whole batches of any size."""
+    made = data.ConcatDataset([folder(root, CHAINS["image"])] * 7)
+    theirs = list(Theirs(made, 80))
+    loader = Ours(made, 80)
+    monkeypatch.setattr(T.Normalize, "forward", closed)
     assert_same(list(loader), theirs)
 
 

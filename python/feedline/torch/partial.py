@@ -12,10 +12,11 @@ its images to the rest of the chain:
 
     engine: read -> decode -> resize -> crop | torch: [unknown] -> ...
 
-The rest are the user's own objects, called as torch calls them: in the same
-processes, with the same random generators, on the same types of images. If the
-engine cannot make a sample, the data set itself makes the batch, and raises
-what it raises.
+What follows goes back to an engine where it is known, draws nothing, and images
+still have their size. All else are the user's own objects, called as torch
+calls them: in the same processes, with the same random generators, on the same
+types of images. If the engine cannot make a sample, the data set itself makes
+the batch, and raises what it raises.
 
 **Draws** of what the engine does follow from a number drawn from the worker's
 own generator for each batch, as torch's would; without workers from the seed of
@@ -36,7 +37,7 @@ from torch.utils.data import get_worker_info
 import feedline
 
 from .folders import LARGEST_BATCH, SampleDecoder
-from .native import TV_TENSORS, Head, head_of
+from .native import TV_TENSORS, Head, head_of, plan_of_rest
 
 # Of images that keep sizes of their own: the largest one, and how many are made
 # together. Larger ones are left to Pillow.
@@ -57,6 +58,19 @@ class HeadDecoder(SampleDecoder):
             options["max_sample_bytes"] = RAGGED_BYTES
         largest = RAGGED_BATCH if self.ragged else LARGEST_BATCH
         super().__init__(head.plan, largest, **options)
+        self._rest = None if head.rest is None else Rest(head)
+
+    def behind(self, images: List[Any]) -> List[Any]:
+        """Images as the chain gives them, by what stands behind the head."""
+        tail, known = self.head.tail, self.head.n_rest
+        own = tail[: len(tail) - known]
+        images = [_through(own, image) for image in images]
+        if self._rest is None:
+            return images
+        made = self._rest.of(images)
+        if made is not None:
+            return made
+        return [_through(tail[len(own) :], image) for image in images]
 
     def _copies(self, indices: Sequence[int]) -> Optional[List[int]]:
         return list(range(len(indices)))
@@ -79,6 +93,42 @@ class HeadDecoder(SampleDecoder):
         return [kind(torch.from_numpy(a)) for a in arrays]
 
 
+# Images that the rest of a chain is done to together.
+REST_BATCH = 64
+
+
+class Rest:
+    """The end of a chain on Pillow images, done by an engine that reads them in
+    an array, where each call puts them."""
+
+    def __init__(self, head: Head) -> None:
+        import numpy
+
+        channels, height, width = head.plan.shape
+        axes = (height, width, 3) if channels == 3 else (height, width)
+        self._array = numpy.zeros((REST_BATCH, *axes), numpy.uint8)
+        self._kind = ("RGB" if channels == 3 else "L", (width, height))
+        samples = feedline.Dataset.pixels(self._array, [0] * REST_BATCH)
+        plan = plan_of_rest(head, samples)
+        self._decoder = SampleDecoder(plan, REST_BATCH)
+
+    def of(self, images: Sequence[Any]) -> Optional[List[torch.Tensor]]:
+        """None where some image has another mode or size than the engine gave,
+        or is none."""
+        for image in images:
+            kind = getattr(image, "mode", None), getattr(image, "size", None)
+            if kind != self._kind:
+                return None
+        made: List[torch.Tensor] = []
+        for first in range(0, len(images), REST_BATCH):
+            part = images[first : first + REST_BATCH]
+            for place, image in enumerate(part):
+                self._array[place] = image
+            found = self._decoder.samples(range(len(part)), 0, 0)
+            made.extend(image for image, _ in found)
+        return made
+
+
 class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
     """A data set whose images the engine makes as far as it knows how to.
 
@@ -89,7 +139,8 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
         self.dataset = dataset
         self._progress = progress
         self._made = progress.batches
-        self._decoder: Optional[HeadDecoder] = HeadDecoder(head)
+        self._head: Optional[Head] = head
+        self._decoder: Optional[HeadDecoder] = None
         self._process = os.getpid()
 
     def __len__(self) -> int:
@@ -104,11 +155,7 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
         return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[Any]) -> List[Any]:
-        decoder = self._decoder
-        if decoder is None or self._process != os.getpid():
-            # A data set of the engine's belongs to one process.
-            decoder = self._decoder = HeadDecoder(head_of(self.dataset))
-            self._process = os.getpid()
+        decoder = self._decoder_here()
         try:
             places = [self._place(index) for index in indices]
             seed, epoch = self._seed(decoder)
@@ -117,10 +164,17 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
             raise  # nothing that the data set could do better
         except (feedline.Error, IndexError, TypeError):
             return [self.dataset[index] for index in indices]
-        tail = decoder.head.tail
-        if not tail:
-            return found
-        return [(_through(tail, image), label) for image, label in found]
+        images = decoder.behind([image for image, _ in found])
+        return [(image, label) for image, (_, label) in zip(images, found)]
+
+    def _decoder_here(self) -> HeadDecoder:
+        """A data set of the engine's belongs to one process."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._head = self._decoder = None
+        if self._decoder is None:
+            self._decoder = HeadDecoder(self._head or head_of(self.dataset))
+        return self._decoder
 
     def _place(self, index: Any) -> int:
         place, count = operator.index(index), len(self.dataset)
@@ -139,7 +193,7 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
 
     def __getstate__(self) -> Any:
         """For processes that are not forked: they make their own engine."""
-        return {"dataset": self.dataset, "_decoder": None, "_process": 0}
+        return {"dataset": self.dataset, "_process": 0}
 
 
 def _through(tail: Sequence[Any], image: Any) -> Any:

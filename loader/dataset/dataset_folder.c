@@ -53,10 +53,10 @@ static int32_t add_samples(const struct fdl_walk *w, int64_t label,
 
     for (uint64_t i = 1; status == FEEDLINE_OK && i < w->n_folders; i++) {
         const struct fdl_folder *f = &w->folders[i];
-        const uint64_t *files = w->files + f->first_file;
         uint64_t at;
         if (f->n_files == 0)
             continue;
+        const uint64_t *files = w->files + f->first_file;
         prefix.bytes = 0;
         status = fdl_strings_add(&prefix, w->root, fdl_walk_path(w, f), &at);
         for (uint64_t k = 0; status == FEEDLINE_OK && k < f->n_files; k++)

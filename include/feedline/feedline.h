@@ -651,8 +651,7 @@ struct feedline_wait_stats {
     uint64_t fetch_ns;       /* reads in flight                          */
     uint64_t worker_wait_ns; /* bytes ready, workers busy elsewhere      */
     uint64_t prep_ns;        /* decode and augment                       */
-    uint64_t transfer_queue_ns;
-    uint64_t transfer_ns;
+    uint64_t transfer_queue_ns, transfer_ns;
     uint64_t wake_ns; /* ready, until the consumer ran again */
     uint64_t residual_ns;
 
@@ -667,6 +666,7 @@ struct feedline_wait_stats {
     /* The same for worker_wait_ns. */
     uint64_t worker_wait_cpu_ns, worker_wait_runq_ns;
     uint64_t worker_wait_throttle_ns, worker_wait_sleep_ns;
+    int64_t fetch_cold_ns; /* of fetch_ns: storage delivers; -1: not known */
 };
 FEEDLINE_API int32_t feedline_loader_get_wait_stats(
     const feedline_loader *l, struct feedline_wait_stats *out);

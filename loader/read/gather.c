@@ -53,6 +53,7 @@ void fdl_gather_hand_out(struct fdl_read *first)
         r->capacity = first->capacity;
         r->align = first->align;
         r->plain = first->plain;
+        r->cold = first->cold;
         r->head =
             first->head + (uint32_t)(r->source.offset - first->source.offset);
         r->size = (uint64_t)r->source.length;

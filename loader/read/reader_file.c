@@ -247,10 +247,27 @@ bool fdl_file_refuses_direct(struct fdl_window *w, struct fdl_read *r, int fd,
     return true;
 }
 
-/* r->size bytes into the buffer; false: r has failed. */
-static bool read_bytes(struct fdl_window *w, struct fdl_read *r, int fd)
+/* As much of it as is in the page cache; r->cold: that is not all. Where the
+ * kernel does not tell what storage delivered, it cannot read so either. */
+static uint64_t read_cached(struct fdl_window *w, struct fdl_read *r, int fd)
 {
-    uint64_t done = 0;
+    struct fdl_piece piece = fdl_file_piece(r, 0);
+    struct iovec to = {piece.to, (size_t)piece.bytes};
+    ssize_t n = 0;
+    if (!fdl_file_is_direct(r)) {
+        if (fdl_window_storage_count(w) != FDL_STORAGE_COUNTED)
+            return 0;
+        n = preadv2(fd, &to, 1, (off_t)piece.offset, RWF_NOWAIT);
+    }
+    uint64_t done = n > 0 ? fdl_file_advance(r, 0, (uint64_t)n) : 0;
+    r->cold = done < r->size;
+    return done;
+}
+
+/* The rest of r->size bytes into the buffer; false: r has failed. */
+static bool read_bytes(struct fdl_window *w, struct fdl_read *r, int fd,
+                       uint64_t done)
+{
     uint32_t tries = 0;
     while (done < r->size) {
         struct fdl_piece piece = fdl_file_piece(r, done);
@@ -280,10 +297,9 @@ static bool read_bytes(struct fdl_window *w, struct fdl_read *r, int fd)
 
 /* Waits until others have given back what they hold. */
 static int32_t prepare_patiently(struct fdl_window *w, struct fdl_read *r,
-                                 int fd)
+                                 int fd, int32_t status)
 {
     struct fdl_event *room = fdl_window_room(w);
-    int32_t status = fdl_file_prepare(w, r, fd);
     while (status == FDL_READ_NO_ROOM) {
         uint32_t key = fdl_event_prepare(room);
         status = fdl_file_prepare(w, r, fd);
@@ -301,7 +317,7 @@ int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     struct fdl_shard_files *s = fdl_window_shards(w);
     bool good = r->status == FEEDLINE_OK;
-    if (good && (!r->align || r->plain))
+    if (good && !fdl_file_is_direct(r))
         fdl_keep_drop(fdl_window_keep(w), fd, r->source.path, r->source.offset,
                       r->mate ? r->span : r->size);
     if (r->shard)
@@ -311,9 +327,17 @@ int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
                 : fd;
 }
 
-void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd)
+void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd,
+                   fdl_file_waits *waits, void *user)
 {
-    if (prepare_patiently(w, r, fd) == FEEDLINE_OK && read_bytes(w, r, fd))
+    uint64_t done = 0;
+    int32_t status = fdl_file_prepare(w, r, fd);
+    if (status == FEEDLINE_OK && r->size > 0)
+        done = read_cached(w, r, fd);
+    if (waits && (status != FEEDLINE_OK || done < r->size))
+        waits(user);
+    if (prepare_patiently(w, r, fd, status) == FEEDLINE_OK &&
+        read_bytes(w, r, fd, done))
         fdl_read_finish(r);
     fdl_read_arrive(w, r);
     fd = fdl_file_leave(w, r, fd);
@@ -339,5 +363,5 @@ void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
     if (fd < 0)
         fdl_file_fail(r, "open", -fd);
     else
-        fdl_file_read(w, r, fd);
+        fdl_file_read(w, r, fd, NULL, NULL);
 }

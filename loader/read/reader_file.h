@@ -61,6 +61,12 @@ struct fdl_piece fdl_file_piece(const struct fdl_read *r, uint64_t done);
 /* The new `done` after n bytes of that piece; the old one: the file ends. */
 uint64_t fdl_file_advance(const struct fdl_read *r, uint64_t done, uint64_t n);
 
+/* Its bytes go past the page cache. */
+static inline bool fdl_file_is_direct(const struct fdl_read *r)
+{
+    return r->align > 0 && !r->plain;
+}
+
 /* A read failed because it was direct: from now on fd goes through the page
  * cache, and the same piece is to be read again. */
 bool fdl_file_refuses_direct(struct fdl_window *w, struct fdl_read *r, int fd,
@@ -74,8 +80,11 @@ int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd);
 /* r->status is set and fd no longer needed: what is to be closed, or -1. */
 int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd);
 
-/* The rest, and leaves fd: r->status is set. */
-void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd);
+/* The rest, and leaves fd: r->status is set. waits: called first (NULL: is not)
+ * if more is to be done than copying from the page cache. */
+typedef void fdl_file_waits(void *user);
+void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd,
+                   fdl_file_waits *waits, void *user);
 
 /* All of it, on the calling thread: for readers without threads, and for
  * workers' replacement samples. Sets r->status. */

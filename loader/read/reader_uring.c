@@ -71,6 +71,7 @@ struct flight {
     struct flight *next; /* in `idle`, `later` or `roomless` */
     uint64_t done;       /* bytes */
     uint32_t tries;      /* in a row without progress */
+    uint32_t pass;       /* of the ring when its read was queued */
     int fd;
 };
 
@@ -95,6 +96,7 @@ struct fdl_reader {
     uint32_t in_flight;
     uint32_t open_files; /* of flights, and being closed */
     uint32_t closing;
+    uint32_t pass;          /* calls of submit */
     uint32_t landed;        /* and not announced: one wake-up serves many */
     struct fdl_read *apart; /* mates whose read failed: each by itself */
     struct flight *flights; /* [max_depth] */
@@ -146,9 +148,9 @@ static void queue_open(struct fdl_reader *r, const struct flight *f)
 }
 
 /* flags: IOSQE_ASYNC to let a kernel thread block. */
-static void queue_read(struct fdl_reader *r, const struct flight *f,
-                       unsigned flags)
+static void queue_read(struct fdl_reader *r, struct flight *f, unsigned flags)
 {
+    f->pass = r->pass;
     struct io_uring_sqe *sqe = get_request(r);
     struct fdl_piece piece = fdl_file_piece(f->read, f->done);
     uint64_t bytes = FDL_MIN(piece.bytes, (uint64_t)MAX_READ_BYTES);
@@ -331,8 +333,15 @@ static void on_open(struct fdl_reader *r, struct flight *f, int res)
     }
 }
 
+/* What is in the page cache is copied while it is submitted. */
+static bool was_cold(const struct fdl_reader *r, const struct flight *f)
+{
+    return fdl_file_is_direct(f->read) || f->pass + 1 != r->pass;
+}
+
 static void on_read(struct fdl_reader *r, struct flight *f, int res)
 {
+    f->read->cold |= was_cold(r, f);
     if (res >= 0) {
         uint64_t before = f->done;
         f->done = fdl_file_advance(f->read, before, (uint64_t)res);
@@ -472,6 +481,7 @@ static void fill(struct fdl_reader *r)
 static bool submit(struct fdl_reader *r)
 {
     int res = io_uring_submit_and_get_events(&r->ring);
+    r->pass++;
     if (res < 0 && res != -EINTR)
         fdl_file_pause(0);
     return res >= 0;

@@ -455,7 +455,7 @@ static struct fdl_read *begin_read(struct fdl_window *w, uint64_t sample)
     w->resolve(w->resolve_user, r);
     r->sent = r->ahead = r->span = 0;
     r->mate = NULL;
-    r->rides = false;
+    r->rides = r->cold = false;
     r->range = fdl_nvtx_start(FDL_NVTX_READ, r->ticket, 1);
     atomic_store_explicit(&r->times->read_start, fdl_now_ns(),
                           memory_order_relaxed);
@@ -510,6 +510,7 @@ struct fdl_read *fdl_window_claim(struct fdl_window *w)
 static void publish_one(struct fdl_read *r)
 {
     fdl_nvtx_end(r->range);
+    atomic_store_explicit(&r->times->cold, r->cold, memory_order_relaxed);
     /* release: a thread that acquires read_done also sees read_start. */
     atomic_store_explicit(&r->times->read_done, fdl_now_ns(),
                           memory_order_release);

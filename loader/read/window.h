@@ -72,6 +72,7 @@ struct fdl_read {
     uint32_t head;         /* bytes in the buffer that come before its own */
     bool plain;            /* a direct read was refused */
     bool kept;             /* it begins in a block that stays, see keep.h */
+    bool cold;             /* storage delivered it, as far as can be told */
     bool exempt;           /* its buffer is had at once, see worker.c */
     bool rides;            /* in the read of an earlier sample */
     struct fdl_read *mate; /* the next sample in this read, or NULL */

@@ -105,6 +105,10 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     if (read.bytes > 0 && fdl_engine_counts_storage(from->engine))
         e->storage_fraction =
             FDL_MIN((double)read.storage_bytes / (double)read.bytes, 1.0);
+    int64_t fetch_ns = e->ledger.ns[FDL_BUCKET_FETCH];
+    if (fetch_ns > 0 && fdl_engine_counts_storage(from->engine))
+        e->fetch_cold =
+            FDL_MIN((double)e->ledger.cold_ns / (double)fetch_ns, 1.0);
     e->data_bytes =
         e->mean_file_bytes * (double)fdl_engine_sampler(from->engine)->count;
     /* Reads that overlap were on their way for no longer than this. */

@@ -139,6 +139,11 @@ static const struct feedline_stat_info stall[] = {
          worker_wait_sleep_ns,
          "wait_seconds_total{cause=\"worker_wait_sleep\"}",
          "other batches, asleep"),
+    ROW("fetch.cold_seconds", "reading: storage", fetch_cold_ns, 0, 1e9,
+        "seconds", FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM,
+        "wait_storage_seconds_total",
+        "Of reading files: for those that storage had to deliver; the others "
+        "were copied from the page cache."),
 };
 #undef STRUCT
 

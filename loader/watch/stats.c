@@ -318,6 +318,10 @@ void fdl_stats_waits(struct fdl_watch *watch, struct feedline_wait_stats *out)
         .worker_wait_runq_ns = (uint64_t)held[FDL_BUSY_RUNQ],
         .worker_wait_throttle_ns = (uint64_t)held[FDL_BUSY_THROTTLE],
         .worker_wait_sleep_ns = (uint64_t)held[FDL_BUSY_SLEEP],
+        .fetch_cold_ns =
+            fdl_engine_counts_storage(watch->engine)
+                ? FDL_MIN(ledger.cold_ns, ledger.ns[FDL_BUCKET_FETCH])
+                : -1,
     };
 }
 

@@ -20,7 +20,9 @@
  * parts of an instant sum to it, so the buckets sum to b - a.
  *
  * PREP of an instant in which reads are missing as well is also counted as
- * lacking: a faster worker would only have waited longer for bytes.
+ * lacking: a faster worker would only have waited longer for bytes. FETCH of
+ * reads that storage had to deliver (`cold`) is also counted as cold; the rest
+ * of it are copies from the page cache.
  *
  * Workers that are parked finish their sample first: if d > n, P is d.
  *
@@ -59,6 +61,7 @@ struct fdl_sample_times {
     _Atomic int64_t read_done;
     _Atomic int64_t work_start;
     _Atomic int64_t work_done;
+    _Atomic bool cold; /* storage delivered its bytes; before read_done */
 };
 
 struct fdl_ticket_times {
@@ -76,6 +79,7 @@ struct fdl_ledger {
     int64_t wait_ns;
     uint32_t waits;
     int64_t lacking_ns; /* of PREP: other workers lacked bytes */
+    int64_t cold_ns;    /* of FETCH: storage had to deliver */
 };
 
 /* Scratch for the sweep over a ticket of up to n_samples. */

@@ -252,7 +252,7 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->first_epoch_fetch = e->later_epoch_fetch = -1;
     e->first_epoch_read = e->later_epoch_read = -1;
     e->cold_fraction = -1;
-    e->storage_fraction = e->data_bytes = -1;
+    e->storage_fraction = e->fetch_cold = e->data_bytes = -1;
     e->memory_bytes = e->cache_bytes = -1;
     e->host_busy = e->foreign_cores = -1;
     e->consumer_cores = e->outside_cores = -1;

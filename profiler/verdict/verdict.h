@@ -239,6 +239,7 @@ struct fdl_evidence {
     double cold_fraction;        /* of reads that were as slow as a device while
                                  others were as fast as memory; -1 */
     double storage_fraction;     /* of their bytes, delivered by storage; -1 */
+    double fetch_cold;           /* of FETCH, for those; -1 */
     double data_bytes;           /* all samples; -1 */
     double memory_bytes;         /* what this process may have; -1 */
     double cache_bytes;          /* in force, or what auto would be; -1 */

@@ -108,37 +108,14 @@ static bool is_cold_epoch(const struct fdl_evidence *e)
             first >= CACHED * later);
 }
 
-static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
+/* Of the waiting for reads, how much was for the device. */
+static void say_cold(const struct fdl_facts *f, struct fdl_draft *d)
 {
-    const struct fdl_evidence *e = f->e;
-    double first = e->first_epoch_fetch, later = e->later_epoch_fetch;
-    bool epochs = fdl_facts_known(first) && fdl_facts_known(later);
-    if (!e->reads_storage)
-        return false;
-    if (epochs) {
-        if (!is_cold_epoch(e))
-            return false;
-        fdl_say(d, ": %s of the first epoch, and %s of the later ones.",
-                fdl_say_percent(first).at, fdl_say_percent(later).at);
-    } else {
-        if (!(e->cold_fraction >= MIXED && e->cold_fraction <= 1 - MIXED))
-            return false;
-        fdl_say(d,
-                ": %s of the reads were as slow as a device, while others "
-                "came from memory.",
-                fdl_say_percent(e->cold_fraction).at);
-    }
-    d->v.code = "COLD_CACHE";
-    d->v.predicted_gain = 0; /* it passes without any action */
-    fdl_act(d, "Wait for the end of the first epoch, or read the files once "
-               "before it; if later epochs are no faster, the files do not fit "
-               "into memory: use faster storage.");
-    fdl_note(d, "first_epoch_fetch", first);
-    fdl_note(d, "later_epoch_fetch", later);
-    fdl_note(d, "first_epoch_read_us", e->first_epoch_read / 1e3);
-    fdl_note(d, "later_epoch_read_us", e->later_epoch_read / 1e3);
-    fdl_note(d, "cold_fraction", e->cold_fraction);
-    return true;
+    if (!fdl_facts_known(f->e->fetch_cold))
+        return;
+    fdl_say_clause(d, "; %s of that was for reads that storage had to deliver",
+                   fdl_say_percent(f->e->fetch_cold).at);
+    fdl_note(d, "fetch_cold", f->e->fetch_cold);
 }
 
 static void say_rate(const struct fdl_facts *f, struct fdl_draft *d)
@@ -150,6 +127,7 @@ static void say_rate(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_say(d, " and %s MB/s (files of %s KiB on average)",
                 fdl_say_number(files * e->mean_file_bytes / 1e6, true).at,
                 fdl_say_number(e->mean_file_bytes / 1024, false).at);
+    say_cold(f, d);
     fdl_note(d, "files_per_second", files);
     fdl_note(d, "mean_file_bytes", e->mean_file_bytes);
     fdl_note(d, "rate_by_depth", e->rate_by_depth);
@@ -254,6 +232,47 @@ static void act_on_storage(const struct fdl_facts *f, struct fdl_draft *d)
     }
     fdl_act(d, "%s, or %s if the files fit into memory", faster,
             fdl_say_word(f, "reader", "memory").at);
+}
+
+static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    double first = e->first_epoch_fetch, later = e->later_epoch_fetch;
+    bool epochs = fdl_facts_known(first) && fdl_facts_known(later);
+    if (!e->reads_storage)
+        return false;
+    if (epochs) {
+        if (!is_cold_epoch(e))
+            return false;
+        fdl_say(d, ": %s of the first epoch, and %s of the later ones",
+                fdl_say_percent(first).at, fdl_say_percent(later).at);
+    } else {
+        if (!(e->cold_fraction >= MIXED && e->cold_fraction <= 1 - MIXED))
+            return false;
+        fdl_say(d,
+                ": %s of the reads were as slow as a device, while others "
+                "came from memory",
+                fdl_say_percent(e->cold_fraction).at);
+    }
+    say_cold(f, d);
+    fdl_say(d, ".");
+    d->v.code = "COLD_CACHE";
+    d->v.predicted_gain = 0;          /* it passes without any action */
+    if (!epochs && lacks_memory(e)) { /* later epochs will be like this one */
+        fdl_act(d, "Use ");
+        act_on_storage(f, d);
+        fdl_act(d, ".");
+    } else {
+        fdl_act(d, "Wait for the end of the first epoch, or read the files "
+                   "once before it; if later epochs are no faster, the files "
+                   "do not fit into memory: use cache=keep or faster storage.");
+    }
+    fdl_note(d, "first_epoch_fetch", first);
+    fdl_note(d, "later_epoch_fetch", later);
+    fdl_note(d, "first_epoch_read_us", e->first_epoch_read / 1e3);
+    fdl_note(d, "later_epoch_read_us", e->later_epoch_read / 1e3);
+    fdl_note(d, "cold_fraction", e->cold_fraction);
+    return true;
 }
 
 static void raise_io_depth(const struct fdl_facts *f, struct fdl_draft *d)

@@ -302,7 +302,8 @@ NEXT(feedline_wait_stats, prep_sleep_ns, worker_wait_cpu_ns);
 NEXT(feedline_wait_stats, worker_wait_cpu_ns, worker_wait_runq_ns);
 NEXT(feedline_wait_stats, worker_wait_runq_ns, worker_wait_throttle_ns);
 NEXT(feedline_wait_stats, worker_wait_throttle_ns, worker_wait_sleep_ns);
-END(feedline_wait_stats, worker_wait_sleep_ns, 152);
+NEXT(feedline_wait_stats, worker_wait_sleep_ns, fetch_cold_ns);
+END(feedline_wait_stats, fetch_cold_ns, 160);
 
 BEGIN(feedline_worker_stats, struct_size);
 NEXT(feedline_worker_stats, struct_size, threads);
@@ -465,7 +466,7 @@ NEXT(feedline_live_stats, decisions, tuner);
 NEXT(feedline_live_stats, tuner, watched);
 NEXT(feedline_live_stats, watched, placement);
 NEXT(feedline_live_stats, placement, storage_bytes);
-END(feedline_live_stats, storage_bytes, 2696);
+END(feedline_live_stats, storage_bytes, 2704);
 
 BEGIN(feedline_watch_def, struct_size);
 NEXT(feedline_watch_def, struct_size, workers);

@@ -2,7 +2,7 @@
 /* Wrappers that fail on demand; see inject.h. */
 #include "inject.h"
 
-#include "tests/wrap.h"
+#include "tests/wrap_nowait.h"
 
 #include <errno.h>
 #include <fcntl.h>

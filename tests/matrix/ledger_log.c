@@ -68,12 +68,23 @@ WRAP(int, open, const char *path, int flags, ...)
     return __real_open(path, flags, mode);
 }
 
-WRAP(void, fdl_window_complete, struct fdl_window *w, struct fdl_read *r)
+static void end_reading(void)
 {
     if (current && reading >= 0)
         stamp(&current->samples[reading].read_end, nap_now());
     reading = -1;
+}
+
+WRAP(void, fdl_window_complete, struct fdl_window *w, struct fdl_read *r)
+{
+    end_reading();
     __real_fdl_window_complete(w, r);
+}
+
+WRAP(uint32_t, fdl_window_publish, struct fdl_read *r)
+{
+    end_reading();
+    return __real_fdl_window_publish(r);
 }
 
 WRAP(struct fdl_read *, fdl_window_take, struct fdl_window *w)

@@ -3,6 +3,7 @@
 #include "slow_reads.h"
 
 #include "nap.h"
+#include "tests/wrap_nowait.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 struct faults faults = {.fstat_resize = -1, .pread_bad = -1};
@@ -27,6 +28,7 @@ void faults_clear(void)
     atomic_store(&faults.pread_count, 0);
     atomic_store(&faults.pread_error_at, 0);
     atomic_store(&faults.pread_bad, -1);
+    atomic_store(&faults.warm, false);
     atomic_store(&faults.pread_every, 0);
     atomic_store(&faults.pread_bytes, 0);
     atomic_store(&faults.direct_errno, 0);
@@ -139,6 +141,17 @@ WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t offset)
         sched_yield();
     size_t most = (size_t)atomic_load(&faults.pread_bytes);
     return __real_pread(fd, buf, most && most < n ? most : n, offset);
+}
+
+/* Samples come by pread, with its faults, unless they are `warm`. */
+WRAP(ssize_t, preadv2, int fd, const struct iovec *to, int n, off_t at,
+     int flags)
+{
+    if (to->iov_len > 1 && !atomic_load(&faults.warm)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return __real_preadv2(fd, to, n, at, flags);
 }
 
 WRAP(void *, aligned_alloc, size_t alignment, size_t bytes)

@@ -7,6 +7,7 @@
 #define FDL_TESTS_READER_FAULTS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Counts of calls that fail before one works; INT32_MAX: for ever. */
@@ -19,6 +20,7 @@ struct faults {
     _Atomic int32_t pread_errno, pread_count;
     _Atomic int64_t pread_error_at; /* only from this offset on */
     _Atomic int64_t pread_bad;      /* reads of this byte: EIO; -1: none */
+    _Atomic bool warm;              /* the page cache has what is read */
     _Atomic int32_t pread_every;    /* fails each n-th time; 0: no */
     _Atomic int64_t pread_bytes;    /* at most this much at once; 0: all */
     _Atomic int32_t direct_errno;   /* of direct reads; 0: they work */

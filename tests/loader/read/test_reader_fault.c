@@ -31,6 +31,32 @@ TEST(short_reads_are_continued)
     rig_destroy(rig);
 }
 
+/* What the page cache has is read without waiting, and all of it else. */
+TEST(cached_reads_are_told_from_others)
+{
+    struct rig *rig = start_pread(5, 20001);
+    expect_samples(rig, 1, 1);
+    if (fdl_window_storage_count(rig->window) != FDL_STORAGE_COUNTED) {
+        rig_destroy(rig);
+        test_skip("nothing can be read without waiting here");
+    }
+    faults.warm = true;
+    faults.pread_errno = EIO; /* is not called */
+    faults.pread_count = INT32_MAX;
+    for (uint64_t round = 0; round < 2; round++) {
+        fdl_window_issue(rig->window, 20 * (round + 1) + 1);
+        for (int i = 0; i < 20; i++) {
+            struct fdl_read *r = rig_take(rig);
+            rig_check(rig, r);
+            assert_int_equal(r->cold, round);
+            assert_int_equal(r->times->cold, round);
+            fdl_window_free(rig->window, r);
+        }
+        faults_clear(); /* not warm */
+    }
+    rig_destroy(rig);
+}
+
 TEST(interrupted_reads_are_repeated)
 {
     struct rig *rig = start_pread(5, 20001);

@@ -5,7 +5,7 @@
  * Python's tests have the formats.
  */
 #include "tests/loader/fixture.h"
-#include "tests/wrap.h"
+#include "tests/wrap_nowait.h"
 
 #include <feedline/fields.h>
 

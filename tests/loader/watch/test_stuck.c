@@ -7,7 +7,7 @@
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
-#include "tests/wrap.h"
+#include "tests/wrap_nowait.h"
 
 #include <feedline/live.h>
 #include <feedline/tuning.h>

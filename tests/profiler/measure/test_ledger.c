@@ -131,6 +131,7 @@ static void draw_sample(struct fdl_rng *rng, struct fdl_sample_times *s)
         t += fdl_rng_below(rng, 90);
         at[i] = !ordered ? draw_stamp(rng) : i < reached ? t : 0;
     }
+    s->cold = fdl_rng_below(rng, 2);
     s->read_start = at[0];
     s->read_done = at[1];
     s->work_start = at[2];
@@ -163,6 +164,8 @@ TEST_WITH(test_random_tickets, setup, NULL)
         assert_int_equal(ledger.wait_ns, b - a);
         assert_true((double)ledger.lacking_ns >= lacking - 1.01 &&
                     (double)ledger.lacking_ns <= lacking + 1.01);
+        assert_true(ledger.cold_ns >= 0 &&
+                    ledger.cold_ns <= ledger.ns[FDL_BUCKET_FETCH] + 1);
         for (int i = 0; i < FDL_BUCKETS; i++) {
             double off = (double)ledger.ns[i] - want[i];
             if (off < -1.01 || off > 1.01)
@@ -251,6 +254,21 @@ TEST_WITH(test_order_of_the_rest, setup, NULL)
                                   [FDL_BUCKET_FETCH_QUEUE] = 100},
            1);
     assert_int_equal(ledger.lacking_ns, 100);
+}
+
+/* Of two reads the one that is sent later is from storage. */
+TEST_WITH(test_cold_reads, setup, NULL)
+{
+    stamp(0, 200, 0, 0, 0);
+    stamp(1, 10, 300, 0, 0);
+    samples[0].cold = true;
+    struct fdl_ticket_times k = ticket_of(2, 2);
+    fdl_ledger_add(&ledger, scratch, &k, 100, 500);
+    expect((int64_t[FDL_BUCKETS]){[FDL_BUCKET_FETCH_QUEUE] = 50,
+                                  [FDL_BUCKET_FETCH] = 250,
+                                  [FDL_BUCKET_WORKER_WAIT] = 100},
+           1);
+    assert_int_equal(ledger.cold_ns, 50 + 100);
 }
 
 TEST_WITH(test_a_ticket_from_end_to_end, setup, NULL)

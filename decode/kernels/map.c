@@ -119,12 +119,12 @@ static void bilinear_c(const struct fdl_map_job *job)
     map(job, mix_4);
 }
 
-void fdl_map_bicubic_c(const struct fdl_map_job *job)
+static void bicubic_c(const struct fdl_map_job *job)
 {
     map(job, mix_16);
 }
 
 const struct fdl_map_kernels fdl_map_c = {
     .bilinear = bilinear_c,
-    .bicubic = fdl_map_bicubic_c,
+    .bicubic = bicubic_c,
 };

@@ -38,9 +38,6 @@ struct fdl_map_kernels {
 /* Needs no scratch. */
 void fdl_map_nearest(const struct fdl_map_job *job);
 
-/* The plain C version, where a level has none of its own. */
-void fdl_map_bicubic_c(const struct fdl_map_job *job);
-
 /* Of each level; levels.h has them all. */
 extern const struct fdl_map_kernels fdl_map_c, fdl_map_avx2;
 

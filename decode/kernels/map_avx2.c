@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bilinear mapping with AVX2, four pixels of the result at a time, in double.
- * The image is copied to pixels of four bytes first, with a border of one pixel
- * that repeats its edge, so no point is at an edge, and what lies left and
- * right of one is a single load of eight bytes for all channels:
+ * Interpolating maps with AVX2, four pixels of the result at a time. The image
+ * is copied to pixels of four bytes first, with a border that repeats its edge,
+ * so no point is at an edge, and the taps of a row are a single load for all
+ * channels:
  *
- *     planes --interleave--> e e e e e     two loads for each of four points;
- *                            e r r r e     a shuffle per side and channel makes
- *                            e e e e e     doubles of them
+ *     planes --interleave--> e e e e e
+ *                            e r r r e
+ *                            e e e e e
  *
- * A byte becomes a double as the last byte of the mantissa of 2^52. Gathering
- * from planes takes six gathers of eight where this takes sixteen plain loads,
- * and the channels of one pixel as the four doubles of a register, half as many
- * instructions again as this. As in blend_avx2.c the target is without FMA on
- * purpose.
+ * Bilinear is done in double, a shuffle per side and channel making four
+ * doubles: a byte is one as the last byte of the mantissa of 2^52. Gathering
+ * from planes takes six gathers of eight where this takes sixteen plain loads.
+ *
+ * Bicubic is done in float, two pixels of four channels in a register. Where a
+ * value comes so near to a whole number that float may be on the wrong side of
+ * it, in one pixel of a hundred, the pixel is made again in double, in plain
+ * C's order. (Bilinear has as little to compute that float gains nothing.)
+ *
+ * As in blend_avx2.c the target is without FMA on purpose.
  */
 #include "base/compiler.h"
 #include "base/memory.h"
@@ -25,20 +30,22 @@
 #define AVX2  FDL_TARGET("avx2")
 #define BLOCK 4  /* pixels of the result that are made together */
 #define PIXEL 4  /* bytes of an interleaved pixel */
+#define EDGE  2  /* pixels of the border, all round */
 #define WIDE  16 /* pixels that are interleaved together */
 
 /* ---- Interleaving ------------------------------------------------------- */
 
 static size_t pitch_of(const struct fdl_image *in)
 {
-    return ((size_t)in->width + 2) * PIXEL;
+    return ((size_t)in->width + 2 * EDGE) * PIXEL;
 }
 
 static size_t scratch_bytes(const struct fdl_image *in)
 {
     size_t bytes;
-    return fdl_mul_size(pitch_of(in), (size_t)in->height + 2, &bytes) ? bytes
-                                                                      : 0;
+    return fdl_mul_size(pitch_of(in), (size_t)in->height + 2 * EDGE, &bytes)
+               ? bytes
+               : 0;
 }
 
 AVX2 FDL_INLINE __m128i load_16(const uint8_t *x)
@@ -55,7 +62,7 @@ AVX2 FDL_INLINE void store_16(uint8_t *to, __m128i x)
 AVX2 static void interleave(const uint8_t *const planes[4], size_t width,
                             uint8_t *to)
 {
-    uint8_t *first = to + PIXEL;
+    uint8_t *first = to + EDGE * PIXEL;
     size_t x = 0;
     for (; x + WIDE <= width; x += WIDE) {
         __m128i a = load_16(planes[0] + x), b = load_16(planes[1] + x);
@@ -73,25 +80,29 @@ AVX2 static void interleave(const uint8_t *const planes[4], size_t width,
         for (size_t c = 0; c < PIXEL; c++)
             first[x * PIXEL + c] = planes[c][x];
     }
-    memcpy(to, first, PIXEL);
-    memcpy(first + width * PIXEL, first + (width - 1) * PIXEL, PIXEL);
+    for (size_t i = 0; i < EDGE; i++) {
+        memcpy(to + i * PIXEL, first, PIXEL);
+        memcpy(first + (width + i) * PIXEL, first + (width - 1) * PIXEL, PIXEL);
+    }
 }
 
 static void interleave_image(const struct fdl_image *in, uint8_t *scratch)
 {
-    size_t pitch = pitch_of(in), last = (size_t)in->height + 1;
+    size_t pitch = pitch_of(in), end = (size_t)in->height + EDGE;
     for (int32_t y = 0; y < in->height; y++) {
         const uint8_t *planes[PIXEL];
         for (int32_t c = 0; c < PIXEL; c++)
             planes[c] = fdl_image_row(in, FDL_MIN(c, in->channels - 1), y);
         interleave(planes, (size_t)in->width,
-                   scratch + (size_t)(y + 1) * pitch);
+                   scratch + (size_t)(y + EDGE) * pitch);
     }
-    memcpy(scratch, scratch + pitch, pitch);
-    memcpy(scratch + last * pitch, scratch + (last - 1) * pitch, pitch);
+    for (size_t i = 0; i < EDGE; i++) {
+        memcpy(scratch + i * pitch, scratch + EDGE * pitch, pitch);
+        memcpy(scratch + (end + i) * pitch, scratch + (end - 1) * pitch, pitch);
+    }
 }
 
-/* ---- Mixing ------------------------------------------------------------- */
+/* ---- Points ------------------------------------------------------------- */
 
 #define WHOLE 4503599627370496.0 /* 2^52 */
 
@@ -126,7 +137,7 @@ AVX2 FDL_INLINE __m256d coordinate(const struct line *l, __m256d x, int i)
 AVX2 FDL_INLINE void find_points(const struct line *l, bool perspective,
                                  int32_t x, struct points *p)
 {
-    const __m256d half = _mm256_set1_pd(0.5), one = _mm256_set1_pd(1.0);
+    const __m256d half = _mm256_set1_pd(0.5), edge = _mm256_set1_pd(EDGE);
     const __m256d whole = _mm256_set1_pd(WHOLE);
     __m256d px =
         _mm256_add_pd(_mm256_set1_pd(x), _mm256_setr_pd(0.5, 1.5, 2.5, 3.5));
@@ -147,12 +158,14 @@ AVX2 FDL_INLINE void find_points(const struct line *l, bool perspective,
 
     /* from the border's first pixel; a whole number is the mantissa of what it
      * is above 2^52 */
-    left = _mm256_mul_pd(_mm256_add_pd(left, one), _mm256_set1_pd(PIXEL));
-    top = _mm256_mul_pd(_mm256_add_pd(top, one), l->pitch);
+    left = _mm256_mul_pd(_mm256_add_pd(left, edge), _mm256_set1_pd(PIXEL));
+    top = _mm256_mul_pd(_mm256_add_pd(top, edge), l->pitch);
     __m256d place = _mm256_add_pd(_mm256_add_pd(left, top), whole);
     _mm256_storeu_si256((__m256i *)p->place,
                         _mm256_castpd_si256(_mm256_xor_pd(place, whole)));
 }
+
+/* ---- Bilinear ------------------------------------------------------------ */
 
 /* Two pixels at each of four places. */
 AVX2 FDL_INLINE __m256i load_pairs(const uint8_t *image,
@@ -184,8 +197,8 @@ AVX2 FDL_INLINE __m256d between_bytes(__m256d a, __m256d b, __m256d part)
 }
 
 /* Channel c of four pixels as int32. */
-AVX2 FDL_INLINE __m128i mix(__m256i upper, __m256i lower,
-                            const struct points *p, int c)
+AVX2 FDL_INLINE __m128i mix_channel(__m256i upper, __m256i lower,
+                                    const struct points *p, int c)
 {
     __m256d v = between_bytes(above_whole(upper, c),
                               above_whole(upper, c + PIXEL), p->dx);
@@ -196,44 +209,272 @@ AVX2 FDL_INLINE __m128i mix(__m256i upper, __m256i lower,
 }
 
 /* Four pixels, each channel of them in four bytes. */
-AVX2 FDL_INLINE void make_block(const struct fdl_map_job *job,
-                                const struct points *p, int channels,
-                                uint8_t out[PIXEL][BLOCK])
+AVX2 FDL_INLINE void mix_bilinear(const struct fdl_map_job *job,
+                                  const struct points *p, int channels,
+                                  uint8_t out[PIXEL][BLOCK])
 {
     __m256i upper = load_pairs(job->scratch, p->place);
     __m256i lower = load_pairs(job->scratch + pitch_of(job->in), p->place);
-    __m128i a = mix(upper, lower, p, 0), b = a, c = a, d = a;
+    __m128i a = mix_channel(upper, lower, p, 0), b = a, c = a, d = a;
     if (channels > 1) {
-        b = mix(upper, lower, p, 1);
-        c = mix(upper, lower, p, 2);
+        b = mix_channel(upper, lower, p, 1);
+        c = mix_channel(upper, lower, p, 2);
     }
     if (channels > 3)
-        d = mix(upper, lower, p, 3);
+        d = mix_channel(upper, lower, p, 3);
     store_16(out[0],
              _mm_packus_epi16(_mm_packus_epi32(a, b), _mm_packus_epi32(c, d)));
-    for (int i = 0; p->inside != (1 << BLOCK) - 1 && i < BLOCK; i++) {
-        for (int k = 0; !(p->inside >> i & 1) && k < PIXEL; k++)
-            out[k][i] = job->fill[k];
-    }
 }
 
-/* `channels` is a constant where that pays. */
+/* ---- Bicubic ---------------------------------------------------- */
+
+/* Farther from a whole number than float can be from the exact value: weights
+ * are off by 2e-7 and values by less than 320 * 2e-6. */
+#define GUARD (1.0f / 1024)
+
+/* Of each tap, for four points. */
+struct weights {
+    float x[4][BLOCK], y[4][BLOCK];
+};
+
+/* Of taps in a line; -1, 0, 1 and 2 pixels behind the point. */
+AVX2 FDL_INLINE void weigh(__m256d part, float w[4][BLOCK])
+{
+    const __m128 one = _mm_set1_ps(1), two = _mm_set1_ps(2);
+    __m128 d = _mm256_cvtpd_ps(part), rest = _mm_sub_ps(one, d);
+    __m128 dd = _mm_mul_ps(d, d), both = _mm_mul_ps(d, rest);
+    __m128 none = _mm_setzero_ps();
+    _mm_storeu_ps(w[0], _mm_sub_ps(none, _mm_mul_ps(both, rest)));
+    _mm_storeu_ps(w[1], _mm_sub_ps(one, _mm_mul_ps(dd, _mm_sub_ps(two, d))));
+    _mm_storeu_ps(w[2], _mm_mul_ps(d, _mm_add_ps(one, both)));
+    _mm_storeu_ps(w[3], _mm_sub_ps(none, _mm_mul_ps(both, d)));
+}
+
+/* One number for each of two pixels. */
+AVX2 FDL_INLINE __m256 of_two(const float *w)
+{
+    return _mm256_set_m128(_mm_broadcast_ss(w + 1), _mm_broadcast_ss(w));
+}
+
+/* The first eight bytes. */
+AVX2 FDL_INLINE __m256 to_float(__m128i bytes)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+}
+
+AVX2 FDL_INLINE __m256 weighted(__m256 a, __m256 b, __m256 c, __m256 d,
+                                const __m256 w[4])
+{
+    __m256 ab = _mm256_add_ps(_mm256_mul_ps(a, w[0]), _mm256_mul_ps(b, w[1]));
+    __m256 cd = _mm256_add_ps(_mm256_mul_ps(c, w[2]), _mm256_mul_ps(d, w[3]));
+    return _mm256_add_ps(ab, cd);
+}
+
+/* Four pixels in a line for each of two. */
+AVX2 FDL_INLINE __m256 weighted_line(__m128i a, __m128i b, const __m256 w[4])
+{
+    __m128i low = _mm_unpacklo_epi32(a, b), high = _mm_unpackhi_epi32(a, b);
+    return weighted(to_float(low), to_float(_mm_srli_si128(low, 8)),
+                    to_float(high), to_float(_mm_srli_si128(high, 8)), w);
+}
+
+AVX2 FDL_INLINE __m128i load_pixel(const uint8_t *at)
+{
+    int32_t pixel;
+    memcpy(&pixel, at, sizeof(pixel));
+    return _mm_cvtsi32_si128(pixel);
+}
+
+/* Four pixels below each other. */
+AVX2 FDL_INLINE __m128i load_column(const uint8_t *at, size_t pitch)
+{
+    __m128i a = load_pixel(at), b = load_pixel(at + pitch);
+    __m128i c = load_pixel(at + 2 * pitch), d = load_pixel(at + 3 * pitch);
+    return _mm_unpacklo_epi64(_mm_unpacklo_epi32(a, b),
+                              _mm_unpacklo_epi32(c, d));
+}
+
+enum way { BOTH, ROW, COLUMN };
+
+/* at: the upper left one of sixteen. Where a part is 0 in one direction, the
+ * result is the other direction's alone. */
+AVX2 FDL_INLINE __m256 bicubic_pair(const uint8_t *at, const uint8_t *beside,
+                                    size_t pitch, const __m256 x[4],
+                                    const __m256 y[4], enum way way)
+{
+    __m256 line[4];
+    if (way == ROW)
+        return weighted_line(load_16(at + pitch), load_16(beside + pitch), x);
+    if (way == COLUMN)
+        return weighted_line(load_column(at + PIXEL, pitch),
+                             load_column(beside + PIXEL, pitch), y);
+    for (int i = 0; i < 4; i++, at += pitch, beside += pitch)
+        line[i] = weighted_line(load_16(at), load_16(beside), x);
+    return weighted(line[0], line[1], line[2], line[3], y);
+}
+
+AVX2 FDL_INLINE __m256 mix_pair(const uint8_t *at, const uint8_t *beside,
+                                size_t pitch, const struct weights *w, int i,
+                                enum way way)
+{
+    __m256 x[4], y[4];
+    for (int k = 0; k < 4; k++) {
+        x[k] = of_two(&w->x[k][i]);
+        y[k] = of_two(&w->y[k][i]);
+    }
+    return bicubic_pair(at, beside, pitch, x, y, way);
+}
+
+/* A bit for each value that may be another one when truncated. Below 0 and
+ * above 255 all are alike. */
+AVX2 FDL_INLINE unsigned unsure(__m256 v)
+{
+    __m256 whole =
+        _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256 off =
+        _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(v, whole));
+    __m256 near = _mm256_cmp_ps(off, _mm256_set1_ps(GUARD), _CMP_LT_OQ);
+    __m256 low = _mm256_cmp_ps(whole, _mm256_set1_ps(1), _CMP_GE_OQ);
+    __m256 high = _mm256_cmp_ps(whole, _mm256_set1_ps(255), _CMP_LE_OQ);
+    return (unsigned)_mm256_movemask_ps(
+        _mm256_and_ps(near, _mm256_and_ps(low, high)));
+}
+
+/* ---- Bicubic, exactly --------------------------------------------------- */
+
+AVX2 FDL_INLINE __m256d to_double(const uint8_t *at)
+{
+    return _mm256_cvtepi32_pd(_mm_cvtepu8_epi32(load_pixel(at)));
+}
+
+/* The sums in the order of plain C. */
+AVX2 FDL_INLINE __m256d cubic(const __m256d v[4], __m256d part)
+{
+    __m256d ab = _mm256_sub_pd(v[0], v[1]), p3 = _mm256_add_pd(ab, ab);
+    __m256d p2 = _mm256_sub_pd(v[2], v[0]);
+    __m256d p4 = _mm256_sub_pd(v[1], v[0]);
+    p3 = _mm256_sub_pd(_mm256_add_pd(p3, v[2]), v[3]);
+    p4 = _mm256_add_pd(_mm256_sub_pd(p4, v[2]), v[3]);
+    p3 = _mm256_add_pd(p3, _mm256_mul_pd(part, p4));
+    p2 = _mm256_add_pd(p2, _mm256_mul_pd(part, p3));
+    return _mm256_add_pd(v[1], _mm256_mul_pd(part, p2));
+}
+
+/* Whether sixteen pixels are one colour, which then is the result. */
+AVX2 FDL_INLINE bool is_flat(const uint8_t *at, size_t pitch)
+{
+    __m128i first = _mm_shuffle_epi32(load_16(at), 0);
+    __m128i off = _mm_setzero_si128();
+    for (size_t i = 0; i < 4; i++)
+        off = _mm_or_si128(off, _mm_xor_si128(first, load_16(at + i * pitch)));
+    return _mm_testz_si128(off, off);
+}
+
+/* The pixel at `out` again, exactly. */
+AVX2 static void mix_exactly(const uint8_t *at, size_t pitch, double dx,
+                             double dy, uint8_t *out)
+{
+    __m256d x = _mm256_set1_pd(dx), y = _mm256_set1_pd(dy), line[4];
+    if (is_flat(at, pitch)) {
+        memcpy(out, at, PIXEL);
+        return;
+    }
+    for (int i = 0; i < 4; i++, at += pitch) {
+        __m256d v[4];
+        for (int k = 0; k < 4; k++)
+            v[k] = to_double(at + k * PIXEL);
+        line[i] = cubic(v, x);
+    }
+    __m128i whole = _mm256_cvttpd_epi32(cubic(line, y));
+    whole = _mm_packus_epi16(_mm_packs_epi32(whole, whole), whole);
+    int32_t pixel = _mm_cvtsi128_si32(whole);
+    memcpy(out, &pixel, sizeof(pixel));
+}
+
+/* Four interleaved pixels. */
+AVX2 FDL_INLINE __m128i mix(const uint8_t *image, size_t pitch,
+                            const struct points *p, const struct weights *w,
+                            enum way way)
+{
+    __m256 a =
+        mix_pair(image + p->place[0], image + p->place[1], pitch, w, 0, way);
+    __m256 b =
+        mix_pair(image + p->place[2], image + p->place[3], pitch, w, 2, way);
+    __m256i words =
+        _mm256_packs_epi32(_mm256_cvttps_epi32(a), _mm256_cvttps_epi32(b));
+    __m256i bytes = _mm256_packus_epi16(words, words); /* 0 2 0 2, 1 3 1 3 */
+    __m128i pixels = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes),
+                                        _mm256_extracti128_si256(bytes, 1));
+    unsigned again = unsure(a) | unsure(b) << 8;
+    if (FDL_LIKELY(!again))
+        return pixels;
+    double dx[BLOCK], dy[BLOCK];
+    uint8_t made[PIXEL * BLOCK];
+    _mm256_storeu_pd(dx, p->dx);
+    _mm256_storeu_pd(dy, p->dy);
+    store_16(made, pixels);
+    for (size_t i = 0; i < BLOCK; i++) {
+        if (again >> i * PIXEL & 15 & (p->inside >> i & 1 ? 15u : 0u))
+            mix_exactly(image + p->place[i], pitch, dx[i], dy[i],
+                        made + i * PIXEL);
+    }
+    return load_16(made);
+}
+
+AVX2 FDL_INLINE bool are_zero(__m256d x)
+{
+    __m256d same = _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ);
+    return _mm256_movemask_pd(same) == (1 << BLOCK) - 1;
+}
+
+/* Four pixels, each channel of them in four bytes. */
+AVX2 FDL_INLINE void mix_bicubic(const struct fdl_map_job *job,
+                                 const struct points *p,
+                                 uint8_t out[PIXEL][BLOCK])
+{
+    const __m128i planes =
+        _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    size_t pitch = pitch_of(job->in);
+    const uint8_t *first = job->scratch - pitch - PIXEL;
+    struct weights w;
+    __m128i pixels;
+    weigh(p->dx, w.x);
+    weigh(p->dy, w.y);
+    if (are_zero(p->dy))
+        pixels = mix(first, pitch, p, &w, ROW);
+    else if (are_zero(p->dx))
+        pixels = mix(first, pitch, p, &w, COLUMN);
+    else
+        pixels = mix(first, pitch, p, &w, BOTH);
+    store_16(out[0], _mm_shuffle_epi8(pixels, planes));
+}
+
+/* ---- Images ------------------------------------------------------------- */
+
+/* `channels` and `cubic` are constants where that pays. */
 AVX2 FDL_INLINE void map_row(const struct fdl_map_job *job,
-                             const struct line *l, int channels, int32_t y)
+                             const struct line *l, int channels, bool cubic,
+                             int32_t y)
 {
     const struct fdl_image *out = job->out;
     uint8_t *to = fdl_image_row(out, 0, y);
-    size_t plane = out->plane;
     for (int32_t x = 0; x < out->width; x += BLOCK, to += BLOCK) {
         struct points p;
         uint8_t block[PIXEL][BLOCK];
         find_points(l, job->perspective, x, &p);
-        make_block(job, &p, channels, block);
+        if (cubic)
+            mix_bicubic(job, &p, block);
+        else
+            mix_bilinear(job, &p, channels, block);
+        for (int i = 0; p.inside != (1 << BLOCK) - 1 && i < BLOCK; i++) {
+            for (int k = 0; !(p.inside >> i & 1) && k < PIXEL; k++)
+                block[k][i] = job->fill[k];
+        }
         size_t n = (size_t)FDL_MIN(out->width - x, BLOCK);
         for (int c = 0; n == BLOCK && c < channels; c++)
-            memcpy(to + (size_t)c * plane, block[c], BLOCK);
+            memcpy(to + (size_t)c * out->plane, block[c], BLOCK);
         for (int c = 0; n < BLOCK && c < channels; c++)
-            memcpy(to + (size_t)c * plane, block[c], n);
+            memcpy(to + (size_t)c * out->plane, block[c], n);
     }
 }
 
@@ -251,21 +492,31 @@ AVX2 static void prepare_line(const struct fdl_map_job *job, int32_t y,
     l->pitch = _mm256_set1_pd((double)pitch_of(job->in));
 }
 
-AVX2 static void bilinear(const struct fdl_map_job *job)
+AVX2 FDL_INLINE void map(const struct fdl_map_job *job, bool cubic)
 {
     interleave_image(job->in, job->scratch);
     for (int32_t y = 0; y < job->out->height; y++) {
         struct line l;
         prepare_line(job, y, &l);
         if (job->out->channels == 3)
-            map_row(job, &l, 3, y);
+            map_row(job, &l, 3, cubic, y);
         else
-            map_row(job, &l, job->out->channels, y);
+            map_row(job, &l, job->out->channels, cubic, y);
     }
+}
+
+AVX2 static void bilinear(const struct fdl_map_job *job)
+{
+    map(job, false);
+}
+
+AVX2 static void bicubic(const struct fdl_map_job *job)
+{
+    map(job, true);
 }
 
 const struct fdl_map_kernels fdl_map_avx2 = {
     .scratch_bytes = scratch_bytes,
     .bilinear = bilinear,
-    .bicubic = fdl_map_bicubic_c,
+    .bicubic = bicubic,
 };

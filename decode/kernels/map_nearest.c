@@ -86,21 +86,34 @@ static void copy(const struct fdl_map_job *job, struct walk x, struct walk y,
                (size_t)(s.end - s.first));
 }
 
+/* Any row. What is the same for its pixels is in variables of its own, as bytes
+ * that are written could be anything. */
 static void pick(const struct fdl_map_job *job, struct walk x, struct walk y,
                  uint8_t *row, struct span s)
 {
     const struct fdl_image *in = job->in;
-    size_t channels = (size_t)in->channels, plane = job->out->plane;
+    const uint8_t *from = in->data;
+    size_t plane = in->plane, out_plane = job->out->plane;
+    int64_t width = in->width, n = s.end - s.first;
+    uint8_t *to = row + s.first;
     x.start += s.first * x.step;
     y.start += s.first * y.step;
-    for (int64_t i = s.first; i < s.end; i++) {
-        const uint8_t *from =
-            in->data + (y.start >> 16) * in->width + (x.start >> 16);
-        uint8_t *to = row + i;
-        for (size_t c = 0; c < channels; c++)
-            to[c * plane] = from[c * in->plane];
-        x.start += x.step;
-        y.start += y.step;
+    for (int32_t c = in->channels; c > 0; c -= 3) {
+        size_t b = c > 1 ? plane : 0, r = c > 2 ? 2 * plane : b;
+        size_t to_b = c > 1 ? out_plane : 0,
+               to_r = c > 2 ? 2 * out_plane : to_b;
+        struct walk x_at = x, y_at = y;
+        for (int64_t i = 0; i < n; i++) {
+            const uint8_t *at =
+                from + (y_at.start >> 16) * width + (x_at.start >> 16);
+            to[i] = at[0];
+            to[to_b + (size_t)i] = at[b];
+            to[to_r + (size_t)i] = at[r];
+            x_at.start += x.step;
+            y_at.start += y.step;
+        }
+        from += 3 * plane;
+        to += 3 * out_plane;
     }
 }
 
@@ -127,6 +140,46 @@ static void fixed_point(const struct fdl_map_job *job)
     }
 }
 
+/* Only so many columns of a scaling are done together. */
+#define COLUMNS 256
+
+/* Columns of all rows, from columns `from` of the image. */
+static void pick_columns(const struct fdl_map_job *job, const int32_t *from,
+                         int64_t at, int64_t n)
+{
+    const struct fdl_image *in = job->in;
+    struct span s = {0, n};
+    double y = job->a[5] + job->a[3] * 0.5 + job->a[4] * 0.5;
+    while (s.first < n && from[s.first] < 0)
+        s.first++;
+    while (s.end > s.first && from[s.end - 1] < 0)
+        s.end--;
+    for (int32_t i = 0; i < job->out->height; i++, y += job->a[4]) {
+        uint8_t *row = fdl_image_row(job->out, 0, i);
+        bool inside = y >= 0 && y < in->height;
+        fill(job, row, at, at + (inside ? s.first : n));
+        fill(job, row, at + s.end, at + n);
+        for (int32_t c = 0; inside && c < in->channels; c++) {
+            const uint8_t *source = fdl_image_row(in, c, (int32_t)y);
+            uint8_t *to = row + (size_t)c * job->out->plane + at;
+            for (int64_t k = s.first; k < s.end; k++)
+                to[k] = source[from[k]];
+        }
+    }
+}
+
+static void scale(const struct fdl_map_job *job)
+{
+    int32_t from[COLUMNS];
+    double x = job->a[2] + job->a[1] * 0.5 + job->a[0] * 0.5;
+    for (int32_t at = 0; at < job->out->width; at += COLUMNS) {
+        int32_t n = FDL_MIN(job->out->width - at, COLUMNS);
+        for (int32_t i = 0; i < n; i++, x += job->a[0])
+            from[i] = x >= 0 && x < job->in->width ? (int32_t)x : -1;
+        pick_columns(job, from, at, n);
+    }
+}
+
 static void put(const struct fdl_map_job *job, uint8_t *to, double x, double y)
 {
     const struct fdl_image *in = job->in;
@@ -137,7 +190,7 @@ static void put(const struct fdl_map_job *job, uint8_t *to, double x, double y)
             inside ? in->data[c * in->plane + from] : job->fill[c];
 }
 
-/* Scalings, and sides beyond 32768 pixels. */
+/* Sides beyond 32768 pixels. */
 static void by_addition(const struct fdl_map_job *job)
 {
     const double *a = job->a;
@@ -175,8 +228,9 @@ void fdl_map_nearest(const struct fdl_map_job *job)
     const double *a = job->a;
     if (job->perspective)
         perspective(job);
-    else if ((a[1] == 0 && a[3] == 0) ||
-             !fits_fixed(a, job->out->width, job->out->height))
+    else if (a[1] == 0 && a[3] == 0)
+        scale(job);
+    else if (!fits_fixed(a, job->out->width, job->out->height))
         by_addition(job);
     else
         fixed_point(job);

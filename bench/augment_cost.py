@@ -42,6 +42,9 @@ ROWS = [
     "contrast factor=1.3",
     "saturation factor=1.3",
     "hue factor=0.1",
+    "pil_gaussian_blur radius=0.1:2",
+    "gaussian_blur kernel_size=9 sigma=0.1:2",
+    "gaussian_blur kernel_size=23 sigma=0.1:2",
 ]
 
 

@@ -179,6 +179,28 @@ def noting(name, done):
     return note
 
 
+def members(name, key, count, **arguments):
+    """Of a transform that draws which of others are done."""
+    def draws():
+        done = []
+        t = getattr(v1, name)([marking(i, done) for i in range(count)],
+                              **arguments)
+
+        def draw():
+            done.clear()
+            t(IMAGE)
+            return {key: list(done) if key == "order" else done[0]}
+        return draw
+    return draws
+
+
+def marking(number, done):
+    def mark(image):
+        done.append(number)
+        return image
+    return mark
+
+
 def crop():
     t = v1.RandomCrop((30, 40), padding=4)
 
@@ -247,6 +269,12 @@ ROWS = [
     ("RandomPhotometricDistort", "random_photometric_distort", v2 and distort),
     ("GaussianBlur", "gaussian_blur kernel_size=9",
      lambda: (lambda: {"sigma": v1.GaussianBlur.get_params(0.1, 2.0)})),
+    ("RandomApply", ["random_apply p=0.3", "grayscale"],
+     changes(lambda: v1.RandomApply([v1.Grayscale(3)], 0.3))),
+    ("RandomChoice", ["random_choice count=3 weights=1,2,5", *["hue"] * 3],
+     members("RandomChoice", "choice", 3, p=[1, 2, 5])),
+    ("RandomOrder", ["random_order count=4", *["hue"] * 4],
+     members("RandomOrder", "order", 4)),
     ("TrivialAugmentWide, v1", "trivial_augment_wide",
      policy("TrivialAugmentWide")),
     ("TrivialAugmentWide, v2", "trivial_augment_wide version=v2",
@@ -283,7 +311,7 @@ def flat(drawn):
         elif key == "coefficients":
             for i, coefficient in enumerate(value):
                 yield f"{key}[{i}]", float(coefficient)
-        elif key != "op":
+        elif key not in ("op", "operations"):
             yield key, tuple(value) if isinstance(value, list) else value
 
 
@@ -342,6 +370,7 @@ def compare(ours, theirs, count):
 
 
 def row_of(feedline, operation, draws, count, seed):
+    operations = [operation] if isinstance(operation, str) else operation
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
@@ -350,7 +379,7 @@ def row_of(feedline, operation, draws, count, seed):
     pixels = np.zeros((1, 8, 8, 3), np.uint8)
     with feedline.Loader(
             feedline.Dataset.pixels(pixels),
-            parity.pipeline_of(feedline, [operation]), workers=1,
+            parity.pipeline_of(feedline, operations), workers=1,
             seed=seed) as loader:
         ours = collect(lambda i: loader.draws(i, 0, WIDTH, HEIGHT)
                        ["operations"][0], count)

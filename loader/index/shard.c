@@ -98,7 +98,7 @@ int32_t fdl_shard_bytes(struct fdl_shard *s, uint64_t offset, uint64_t n,
                  n <= s->have - (offset - s->at);
     int32_t status = there ? FEEDLINE_OK : load(s, offset, n);
     if (status == FEEDLINE_OK)
-        *out = s->buffer + (offset - s->at);
+        *out = n > 0 ? s->buffer + (offset - s->at) : s->buffer;
     return status;
 }
 

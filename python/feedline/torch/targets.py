@@ -89,7 +89,7 @@ def column_of(values: List[Any]) -> Optional[torch.Tensor]:
 def _numbers(values: List[Any], dtype: torch.dtype) -> Optional[torch.Tensor]:
     try:
         return torch.tensor(values, dtype=dtype)
-    except (RuntimeError, OverflowError):  # default_collate says so
+    except (RuntimeError, OverflowError, ValueError):  # default_collate, too
         return None
 
 

@@ -467,13 +467,6 @@ CASES = [
              "interpolation=bicubic"],
       ["resize width=3 height=2",
        "random_rotation degrees=180 interpolation=bicubic"]]),
-    *(("random_affine, " + name, "RandomAffine", affines(name))
-      for name in ("nearest", "bilinear", "bicubic")),
-    *(("random_perspective, " + name, "RandomPerspective",
-       [[SIZE, "random_perspective p=1 interpolation=" + name],
-        [SIZE, "random_perspective distortion_scale=1 p=0.8 fill=1,2,250 "
-               "interpolation=" + name]])
-      for name in ("nearest", "bilinear", "bicubic")),
     ("random_erasing, u8", "RandomErasing",
      [[SIZE, "random_erasing p=1 value=77"],
       [SIZE, "random_erasing p=0.6 value=1,2,3 scale=0.5:1 ratio=0.1:9"]]),
@@ -496,6 +489,13 @@ CASES = [
 
 # The same over as many photos as there are draws.
 AUGMENTATIONS = [
+    *(("random_affine, " + name, "RandomAffine", affines(name))
+      for name in ("nearest", "bilinear", "bicubic")),
+    *(("random_perspective, " + name, "RandomPerspective",
+       [[SIZE, "random_perspective p=1 interpolation=" + name],
+        [SIZE, "random_perspective distortion_scale=1 p=0.8 fill=1,2,250 "
+               "interpolation=" + name]])
+      for name in ("nearest", "bilinear", "bicubic")),
     ("random_invert", "RandomInvert", [[SIZE, "random_invert p=0.9"]]),
     ("random_posterize", "RandomPosterize",
      [[SIZE, f"random_posterize p=0.9 bits={bits}"] for bits in range(9)]),

@@ -77,7 +77,10 @@ else()
   set(FEEDLINE_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
 
-# The rooms name their libraries as CMake targets; a linker wants -l.
+# The rooms name their libraries as CMake targets; a linker wants -l. libpng and
+# libwebp need mathematics, and a static library comes before what it needs.
+list(REMOVE_ITEM libraries m)
+list(APPEND libraries m)
 set(FEEDLINE_PC_LIBS_PRIVATE "")
 foreach(library ${libraries})
   if(library STREQUAL "Threads::Threads")

@@ -190,6 +190,45 @@ def test_recipes() -> None:
 # ---- Options ----------------------------------------------------------------
 
 
+def test_views_by_chains(dataset: feedline.Dataset) -> None:
+    large = feedline.Pipeline().add("random_resized_crop", size=16)
+    small = feedline.Pipeline().add("random_resized_crop", size=8)
+    views = feedline.Pipeline().views(large).views(small, 2)
+    assert repr(views) == "<feedline.Pipeline: 1 views -> 2 views>"
+    assert pickle.loads(pickle.dumps(views)).json() == views.json()
+    options = {**SMALL, "batch_size": 6}
+    with feedline.Loader(dataset, views, **options) as made:
+        batch = next(iter(made))
+        assert batch.views == 3 and len(batch) == 6
+        assert [batch.view(v).shape for v in range(3)] == [
+            (2, 16, 16, 3),
+            (2, 8, 8, 3),
+            (2, 8, 8, 3),
+        ]
+        assert batch.images.shape == batch.view(0).shape
+        with pytest.raises(feedline.RangeError, match="no view 3 of 3"):
+            batch.view(3)
+        drawn = [made.draws(0, 1, 40, 32, view=v) for v in range(3)]
+        assert drawn[1] != drawn[2]
+
+
+def test_views_that_cannot_be(dataset: feedline.Dataset) -> None:
+    chain = feedline.Pipeline().add("random_resized_crop", size=8)
+    own = feedline.Pipeline().python(lambda image: None)
+    with pytest.raises(feedline.InvalidArgument, match="program's"):
+        feedline.Pipeline().views(own)
+    with pytest.raises(feedline.RangeError, match="1 to 64"):
+        feedline.Pipeline().views(chain, 65)
+    open_gate = feedline.Pipeline().add("center_crop", size=8)
+    open_gate.add("random_apply", count=1)
+    mixed = feedline.Pipeline().add("center_crop", size=8)
+    mixed.add("mix", mixup_alpha=0.2, num_classes=9)
+    for bad, words in ((open_gate, "missing"), (mixed, "cannot be mixed")):
+        views = feedline.Pipeline().views(bad, 2)
+        with pytest.raises(feedline.InvalidArgument, match=words):
+            feedline.Loader(dataset, views, batch_size=4)
+
+
 def test_values_of_options(dataset: feedline.Dataset, tmp_path: Path) -> None:
     batches = loader(
         dataset,

@@ -124,7 +124,8 @@ def build_helpers(root: Path, library: Path) -> Dict[str, str]:
         files = [str(HERE / file) for file in sources[name].split()]
         own = [str(library)] if name == "op" else []
         subprocess.run([compiler, "-O2", "-g", "-fPIC", "-shared",
-                        "-D_GNU_SOURCE", "-I" + str(TREE / "include"),
+                        "-D_GNU_SOURCE", "-I" + str(TREE),
+                        "-I" + str(TREE / "include"),
                         "-o", path, *files, *own, "-ldl", "-lpthread"],
                        check=True)
     return helpers

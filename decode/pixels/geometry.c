@@ -11,6 +11,16 @@
 
 #include <inttypes.h>
 
+void fdl_box_join(struct fdl_box *box, const struct fdl_box *other)
+{
+    int32_t right = FDL_MAX(box->x + box->width, other->x + other->width);
+    int32_t bottom = FDL_MAX(box->y + box->height, other->y + other->height);
+    box->x = FDL_MIN(box->x, other->x);
+    box->y = FDL_MIN(box->y, other->y);
+    box->width = right - box->x;
+    box->height = bottom - box->y;
+}
+
 void fdl_geometry_init(struct fdl_geometry *g, int32_t width, int32_t height)
 {
     *g = (struct fdl_geometry){

@@ -35,6 +35,9 @@ struct fdl_box {
     int32_t x, y, width, height; /* pixels */
 };
 
+/* Makes *box the least box that has all pixels of both. */
+void fdl_box_join(struct fdl_box *box, const struct fdl_box *other);
+
 struct fdl_geometry {
     struct fdl_box box; /* of the source image, inside it */
     int32_t resize_width, resize_height;

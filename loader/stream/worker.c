@@ -57,17 +57,6 @@ static int32_t render_view(struct fdl_worker *w, const struct fdl_draw_key *key,
                : fdl_decoder_render(w->decoder, &plan, &format, dst, cost);
 }
 
-/* The least box that has all pixels of both. */
-static void join(struct fdl_box *box, const struct fdl_box *other)
-{
-    int32_t right = FDL_MAX(box->x + box->width, other->x + other->width);
-    int32_t bottom = FDL_MAX(box->y + box->height, other->y + other->height);
-    box->x = FDL_MIN(box->x, other->x);
-    box->y = FDL_MIN(box->y, other->y);
-    box->width = right - box->x;
-    box->height = bottom - box->y;
-}
-
 /* What all views together need of the image. */
 static int32_t needed_box(const struct fdl_worker *w, struct fdl_draw_key key,
                           uint32_t views, const struct fdl_image_info *info,
@@ -82,7 +71,7 @@ static int32_t needed_box(const struct fdl_worker *w, struct fdl_draw_key key,
             return status;
         if (v == 0)
             *out = plan.geometry.box;
-        join(out, &plan.geometry.box);
+        fdl_box_join(out, &plan.geometry.box);
     }
     return FEEDLINE_OK;
 }

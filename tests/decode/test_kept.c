@@ -56,16 +56,6 @@ static void plan_of(uint32_t i, const struct fdl_image_info *info,
     fdl_pipeline_destroy(p);
 }
 
-static void join(struct fdl_box *box, const struct fdl_box *other)
-{
-    int32_t right = FDL_MAX(box->x + box->width, other->x + other->width);
-    int32_t bottom = FDL_MAX(box->y + box->height, other->y + other->height);
-    box->x = FDL_MIN(box->x, other->x);
-    box->y = FDL_MIN(box->y, other->y);
-    box->width = right - box->x;
-    box->height = bottom - box->y;
-}
-
 static void check(struct fdl_decoder *d, const struct file *file,
                   int32_t channels)
 {
@@ -83,7 +73,7 @@ static void check(struct fdl_decoder *d, const struct file *file,
                          FEEDLINE_OK);
         if (i == 0)
             box = plan.geometry.box;
-        join(&box, &plan.geometry.box);
+        fdl_box_join(&box, &plan.geometry.box);
     }
     cost = (struct fdl_render_cost){0};
     assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);

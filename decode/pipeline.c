@@ -472,9 +472,12 @@ static int32_t plan_into(const struct fdl_pipeline *p,
     plan->copy = key->copy;
     plan->view = view;
     plan->alpha = FDL_HAS_ALPHA(key->channels);
+    plan->mask = key->mask;
     plan->notes = notes;
     status = fdl_nesting_plan((struct fdl_op_list){p->steps, p->n}, key->seed,
                               first_place, plan);
+    if (plan->mask.on)
+        fdl_plan_end_mask(plan);
     plan->notes = NULL;
     return status;
 }
@@ -557,6 +560,35 @@ int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
             status = step->op->check_channels(&step->options, channels);
     }
     return status;
+}
+
+int32_t fdl_pipeline_check_mask(const struct fdl_pipeline *p,
+                                enum fdl_nearest nearest)
+{
+    const char *op = NULL;
+    if (fdl_pipeline_views(p, &op) > 1 || op)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s makes several images of a sample, and its mask "
+                        "cannot follow",
+                        op);
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct fdl_op *o = p->steps[i].op;
+        if (find_custom(p, o->name))
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s is the program's, and the mask of an image "
+                            "could not follow it; do it behind the loader",
+                            o->name);
+        if (o->mixes)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s mixes images, and their masks cannot follow",
+                            o->name);
+        if (o->maps && nearest == FDL_NEAREST_TORCH)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s maps masks as Pillow does: it needs "
+                            "mask_nearest=pillow",
+                            o->name);
+    }
+    return FEEDLINE_OK;
 }
 
 bool fdl_pipeline_normalizes(const struct fdl_pipeline *p)

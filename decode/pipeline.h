@@ -32,6 +32,7 @@ struct fdl_draw_key {
     int32_t view; /* of fdl_pipeline_views, or FDL_EVERY_VIEW, which chains do
                      not take */
     int32_t channels;
+    struct fdl_mask_rule mask; /* on: of the sample's mask, in place of it */
 };
 
 /* recipe: "train", "eval", the same with "_u8", "none" or NULL. ENOENT. */
@@ -110,6 +111,10 @@ int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,
 /* EINVAL: an operation or its arguments do not fit so many channels. */
 int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
                                     int32_t channels);
+
+/* EINVAL: what p does, a mask by that rule cannot follow. */
+int32_t fdl_pipeline_check_mask(const struct fdl_pipeline *p,
+                                enum fdl_nearest nearest);
 
 /* Whether any operation normalises (which needs f32 output). */
 bool fdl_pipeline_normalizes(const struct fdl_pipeline *p);

@@ -431,9 +431,9 @@ static void shrink_span(struct fdl_axis_key *key, int32_t shift, int32_t *at,
 
 /* Along one upright axis. The samples of a mirrored box lie in memory from the
  * last to the first, and its outputs come in the opposite order too. */
-static struct fdl_axis_key upright_key(enum fdl_filter filter, bool mirrored,
-                                       int32_t out, int32_t first,
-                                       int32_t count)
+static struct fdl_axis_key upright_key(const struct fdl_geometry *g,
+                                       bool mirrored, int32_t out,
+                                       int32_t first, int32_t count)
 {
     return (struct fdl_axis_key){
         .out = out,
@@ -441,7 +441,8 @@ static struct fdl_axis_key upright_key(enum fdl_filter filter, bool mirrored,
         .count = count,
         .reverse = mirrored,
         .mirror = mirrored,
-        .filter = filter,
+        .filter = g->filter,
+        .nearest = g->nearest,
     };
 }
 
@@ -453,11 +454,10 @@ static void make_keys(struct render *r, struct fdl_axis_key *horizontal,
 {
     const struct fdl_geometry *g = &r->plan->geometry;
     const struct fdl_turn *turn = &r->d->turn;
-    struct fdl_axis_key x =
-        upright_key(g->filter, g->resize_mirrored, g->resize_width, g->window.x,
-                    g->window.width);
+    struct fdl_axis_key x = upright_key(g, g->resize_mirrored, g->resize_width,
+                                        g->window.x, g->window.width);
     struct fdl_axis_key y =
-        upright_key(g->filter, g->resize_mirrored_vertical, g->resize_height,
+        upright_key(g, g->resize_mirrored_vertical, g->resize_height,
                     g->window.y, g->window.height);
     *horizontal = turn->transposed ? y : x;
     *vertical = turn->transposed ? x : y;

@@ -179,11 +179,15 @@ static void fill_nearest(struct fdl_axis *axis, const struct filter *f)
 {
     const struct fdl_axis_key *key = &axis->key;
     double place = f->from + f->scale * 0.5;
+    float step = (float)key->in / (float)key->out; /* as torch rounds it */
     for (int32_t i = 0; i < key->first; i++)
         place += f->scale;
     for (int32_t i = 0; i < key->count; i++, place += f->scale) {
         int32_t at = key->mirror ? key->count - 1 - i : i;
-        axis->start[at] = FDL_MIN((int32_t)place, key->in - 1);
+        int32_t from = (int32_t)place;
+        if (key->nearest == FDL_NEAREST_TORCH)
+            from = (int32_t)((float)(key->first + i) * step);
+        axis->start[at] = FDL_MIN(from, key->in - 1);
         axis->length[at] = 1;
         axis->weight[(size_t)at * (size_t)axis->stride] = ONE;
     }
@@ -212,7 +216,8 @@ int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key)
     if (k->in == key->in && k->out == key->out && k->first == key->first &&
         k->count == key->count && k->mirror == key->mirror &&
         k->reverse == key->reverse && k->filter == key->filter &&
-        k->from == key->from && k->span == key->span)
+        k->nearest == key->nearest && k->from == key->from &&
+        k->span == key->span)
         return FEEDLINE_OK;
 
     struct filter f = make_filter(key);

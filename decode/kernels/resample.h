@@ -41,6 +41,7 @@ struct fdl_axis_key {
     int32_t in, out, first, count;
     bool mirror, reverse;
     enum fdl_filter filter;
+    enum fdl_nearest nearest;
     double from, span;
 };
 

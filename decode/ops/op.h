@@ -33,6 +33,7 @@ struct fdl_op {
     const char *help; /* one line */
     bool resamples;   /* one pass can do one of these */
     bool pixels;     /* works on the resampled image: nothing resamples after */
+    bool maps;       /* by affine or perspective maps */
     bool normalizes; /* pixels are no longer 0 to 1: neither does after */
     bool finished;   /* works on the finished sample: only these after */
     bool mixes;      /* works on the finished batch: nothing after */

@@ -119,6 +119,7 @@ const struct fdl_op fdl_op_random_affine = {
     .name = "random_affine",
     .help = "turn, move, enlarge and shear at random, the size stays",
     .pixels = true,
+    .maps = true,
     .options = options,
     .n_options = ROWS,
     .check = check,

@@ -130,6 +130,7 @@ const struct fdl_op fdl_op_random_perspective = {
     .name = "random_perspective",
     .help = "move the corners inwards at random, with a probability",
     .pixels = true,
+    .maps = true,
     .options = options,
     .n_options = ROWS,
     .check = check,

@@ -42,6 +42,7 @@ const struct fdl_op fdl_op_random_rotation = {
     .help =
         "turn by a random angle, by default about the middle; the size stays",
     .pixels = true,
+    .maps = true,
     .options = options,
     .n_options = ROWS,
     .check = check,

@@ -241,6 +241,7 @@ const struct fdl_op fdl_op_timm_augment = {
     .name = "timm_augment",
     .help = "timm's RandAugment and AutoAugment, by its configuration text",
     .pixels = true,
+    .maps = true,
     .options = options,
     .n_options = ROWS,
     .check = check,

@@ -31,6 +31,13 @@
   C(FDL_FILTER_LANCZOS, "lanczos")
 enum fdl_filter { FDL_CHOICE_VALUES(FDL_FILTER_CHOICES) FDL_FILTERS };
 
+/* Which of `in` samples nearest takes for output i of `out`: Pillow the one
+ * under its middle, torch floor(i * in / out), the quotient in float. */
+#define FDL_NEAREST_CHOICES(C)                                                 \
+  C(FDL_NEAREST_PILLOW, "pillow")                                              \
+  C(FDL_NEAREST_TORCH, "torch")
+enum fdl_nearest { FDL_CHOICE_VALUES(FDL_NEAREST_CHOICES) };
+
 struct fdl_box {
     int32_t x, y, width, height; /* pixels */
 };
@@ -41,10 +48,11 @@ void fdl_box_join(struct fdl_box *box, const struct fdl_box *other);
 struct fdl_geometry {
     struct fdl_box box; /* of the source image, inside it */
     int32_t resize_width, resize_height;
-    struct fdl_box window;  /* of the resized image, inside it */
-    bool flip;              /* mirror the window left to right */
-    bool flip_vertical;     /* and top to bottom */
-    enum fdl_filter filter; /* of the resampling */
+    struct fdl_box window;    /* of the resized image, inside it */
+    bool flip;                /* mirror the window left to right */
+    bool flip_vertical;       /* and top to bottom */
+    enum fdl_filter filter;   /* of the resampling */
+    enum fdl_nearest nearest; /* which, by FDL_FILTER_NEAREST */
 
     /* Weights are those for the box mirrored left to right, top to bottom. */
     bool resize_mirrored, resize_mirrored_vertical;

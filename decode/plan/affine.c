@@ -112,7 +112,7 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
     return status;
 }
 
-static const struct fdl_step_kind kind = {.run = run};
+static const struct fdl_step_kind kind = {.moves = true, .run = run};
 
 /* ---- Planning ----------------------------------------------------------- */
 
@@ -120,6 +120,10 @@ static void add(struct fdl_plan *plan, struct map_step *s,
                 const uint8_t fill[4])
 {
     memcpy(s->fill, fill, sizeof(s->fill));
+    if (plan->mask.on) {
+        s->filter = FDL_MAP_NEAREST;
+        s->fill[0] = plan->mask.fill;
+    }
     fdl_plan_add(plan, &kind, s, sizeof(*s));
 }
 

@@ -89,4 +89,4 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
     return fdl_frame_run(&w, canvas);
 }
 
-const struct fdl_step_kind fdl_frame_kind = {.run = run};
+const struct fdl_step_kind fdl_frame_kind = {.moves = true, .run = run};

@@ -13,14 +13,27 @@
 #include <inttypes.h>
 #include <string.h>
 
+static void clear_norm(struct fdl_plan *plan)
+{
+    plan->norm = (struct fdl_norm){0};
+    for (size_t c = 0; c < FDL_COUNT_OF(plan->norm.std); c++)
+        plan->norm.std[c] = 1;
+}
+
 void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height)
 {
     memset(plan, 0, offsetof(struct fdl_plan, steps));
-    for (size_t c = 0; c < FDL_COUNT_OF(plan->norm.std); c++)
-        plan->norm.std[c] = 1;
+    clear_norm(plan);
     plan->view = FDL_EVERY_VIEW;
     plan->n_views = 1;
     fdl_geometry_init(&plan->geometry, width, height);
+}
+
+void fdl_plan_end_mask(struct fdl_plan *plan)
+{
+    clear_norm(plan);
+    plan->geometry.filter = FDL_FILTER_NEAREST;
+    plan->geometry.nearest = plan->mask.nearest;
 }
 
 int32_t fdl_plan_width(const struct fdl_plan *plan)
@@ -51,6 +64,8 @@ void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,
                   const void *values, size_t bytes)
 {
     fdl_assert(bytes <= FDL_STEP_BYTES && plan->n_steps < FDL_PLAN_STEPS);
+    if (plan->mask.on && !kind->moves)
+        return;
     plan->width = fdl_plan_width(plan);
     plan->height = fdl_plan_height(plan);
     struct fdl_step *step = &plan->steps[plan->n_steps++];
@@ -154,6 +169,8 @@ int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
     }
     struct fdl_frame_step w = {.box = box, .padding = padding};
     memcpy(w.fill, fill, sizeof(w.fill));
+    if (plan->mask.on)
+        w.fill[0] = plan->mask.fill;
     add_frame(plan, &w);
     return FEEDLINE_OK;
 }

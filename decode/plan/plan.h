@@ -36,6 +36,14 @@ struct fdl_op; /* ops/op.h */
 /* In place of a view's number: all of them, in turn. */
 #define FDL_EVERY_VIEW (-1)
 
+/* A mask of the image is planned like the image, from the same draws, and only
+ * moved: colours stay, and what is between pixels is the nearest of them. */
+struct fdl_mask_rule {
+    bool on; /* a mask is planned */
+    enum fdl_nearest nearest;
+    uint8_t fill; /* of its borders */
+};
+
 struct fdl_plan {
     struct fdl_geometry geometry;
     int32_t width, height; /* of what the pixel steps produce */
@@ -46,7 +54,8 @@ struct fdl_plan {
     uint32_t place;
     uint64_t epoch, sample;
     uint32_t copy;
-    bool alpha;             /* of images with it */
+    bool alpha; /* of images with it */
+    struct fdl_mask_rule mask;
     int32_t view;           /* that is planned, or FDL_EVERY_VIEW */
     struct fdl_json *notes; /* drawn values for people; NULL: nobody asks */
 
@@ -81,7 +90,11 @@ void fdl_plan_views(struct fdl_plan *plan, uint32_t n, int32_t width,
                     int32_t height, const struct fdl_step_kind *kind,
                     const void *values, size_t bytes);
 
-/* Adds a step with a copy of its drawn values; the size stays. */
+/* Behind the last operation on a mask: what they said of its colours goes. */
+void fdl_plan_end_mask(struct fdl_plan *plan);
+
+/* Adds a step with a copy of its drawn values; the size stays. Nothing where a
+ * mask is planned, and it does not move pixels. */
 void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,
                   const void *values, size_t bytes);
 

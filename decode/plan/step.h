@@ -6,6 +6,7 @@
 #include "decode/pixels/output_format.h"
 #include "decode/plan/canvas.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct fdl_step;
 
 struct fdl_step_kind {
     uint32_t commutes; /* FDL_WITH_* */
+    bool moves;        /* pixels, as they are: masks have this step, too */
 
     /* A pixel step; NULL in a finished step. */
     int32_t (*run)(const struct fdl_step *step, struct fdl_canvas *canvas);

@@ -38,7 +38,11 @@ static inline int32_t first_plan(const struct fdl_pipeline *p, uint64_t seed,
                                  uint64_t epoch, uint64_t sample, int32_t width,
                                  int32_t height, struct fdl_plan *out)
 {
-    struct fdl_draw_key key = {seed, epoch, sample, 0, FDL_EVERY_VIEW, 3};
+    struct fdl_draw_key key = {.seed = seed,
+                               .epoch = epoch,
+                               .sample = sample,
+                               .view = FDL_EVERY_VIEW,
+                               .channels = 3};
     return fdl_pipeline_draw(p, &key, width, height, out);
 }
 

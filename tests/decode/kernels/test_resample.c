@@ -163,6 +163,29 @@ TEST(nearest_takes_the_sample_below_the_centre)
     fdl_axis_fini(&t);
 }
 
+TEST(torch_takes_the_sample_at_the_start)
+{
+    struct fdl_axis_key key = {.in = 10,
+                               .out = 4,
+                               .count = 4,
+                               .filter = FDL_FILTER_NEAREST,
+                               .nearest = FDL_NEAREST_TORCH};
+    struct fdl_axis t = {0};
+    static const int32_t want[] = {0, 2, 5, 7}; /* 0 2.5 5 7.5 */
+    assert_int_equal(fdl_axis_prepare(&t, &key), FEEDLINE_OK);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(t.origin + t.start[i], want[i]);
+    key = (struct fdl_axis_key){.in = 49,
+                                .out = 47,
+                                .first = 46,
+                                .count = 1,
+                                .filter = FDL_FILTER_NEAREST,
+                                .nearest = FDL_NEAREST_TORCH};
+    assert_int_equal(fdl_axis_prepare(&t, &key), FEEDLINE_OK);
+    assert_int_equal(t.origin + t.start[0], 47); /* 46 * 49 / 47 = 47.96 */
+    fdl_axis_fini(&t);
+}
+
 /* A box that begins inside a sample: the same as four times as many samples,
  * each quarter of which is the same, as far as the centres of outputs go. */
 TEST(a_box_moves_the_outputs)

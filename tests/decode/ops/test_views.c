@@ -136,7 +136,12 @@ static void check_one_by_one(const char *const (*ops)[2], uint64_t sample)
     struct fdl_plan plan;
     bench_init(&b, 83, 61);
     int32_t dtype = fdl_pipeline_normalizes(p) ? FEEDLINE_F32 : FEEDLINE_U8;
-    struct fdl_draw_key key = {7, 1, sample, 2, FDL_EVERY_VIEW, 3};
+    struct fdl_draw_key key = {.seed = 7,
+                               .epoch = 1,
+                               .sample = sample,
+                               .copy = 2,
+                               .view = FDL_EVERY_VIEW,
+                               .channels = 3};
     assert_int_equal(fdl_pipeline_draw(p, &key, b.width, b.height, &plan),
                      FEEDLINE_OK);
     uint64_t bytes = render(&b, &plan, dtype, all);
@@ -197,7 +202,12 @@ TEST(copies_draw_for_themselves)
     struct fdl_plan first, plan;
     assert_int_equal(first_plan(p, 5, 6, 7, 900, 700, &first), FEEDLINE_OK);
     for (uint32_t copy = 0; copy < FDL_COPIES_MAX; copy++) {
-        struct fdl_draw_key key = {5, 6, 7, copy, FDL_EVERY_VIEW, 3};
+        struct fdl_draw_key key = {.seed = 5,
+                                   .epoch = 6,
+                                   .sample = 7,
+                                   .copy = copy,
+                                   .view = FDL_EVERY_VIEW,
+                                   .channels = 3};
         assert_int_equal(fdl_pipeline_draw(p, &key, 900, 700, &plan),
                          FEEDLINE_OK);
         bool same = memcmp(&plan.geometry.box, &first.geometry.box,

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans of masks: they move as the image does, and nothing else is done. Pixels
+ * are compared with torchvision's by ops/mask_parity.py. */
+#include "base/status.h"
+#include "rig.h"
+
+static struct fdl_plan draw(const struct fdl_pipeline *p, uint64_t sample,
+                            struct fdl_mask_rule mask)
+{
+    struct fdl_plan plan;
+    struct fdl_draw_key key = {.seed = 1,
+                               .sample = sample,
+                               .view = FDL_EVERY_VIEW,
+                               .channels = mask.on ? 1 : 3,
+                               .mask = mask};
+    if (fdl_pipeline_draw(p, &key, 61, 47, &plan) != FEEDLINE_OK)
+        fail_msg("%s", fdl_last_error());
+    return plan;
+}
+
+/* Every operation on colours, between those that move. */
+static const char *const colourful[][2] = {
+    {"random_resized_crop", "size=20 interpolation=bicubic"},
+    {"color_jitter", "hue=0.1"},
+    {"horizontal_flip", NULL},
+    {"random_invert", NULL},
+    {"random_equalize", NULL},
+    {"random_adjust_sharpness", NULL},
+    {"gaussian_blur", "kernel_size=3"},
+    {"random_photometric_distort", NULL},
+    {"random_grayscale", NULL},
+    {"random_crop", "size=15"},
+    {"normalize", NULL},
+    {"random_erasing", "p=1"},
+    {NULL, NULL}};
+
+TEST(colours_add_no_steps)
+{
+    struct fdl_pipeline *p = rig_pipeline(colourful);
+    for (uint64_t i = 0; i < 100; i++) {
+        struct fdl_plan image = draw(p, i, (struct fdl_mask_rule){0});
+        struct fdl_plan mask = draw(p, i, (struct fdl_mask_rule){.on = true});
+        const struct fdl_geometry *a = &image.geometry, *b = &mask.geometry;
+        assert_true(image.n_steps > 1);
+        assert_int_equal(mask.n_steps, 0); /* the crop is folded in */
+        assert_false(mask.norm.on);
+        assert_int_equal(b->filter, FDL_FILTER_NEAREST);
+        assert_memory_equal(&a->box, &b->box, sizeof(a->box));
+        assert_int_equal(fdl_plan_width(&mask), 15);
+    }
+    fdl_pipeline_destroy(p);
+}
+
+TEST(what_moves_is_done_with_the_masks_fill)
+{
+    static const char *const ops[][2] = {
+        {"pad", "padding=3 fill=7"},
+        {"random_affine", "degrees=30 interpolation=bilinear fill=9"},
+        {"random_perspective", "p=1 fill=9"},
+        {NULL, NULL}};
+    struct fdl_pipeline *p = rig_pipeline(ops);
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    uint8_t pixels[61 * 47], out[67 * 53];
+    memset(pixels, 1, sizeof(pixels));
+    struct fdl_encoded raw = raw_of(pixels, 61, 47, 1);
+    struct fdl_output_format f = {67, 53, 1, FEEDLINE_U8, false};
+    for (uint64_t i = 0; i < 20; i++) {
+        struct fdl_mask_rule rule = {.on = true, .fill = 255};
+        struct fdl_plan plan = draw(p, i, rule);
+        struct fdl_image_info info;
+        struct fdl_render_cost cost;
+        assert_int_equal(plan.n_steps, 3);
+        assert_int_equal(fdl_decoder_open(d, &raw, &info), FEEDLINE_OK);
+        assert_int_equal(fdl_decoder_render(d, &plan, &f, out, &cost),
+                         FEEDLINE_OK);
+        bool seen[256] = {false};
+        for (size_t k = 0; k < sizeof(out); k++)
+            seen[out[k]] = true;
+        for (int v = 0; v < 256; v++)
+            assert_int_equal(seen[v], v == 1 || v == 255);
+    }
+    fdl_decoder_destroy(d);
+    fdl_pipeline_destroy(p);
+}
+
+TEST(what_masks_cannot_follow_is_refused)
+{
+    static const struct {
+        const char *op, *args;
+        enum fdl_nearest nearest;
+    } bad[] = {
+        {"five_crop", "size=9", FDL_NEAREST_PILLOW},
+        {"mix", "mixup_alpha=1", FDL_NEAREST_PILLOW},
+        {"random_rotation", NULL, FDL_NEAREST_TORCH},
+        {"rand_augment", NULL, FDL_NEAREST_TORCH},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        const char *const ops[][2] = {{bad[i].op, bad[i].args}, {NULL, NULL}};
+        struct fdl_pipeline *p = rig_pipeline(ops);
+        assert_int_equal(fdl_pipeline_check_mask(p, bad[i].nearest),
+                         FEEDLINE_EINVAL);
+        assert_non_null(strstr(fdl_last_error(), bad[i].op));
+        fdl_pipeline_destroy(p);
+    }
+}
+
+TEST_MAIN("decode_mask")

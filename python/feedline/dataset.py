@@ -210,12 +210,15 @@ class Dataset:
         the loader's apply_exif=True.
 
         Raises InvalidArgument, with the cure, for what is streamed, remote, has
-        a transform of its own, or rows without an image or label.
+        a transform of its own, or rows without an image or label, and for a
+        file that was cut short since.
         """
-        from .huggingface import Choice, Images, labels_of, refuse_transform
+        from .huggingface import Choice, Images, labels_of, refuse_cut
+        from .huggingface import refuse_transform
 
         choice = Choice(ds, image, label)
         refuse_transform(ds)
+        refuse_cut(ds)
         labels, found = labels_of(ds, choice.label), Images(ds, choice.image)
         if not found.in_memory():
             table = Extents(*found.table(), labels, None, choice.classes)
@@ -235,7 +238,8 @@ class Dataset:
         of those of pickles, or of 0. Nothing may be written to the environment
         while the data set is used, and it may be closed.
 
-        Raises InvalidArgument, which names the key, for any other value.
+        Raises InvalidArgument, which names the key, for any other value, and
+        for a file that was cut short.
         """
         from .lmdb_values import table_of
 

@@ -130,6 +130,11 @@ def refuse_transform(ds: Any) -> None:
         )
 
 
+def refuse_cut(ds: Any) -> None:
+    """Its tables are read where they are mapped."""
+    Maps().refuse_cut(file["filename"] for file in ds.cache_files)
+
+
 # ---- Rows -------------------------------------------------------------------
 
 

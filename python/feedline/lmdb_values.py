@@ -10,6 +10,7 @@ it, and never run.
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from typing import Any, List, Optional, Tuple
@@ -21,6 +22,7 @@ from .mapped_files import Maps
 
 _IMAGES = (b"\xff\xd8\xff", b"\x89PNG", b"RIFF")
 _PICKLES = (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5")
+_PAGE_SIZE = slice(40, 44)  # in the file's header
 _LOOKED_AT = 64  # bytes of a value, before the image and behind it
 
 # The pickle of a pair (bytes, int). Between its parts there may be frames and
@@ -40,6 +42,7 @@ _FIRST_SIGNED = 3  # of the groups in _BEHIND
 
 def table_of(env: Any, labels: Any) -> Extents:
     """What Dataset.lmdb makes a data set of."""
+    _refuse_cut(env)
     file: Optional[str] = None
     maps = Maps()
     rows: List[Tuple[bytes, int, int, int]] = []
@@ -72,6 +75,24 @@ def table_of(env: Any, labels: Any) -> Extents:
         None if any(b"\0" in key for key in keys) else keys,
         None,
     )
+
+
+def _refuse_cut(env: Any) -> None:
+    """lmdb looks for pages where the file has none, which kills (SIGBUS)."""
+    path = env.path()
+    if env.flags()["subdir"]:
+        path = os.path.join(path, "data.mdb")
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        page = int.from_bytes(file.read(_PAGE_SIZE.stop)[_PAGE_SIZE], "little")
+    needed = 2 * page  # both begin with what env.info() looks at
+    if size >= needed > 0:
+        needed = (env.info()["last_pgno"] + 1) * page
+    if size < needed or not page:
+        raise InvalidArgument(
+            "%s: cut to %d bytes of %d; env.copy makes a file that is whole of "
+            "one whose last pages are free" % (path, size, needed)
+        )
 
 
 def _image_in(key: bytes, value: Any) -> Tuple[int, int, int]:

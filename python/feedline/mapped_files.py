@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 from bisect import bisect_right
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
+
+from .errors import InvalidArgument
 
 _SEEN = 64  # bytes that are compared with the file
 
@@ -41,6 +44,24 @@ class Maps:
                 return
         self._starts.append(first)
         self._maps.append((first, last, moved, node, path))
+
+    def refuse_cut(self, files: Iterable[str]) -> None:
+        """Raises where one ends before what is mapped of it does: who looks
+        there is killed (SIGBUS)."""
+        sizes = {}
+        for path in files:
+            try:
+                found = os.stat(path)
+            except OSError:  # removed: what is mapped stays
+                continue
+            sizes[found.st_ino] = found.st_size
+        for _, last, moved, node, path in self._maps:
+            missing = last + moved - sizes.get(node, last + moved)
+            if missing >= mmap.PAGESIZE:
+                raise InvalidArgument(
+                    "%s was cut to %d bytes since it was opened"
+                    % (path, sizes[node])
+                )
 
     def file_of(self, address: int, size: int) -> Optional[Tuple[str, int]]:
         """The file of some bytes, and what to add to an address to have its

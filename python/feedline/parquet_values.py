@@ -15,7 +15,8 @@ import json
 import os
 import struct
 from array import array
-from typing import Any, Dict, List, Optional, Tuple
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from .errors import InvalidArgument
 from .extents import Extents
@@ -43,7 +44,7 @@ def table_of(files: Any, image: Optional[str], label: Any) -> Extents:
     labels: List[Any] = []
     classes: List[str] = []
     for path in paths:
-        with parquet.ParquetFile(path) as file:
+        with _pyarrows_errors(path), parquet.ParquetFile(path) as file:
             chosen = _Columns(path, file, image, label)
             places.append(_values(path, file.metadata, file.schema, chosen))
             if chosen.label is not None:
@@ -66,6 +67,19 @@ def table_of(files: Any, image: Optional[str], label: Any) -> Extents:
     return Extents(
         paths, number, offset, length, found if labels else None, None, classes
     )
+
+
+@contextmanager
+def _pyarrows_errors(path: str) -> Iterator[None]:
+    """With the file, which pyarrow does not say."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError) as error:
+        if getattr(error, "errno", None):
+            raise  # of the system, which names it
+        raise InvalidArgument("%s: %s" % (path, error)) from error
 
 
 def _paths(files: Any) -> List[str]:

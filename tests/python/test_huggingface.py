@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 import pytest
 
@@ -16,6 +17,7 @@ streams = pytest.importorskip("streams", reason="no numpy")
 hf = pytest.importorskip("datasets", reason="no Hugging Face datasets")
 pa = pytest.importorskip("pyarrow")
 
+import cuts  # noqa: E402
 import feedline  # noqa: E402
 from feedline import InvalidArgument  # noqa: E402
 
@@ -166,6 +168,45 @@ def test_a_file_that_was_replaced_is_read_from_memory(
     ours = from_hf(ds)
     assert ours.path(0) == "memory:0"
     assert streams.stream_hash(ours) == wanted
+
+
+OPENED: Dict[str, Callable[[Path], Any]] = {
+    "saved": lambda file: hf.load_from_disk(str(file.parent)),
+    "cached": lambda file: hf.Dataset.from_file(str(file)),
+}
+
+
+@pytest.mark.parametrize("kind", OPENED)
+def test_cut_anywhere(made: Dict[str, Any], tmp_path: Path, kind: str) -> None:
+    """Before `datasets` opens it, once it is mapped, once it was looked at."""
+    made["cached"].save_to_disk(str(tmp_path / "saved"))
+    file = next((tmp_path / "saved").glob("*.arrow"))
+    if kind == "cached":
+        file = tmp_path / "cached.arrow"
+        shutil.copy(made["cached"].cache_files[0]["filename"], file)
+    opened = OPENED[kind]
+
+    def before(cut: cuts.Cut) -> Any:
+        cut()
+        try:
+            ds = opened(file)
+        except (pa.ArrowException, OSError):
+            return None
+        return from_hf(ds)
+
+    def mapped(cut: cuts.Cut) -> Any:
+        ds = opened(file)
+        cut()
+        return from_hf(ds)
+
+    def made_of(cut: cuts.Cut) -> Any:
+        data = from_hf(opened(file))
+        cut()
+        return data
+
+    cuts.check(file, before)
+    cuts.check(file, mapped)
+    cuts.check(file, made_of)
 
 
 def test_columns(made: Dict[str, Any], paths: List[str]) -> None:

@@ -13,6 +13,7 @@ images = pytest.importorskip("images")
 streams = pytest.importorskip("streams", reason="no numpy")
 lmdb = pytest.importorskip("lmdb", reason="no lmdb")
 
+import cuts  # noqa: E402
 import feedline  # noqa: E402
 from feedline import InvalidArgument  # noqa: E402
 
@@ -102,3 +103,36 @@ def test_nothing(write: Any) -> None:
     with write({b"__len__": b"0"}) as env:
         with pytest.raises(InvalidArgument, match="no values"):
             feedline.Dataset.lmdb(env)
+
+
+def test_cut_anywhere(write: Any, image_folder: Path) -> None:
+    """Before lmdb opens it, once it is mapped, once it was looked at."""
+    paths = images.paths_of(image_folder)
+    with write(in_order([Path(path).read_bytes() for path in paths])) as env:
+        folder = env.path()
+
+    def opened() -> Any:
+        return lmdb.open(folder, readonly=True, lock=False)
+
+    def before(cut: cuts.Cut) -> Any:
+        cut()
+        try:
+            env = opened()
+        except lmdb.Error:
+            return None
+        return feedline.Dataset.lmdb(env)
+
+    def mapped(cut: cuts.Cut) -> Any:
+        env = opened()
+        cut()
+        return feedline.Dataset.lmdb(env)
+
+    def made_of(cut: cuts.Cut) -> Any:
+        data = feedline.Dataset.lmdb(opened())
+        cut()
+        return data
+
+    file = Path(folder, "data.mdb")
+    cuts.check(file, before)
+    cuts.check(file, mapped)
+    cuts.check(file, made_of)

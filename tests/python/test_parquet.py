@@ -15,6 +15,8 @@ from feedline import Dataset
 pa = pytest.importorskip("pyarrow", reason="no pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="no pyarrow")
 
+import cuts  # noqa: E402
+
 DRAW = random.Random(3)
 IMAGES = [DRAW.randbytes(DRAW.randrange(1, 3000)) for _ in range(60)]
 LABELS = [i % 7 for i in range(60)]
@@ -143,3 +145,23 @@ def test_changed_pages(tmp_path: Path) -> None:
             assert str(path) in str(error)
             continue
         assert all(len(dataset.read(i)) < len(whole) for i in range(60))
+
+
+def test_cut_anywhere(tmp_path: Path, image_folder: Path) -> None:
+    """Before it is opened, and once it was looked at."""
+    data = [path.read_bytes() for path in sorted(image_folder.glob("*/*.jpg"))]
+    table = pa.table({"image": data, "label": list(range(len(data)))})
+    file = tmp_path / "x.parquet"
+    pq.write_table(table, file, row_group_size=7, **PLAIN)
+
+    def before(cut: cuts.Cut) -> Dataset:
+        cut()
+        return Dataset.parquet(file)
+
+    def made_of(cut: cuts.Cut) -> Dataset:
+        dataset = Dataset.parquet(file)
+        cut()
+        return dataset
+
+    cuts.check(file, before)
+    cuts.check(file, made_of)

@@ -474,11 +474,13 @@ static int32_t plan_into(const struct fdl_pipeline *p,
     plan->alpha = FDL_HAS_ALPHA(key->channels);
     plan->mask = key->mask;
     plan->notes = notes;
+    plan->objects = key->objects;
     status = fdl_nesting_plan((struct fdl_op_list){p->steps, p->n}, key->seed,
                               first_place, plan);
     if (plan->mask.on)
         fdl_plan_end_mask(plan);
     plan->notes = NULL;
+    plan->objects = NULL;
     return status;
 }
 

@@ -32,7 +32,8 @@ struct fdl_draw_key {
     int32_t view; /* of fdl_pipeline_views, or FDL_EVERY_VIEW, which chains do
                      not take */
     int32_t channels;
-    struct fdl_mask_rule mask; /* on: of the sample's mask, in place of it */
+    struct fdl_mask_rule mask;   /* on: of the sample's mask, in place of it */
+    struct fdl_objects *objects; /* move as the image does; NULL: none */
 };
 
 /* recipe: "train", "eval", the same with "_u8", "none" or NULL. ENOENT. */

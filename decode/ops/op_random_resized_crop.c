@@ -104,14 +104,13 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
     int32_t width, height;
-    struct fdl_geometry *g = &plan->geometry;
     struct fdl_box box =
-        draw(o, rng, fdl_geometry_width(g), fdl_geometry_height(g));
+        draw(o, rng, fdl_plan_width(plan), fdl_plan_height(plan));
     fdl_note_box(plan, &box);
-    fdl_geometry_crop(g, box);
-    g->filter = draw_filter(o, rng, plan);
+    fdl_plan_crop(plan, box);
+    enum fdl_filter filter = draw_filter(o, rng, plan);
     fdl_op_fixed_size(o, &width, &height);
-    return fdl_geometry_resize(g, width, height);
+    return fdl_plan_resize(plan, width, height, filter);
 }
 
 const struct fdl_op fdl_op_random_resized_crop = {

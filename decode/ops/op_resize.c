@@ -68,8 +68,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
     (void)rng;
-    struct fdl_geometry *g = &plan->geometry;
-    int32_t w = fdl_geometry_width(g), h = fdl_geometry_height(g);
+    int32_t w = fdl_plan_width(plan), h = fdl_plan_height(plan);
     int64_t width, height;
     target(o, w, h, &width, &height);
     if (FDL_MAX(width, height) > FDL_OP_SIDE_MAX)
@@ -77,8 +76,9 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                         "resize: %" PRId32 "x%" PRId32 " would become %" PRId64
                         "x%" PRId64 ", above the limit of %d for a side",
                         w, h, width, height, FDL_OP_SIDE_MAX);
-    g->filter = (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION);
-    return fdl_geometry_resize(g, (int32_t)width, (int32_t)height);
+    return fdl_plan_resize(
+        plan, (int32_t)width, (int32_t)height,
+        (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION));
 }
 
 static void output_size(const struct fdl_options *o, int32_t *width,

@@ -148,10 +148,13 @@ int32_t fdl_plan_affine(struct fdl_plan *plan, const double a[6],
     if (exact && moves_whole_pixels(a)) {
         struct fdl_box box = {shift(a[2], width), shift(a[5], height), width,
                               height};
-        if (box.x == 0 && box.y == 0)
+        if (box.x == 0 && box.y == 0) {
+            fdl_objects_window(plan->objects, box); /* which keeps them in it */
             return FEEDLINE_OK;
+        }
         return fdl_plan_window(plan, box, FDL_PAD_CONSTANT, fill);
     }
+    fdl_objects_affine(plan->objects, a, width, height);
     struct map_step s = {.filter = filter};
     memcpy(s.a, a, 6 * sizeof(a[0]));
     add(plan, &s, fill);
@@ -161,6 +164,8 @@ int32_t fdl_plan_affine(struct fdl_plan *plan, const double a[6],
 int32_t fdl_plan_perspective(struct fdl_plan *plan, const double a[8],
                              enum fdl_map_filter filter, const uint8_t fill[4])
 {
+    fdl_objects_perspective(plan->objects, a, fdl_plan_width(plan),
+                            fdl_plan_height(plan));
     struct map_step s = {.filter = filter, .perspective = true};
     memcpy(s.a, a, sizeof(s.a));
     add(plan, &s, fill);
@@ -182,17 +187,23 @@ static double within_turn(double degrees)
     return angle < 0 ? angle + 360.0 : angle;
 }
 
-int32_t fdl_plan_rotate_about(struct fdl_plan *plan, double degrees,
-                              const double point[2], enum fdl_map_filter filter,
-                              const uint8_t fill[4])
+static void rotation(double a[6], double degrees, const double point[2])
 {
     double angle = -(within_turn(degrees) * (PI / 180.0));
-    double x = point[0], y = point[1], a[6];
+    double x = point[0], y = point[1];
     a[0] = a[4] = round_15(cos(angle));
     a[1] = round_15(sin(angle));
     a[3] = round_15(-sin(angle));
     a[2] = a[0] * -x + a[1] * -y + 0.0 + x;
     a[5] = a[3] * -x + a[4] * -y + 0.0 + y;
+}
+
+int32_t fdl_plan_rotate_about(struct fdl_plan *plan, double degrees,
+                              const double point[2], enum fdl_map_filter filter,
+                              const uint8_t fill[4])
+{
+    double a[6];
+    rotation(a, degrees, point);
     return fdl_plan_affine(plan, a, filter, fill);
 }
 
@@ -202,12 +213,15 @@ int32_t fdl_plan_rotate(struct fdl_plan *plan, double degrees,
     int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
     double angle = within_turn(degrees);
     bool turns = angle == 180 || (width == height && fmod(angle, 90) == 0);
+    double centre[2] = {width / 2.0, height / 2.0}, a[6];
+    if (angle != 0 && !turns)
+        return fdl_plan_rotate_about(plan, angle, centre, filter, fill);
+    if (plan->objects) {
+        rotation(a, angle, centre);
+        fdl_objects_affine(plan->objects, a, width, height);
+    }
     if (angle == 0)
         return FEEDLINE_OK;
-    if (!turns) {
-        double centre[2] = {width / 2.0, height / 2.0};
-        return fdl_plan_rotate_about(plan, angle, centre, filter, fill);
-    }
     struct map_step s = {.quarters = (int32_t)angle / 90};
     add(plan, &s, fill);
     return FEEDLINE_OK;

@@ -98,7 +98,18 @@ static void add_frame(struct fdl_plan *plan, const struct fdl_frame_step *w)
     plan->height = w->box.height;
 }
 
-void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box)
+int32_t fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
+                        enum fdl_filter filter)
+{
+    int32_t w = fdl_plan_width(plan), h = fdl_plan_height(plan);
+    plan->geometry.filter = filter;
+    int32_t status = fdl_geometry_resize(&plan->geometry, width, height);
+    if (!status)
+        fdl_objects_resize(plan->objects, w, h, width, height);
+    return status;
+}
+
+static void crop(struct fdl_plan *plan, struct fdl_box box)
 {
     if (passes(plan, FDL_WITH_CROP)) {
         fdl_geometry_crop(&plan->geometry, box);
@@ -109,8 +120,15 @@ void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box)
     }
 }
 
+void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box)
+{
+    fdl_objects_window(plan->objects, box);
+    crop(plan, box);
+}
+
 void fdl_plan_flip(struct fdl_plan *plan)
 {
+    fdl_objects_flip(plan->objects, fdl_plan_width(plan));
     if (passes(plan, FDL_WITH_FLIP)) {
         fdl_geometry_flip(&plan->geometry);
         return;
@@ -121,6 +139,7 @@ void fdl_plan_flip(struct fdl_plan *plan)
 
 void fdl_plan_flip_vertical(struct fdl_plan *plan)
 {
+    fdl_objects_flip_vertical(plan->objects, fdl_plan_height(plan));
     if (passes(plan, FDL_WITH_FLIP)) {
         fdl_geometry_flip_vertical(&plan->geometry);
         return;
@@ -149,9 +168,10 @@ int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
                         "an image of %" PRId32 "x%" PRId32
                         " is above the limit of %d for a side",
                         box.width, box.height, FDL_OP_SIDE_MAX);
+    fdl_objects_window(plan->objects, box);
     if (box.x >= 0 && box.y >= 0 && box.width <= width - box.x &&
         box.height <= height - box.y) {
-        fdl_plan_crop(plan, box);
+        crop(plan, box);
         return FEEDLINE_OK;
     }
     /* Pixels that no one sees need not be made. A mirrored edge may show
@@ -161,7 +181,7 @@ int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
         part.x = shared(&box.x, box.width, width, &part.width);
         part.y = shared(&box.y, box.height, height, &part.height);
         if (passes(plan, FDL_WITH_CROP)) {
-            fdl_plan_crop(plan, part);
+            crop(plan, part);
         } else {
             box.x += part.x;
             box.y += part.y;

@@ -19,6 +19,7 @@
 #include "base/philox.h"
 #include "decode/pixels/geometry.h"
 #include "decode/plan/frame.h"
+#include "decode/plan/objects.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,6 +59,7 @@ struct fdl_plan {
     struct fdl_mask_rule mask;
     int32_t view;           /* that is planned, or FDL_EVERY_VIEW */
     struct fdl_json *notes; /* drawn values for people; NULL: nobody asks */
+    struct fdl_objects *objects; /* that move along; NULL: nobody asks */
 
     uint32_t n_views;       /* that are rendered: 1, or with FDL_EVERY_VIEW */
     uint32_t view_step;     /* the first step that is done for each of them */
@@ -71,6 +73,11 @@ void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height);
 /* Size of what the plan produces now. */
 int32_t fdl_plan_width(const struct fdl_plan *plan);
 int32_t fdl_plan_height(const struct fdl_plan *plan);
+
+/* What follows moves objects, too. Resample: EINVAL where that would be a
+ * second resampling. */
+int32_t fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
+                        enum fdl_filter filter);
 
 /* Keep only `box`, which is inside. */
 void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box);

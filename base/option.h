@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FDL_OPTION_DOUBLES 4 /* most numbers in a FEEDLINE_T_DOUBLES */
+#define FDL_OPTION_DOUBLES 16 /* most numbers in a FEEDLINE_T_DOUBLES */
 
 struct fdl_option {
     const char *name;              /* lower_snake */

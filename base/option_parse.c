@@ -355,7 +355,7 @@ static int32_t parse_double(const struct fdl_option *row, const char *text,
 static int32_t parse_doubles(const struct fdl_option *row, const char *text,
                              struct fdl_option_value *out)
 {
-    static const char expected[] = "one to four numbers, such as 0.08:1";
+    static const char expected[] = "one to 16 numbers, such as 0.08:1";
     const char *s = text;
     for (uint32_t n = 0; n < FDL_OPTION_DOUBLES; n++) {
         double value;

@@ -51,7 +51,7 @@ static const struct fdl_option options[ROWS] = {
 static int32_t check_shear(const struct fdl_options *o)
 {
     const struct fdl_option_value *v = fdl_option_value(o, ROW_SHEAR);
-    if (v->n_doubles < 4)
+    if (v->n_doubles != 4)
         return fdl_op_check_sides(o, ROW_SHEAR);
     if (v->doubles[0] <= v->doubles[1] && v->doubles[2] <= v->doubles[3])
         return FEEDLINE_OK;

@@ -107,7 +107,7 @@ enum feedline_option_type {
     FEEDLINE_T_BOOL, /* true false yes no on off 1 0                        */
     FEEDLINE_T_ENUM, /* one of `choices`; as a number its index, from 0     */
     FEEDLINE_T_STRING,
-    FEEDLINE_T_DOUBLES /* one to four numbers: "0.08:1" or "0.1,0.2,0.3"    */
+    FEEDLINE_T_DOUBLES /* one to 16 numbers: "0.08:1" or "0.1,0.2,0.3"    */
 };
 
 #define FEEDLINE_OPT_LIVE 0x1u /* may change while a loader runs           */

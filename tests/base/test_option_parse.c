@@ -242,13 +242,14 @@ TEST(doubles_that_do_not_parse)
                  rows[i]);
         check_refused(ROW_RATIO, rows[i], FEEDLINE_EINVAL, line);
     }
-    static const char *const lists[] = {"",    "1:",        "1::1", ":1",
-                                        "1;1", "1:x",       "1 1",  "1,1,",
-                                        "nan", "1:1:1:1:1", "1 ,1", "0.5:1 "};
+    static const char *const lists[] = {
+        "",     "1:",    "1::1", ":1",  "1;1",
+        "1:x",  "1 1",   "1,1,", "nan", "1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1",
+        "1 ,1", "0.5:1 "};
     for (size_t i = 0; i < FDL_COUNT_OF(lists); i++) {
         char line[256];
         snprintf(line, sizeof(line),
-                 "scale='%s' is not one to four numbers, such as 0.08:1",
+                 "scale='%s' is not one to 16 numbers, such as 0.08:1",
                  lists[i]);
         check_refused(ROW_SCALE, lists[i], FEEDLINE_EINVAL, line);
     }

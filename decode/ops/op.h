@@ -84,11 +84,19 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
   OP(random_resized_crop)                                                      \
   OP(resize)                                                                   \
   OP(resize_pad)                                                               \
+  OP(resize_keep_ratio)                                                        \
+  OP(scale_jitter)                                                             \
+  OP(random_shortest_size)                                                     \
+  OP(random_resize)                                                            \
   OP(center_crop)                                                              \
   OP(random_crop)                                                              \
+  OP(random_crop_or_pad)                                                       \
+  OP(fixed_size_crop)                                                          \
   OP(five_crop)                                                                \
   OP(ten_crop)                                                                 \
   OP(pad)                                                                      \
+  OP(trim_border)                                                              \
+  OP(random_zoom_out)                                                          \
   OP(horizontal_flip)                                                          \
   OP(vertical_flip)                                                            \
   OP(random_rotation)                                                          \

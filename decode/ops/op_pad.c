@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torchvision's Pad on a Pillow image. */
+/* torchvision's Pad on a Pillow image, and timm's TrimBorder. */
+#include "base/status.h"
 #include "decode/ops/op.h"
 #include "decode/ops/shared_options.h"
+
+#include <inttypes.h>
 
 enum { ROW_PADDING, ROW_FILL, ROW_MODE, ROWS };
 
@@ -50,4 +53,48 @@ const struct fdl_op fdl_op_pad = {
     .check_channels = fdl_fill_check_channels,
     .plan = plan,
     .output_size = output_size,
+};
+
+static const struct fdl_option trim_options[] = {
+    {.name = "size",
+     .type = FEEDLINE_T_INT,
+     .max = FDL_OP_SIZE_MAX,
+     .default_text = "1",
+     .unit = "pixels",
+     .help = "how much is cut off each side"},
+};
+
+static int32_t plan_trim(const struct fdl_options *o, struct fdl_rng *rng,
+                         struct fdl_plan *plan)
+{
+    (void)rng;
+    int32_t by = (int32_t)fdl_option_int(o, 0);
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    struct fdl_box box = {by, by, width - 2 * by, height - 2 * by};
+    if (box.width <= 0 || box.height <= 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "trim_border: nothing is left of %" PRId32 "x%" PRId32
+                        " without %" PRId32 " on each side",
+                        width, height, by);
+    fdl_plan_crop(plan, box);
+    return FEEDLINE_OK;
+}
+
+static void trimmed_size(const struct fdl_options *o, int32_t *width,
+                         int32_t *height)
+{
+    int32_t by = 2 * (int32_t)fdl_option_int(o, 0);
+    if (*width > 0)
+        *width -= by;
+    if (*height > 0)
+        *height -= by;
+}
+
+const struct fdl_op fdl_op_trim_border = {
+    .name = "trim_border",
+    .help = "cut a border off",
+    .options = trim_options,
+    .n_options = 1,
+    .plan = plan_trim,
+    .output_size = trimmed_size,
 };

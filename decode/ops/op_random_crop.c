@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * torchvision's RandomCrop: a border, more of it where the image is still too
- * small, then a window of a fixed size at a random place. Border and window are
- * one move of pixels, and a window that shows no border is none at all.
+ * Windows of a fixed size at a random place, with a border where the image is
+ * too small: torchvision's RandomCrop, FixedSizeCrop of its detection
+ * reference, and timm's RandomCropOrPad. Border and window are one move of
+ * pixels, and a window that shows no border is none at all.
  */
 #include "decode/ops/op.h"
 
@@ -11,6 +12,7 @@
 #include "decode/ops/shared_options.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum {
     ROW_WIDTH,
@@ -22,17 +24,31 @@ enum {
     ROWS
 };
 
+enum { PAD_END = 2 }; /* of pad_if_needed */
+
+/* Of an operation that pads whatever is too small. */
+enum { SMALL_WIDTH, SMALL_HEIGHT, SMALL_FILL, SMALL_MODE, SMALL_ROWS };
+
+static const struct fdl_option small_options[SMALL_ROWS] = {
+    [SMALL_WIDTH] = FDL_OP_WIDTH("the crop"),
+    [SMALL_HEIGHT] = FDL_OP_HEIGHT("the crop"),
+    [SMALL_FILL] = FDL_OPTION_FILL,
+    [SMALL_MODE] = FDL_OPTION_PADDING_MODE,
+};
+
 static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("the crop"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("the crop"),
     [ROW_PADDING] = FDL_OPTION_PADDING("0"),
     [ROW_PAD_IF_NEEDED] = {.name = "pad_if_needed",
                            .type = FEEDLINE_T_BOOL,
-                           .max = 1,
+                           .max = 2,
                            .default_text = "false",
                            .unit = "",
+                           .choices = "false|true|end",
                            .help = "widen the border of images that are "
-                                   "smaller than the crop"},
+                                   "smaller than the crop: on both sides, or "
+                                   "at the right and bottom alone"},
     [ROW_FILL] = FDL_OPTION_FILL,
     [ROW_MODE] = FDL_OPTION_PADDING_MODE,
 };
@@ -54,12 +70,15 @@ static int32_t check(const struct fdl_options *o)
     return status;
 }
 
-/* What is missing is added on both sides, as torchvision does. */
-static void widen(struct fdl_box *box, int32_t width, int32_t height)
+/* What is missing is added on both sides, as RandomCrop does, or at the end, as
+ * torchvision's segmentation reference. */
+static void widen(struct fdl_box *box, int32_t width, int32_t height, bool end)
 {
     struct fdl_margins m = {0, 0, 0, 0};
-    m.left = m.right = FDL_MAX(width - box->width, 0);
-    m.top = m.bottom = FDL_MAX(height - box->height, 0);
+    m.right = FDL_MAX(width - box->width, 0);
+    m.bottom = FDL_MAX(height - box->height, 0);
+    m.left = end ? 0 : m.right;
+    m.top = end ? 0 : m.bottom;
     fdl_padding_grow(&m, box);
 }
 
@@ -73,7 +92,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
     struct fdl_margins m = fdl_padding_margins(o, ROW_PADDING);
     fdl_padding_grow(&m, &whole);
     if (fdl_option_int(o, ROW_PAD_IF_NEEDED))
-        widen(&whole, width, height);
+        widen(&whole, width, height,
+              fdl_option_int(o, ROW_PAD_IF_NEEDED) == PAD_END);
     if (width > whole.width || height > whole.height)
         return fdl_fail(FEEDLINE_EINVAL,
                         "random_crop: %" PRId32 "x%" PRId32
@@ -101,5 +121,78 @@ const struct fdl_op fdl_op_random_crop = {
     .check = check,
     .check_channels = fdl_fill_check_channels,
     .plan = plan,
+    .output_size = fdl_op_fixed_size,
+};
+
+static int32_t check_small(const struct fdl_options *o)
+{
+    return fdl_fill_check(o, SMALL_FILL);
+}
+
+static int32_t small_window(const struct fdl_options *o, struct fdl_plan *plan,
+                            struct fdl_box box)
+{
+    uint8_t fill[4];
+    fdl_note_box(plan, &box);
+    fdl_fill_of(o, SMALL_FILL, fill);
+    return fdl_plan_window(
+        plan, box, (enum fdl_padding)fdl_option_int(o, SMALL_MODE), fill);
+}
+
+/* The same draw for both directions, in float32. */
+static int32_t plan_fixed_size(const struct fdl_options *o, struct fdl_rng *rng,
+                               struct fdl_plan *plan)
+{
+    struct fdl_box box;
+    fdl_op_fixed_size(o, &box.width, &box.height);
+    float part = (float)fdl_rng_uniform(rng);
+    int32_t x = FDL_MAX(fdl_plan_width(plan) - box.width, 0);
+    int32_t y = FDL_MAX(fdl_plan_height(plan) - box.height, 0);
+    box.x = (int32_t)((float)x * part);
+    box.y = (int32_t)((float)y * part);
+    return small_window(o, plan, box);
+}
+
+/* A place within the image, or of the image within the window. */
+static int32_t draw_offset(struct fdl_rng *rng, int32_t image, int32_t window)
+{
+    int32_t over = image - window;
+    int32_t by = (int32_t)fdl_rng_below(rng, (uint32_t)abs(over) + 1);
+    return over < 0 ? -by : by;
+}
+
+static int32_t plan_crop_or_pad(const struct fdl_options *o,
+                                struct fdl_rng *rng, struct fdl_plan *plan)
+{
+    struct fdl_box box;
+    fdl_op_fixed_size(o, &box.width, &box.height);
+    box.y = draw_offset(rng, fdl_plan_height(plan), box.height);
+    box.x = draw_offset(rng, fdl_plan_width(plan), box.width);
+    return small_window(o, plan, box);
+}
+
+const struct fdl_op fdl_op_fixed_size_crop = {
+    .name = "fixed_size_crop",
+    .help = "a window of a fixed size, at a random place of the diagonal, with "
+            "a border at the right and bottom of smaller images",
+    .pixels = true,
+    .options = small_options,
+    .n_options = SMALL_ROWS,
+    .check = check_small,
+    .check_channels = fdl_fill_check_channels,
+    .plan = plan_fixed_size,
+    .output_size = fdl_op_fixed_size,
+};
+
+const struct fdl_op fdl_op_random_crop_or_pad = {
+    .name = "random_crop_or_pad",
+    .help = "a window of a fixed size at a random place, or smaller images at "
+            "a random place of it",
+    .pixels = true,
+    .options = small_options,
+    .n_options = SMALL_ROWS,
+    .check = check_small,
+    .check_channels = fdl_fill_check_channels,
+    .plan = plan_crop_or_pad,
     .output_size = fdl_op_fixed_size,
 };

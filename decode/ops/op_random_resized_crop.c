@@ -15,8 +15,6 @@
 
 enum { ROW_WIDTH, ROW_HEIGHT, ROW_SCALE, ROW_RATIO, ROW_INTERPOLATION, ROWS };
 
-#define CHOICES(C) FDL_FILTER_CHOICES(C) C(FDL_FILTERS, "random")
-
 static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("the result"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("the result"),
@@ -34,14 +32,7 @@ static const struct fdl_option options[ROWS] = {
                    .default_text = "0.75:1.3333333333333333",
                    .unit = "",
                    .help = "range of the box's width / height"},
-    [ROW_INTERPOLATION] = {.name = "interpolation",
-                           .type = FEEDLINE_T_ENUM,
-                           .default_text = "bilinear",
-                           .unit = "",
-                           .choices = FDL_CHOICE_TEXT(CHOICES),
-                           .help = "the filter, as in Pillow, all but nearest "
-                                   "with antialias; random draws bilinear or "
-                                   "bicubic, as timm's"},
+    [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION_DRAWN,
 };
 
 static int32_t check(const struct fdl_options *o)
@@ -88,18 +79,6 @@ static struct fdl_box draw(const struct fdl_options *o, struct fdl_rng *rng,
     return fallback(width, height, ratio);
 }
 
-static enum fdl_filter draw_filter(const struct fdl_options *o,
-                                   struct fdl_rng *rng,
-                                   const struct fdl_plan *plan)
-{
-    int64_t choice = fdl_option_int(o, ROW_INTERPOLATION);
-    if (choice < FDL_FILTERS)
-        return (enum fdl_filter)choice;
-    bool cubic = fdl_rng_below(rng, 2) == 1;
-    fdl_note_string(plan, "interpolation", cubic ? "bicubic" : "bilinear");
-    return cubic ? FDL_FILTER_BICUBIC : FDL_FILTER_BILINEAR;
-}
-
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
@@ -108,7 +87,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
         draw(o, rng, fdl_plan_width(plan), fdl_plan_height(plan));
     fdl_note_box(plan, &box);
     fdl_plan_crop(plan, box);
-    enum fdl_filter filter = draw_filter(o, rng, plan);
+    enum fdl_filter filter =
+        fdl_op_draw_filter(o, ROW_INTERPOLATION, rng, plan);
     fdl_op_fixed_size(o, &width, &height);
     return fdl_plan_resize(plan, width, height, filter);
 }

@@ -55,8 +55,7 @@ static void target(const struct fdl_options *o, int32_t w, int32_t h,
     *width = fdl_option_int(o, ROW_WIDTH);
     *height = fdl_option_int(o, ROW_HEIGHT);
     if (size > 0) {
-        *width = w <= h ? size : longer(size, h, w);
-        *height = w <= h ? longer(size, w, h) : size;
+        fdl_op_shorter_side(size, w, h, width, height);
     } else if (longest > 0) {
         int64_t side = FDL_MIN(longest, FDL_MAX(w, h));
         *width = w >= h ? side : FDL_MAX(longer(side, h, w), 1);
@@ -67,18 +66,9 @@ static void target(const struct fdl_options *o, int32_t w, int32_t h,
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
-    (void)rng;
-    int32_t w = fdl_plan_width(plan), h = fdl_plan_height(plan);
     int64_t width, height;
-    target(o, w, h, &width, &height);
-    if (FDL_MAX(width, height) > FDL_OP_SIDE_MAX)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "resize: %" PRId32 "x%" PRId32 " would become %" PRId64
-                        "x%" PRId64 ", above the limit of %d for a side",
-                        w, h, width, height, FDL_OP_SIDE_MAX);
-    return fdl_plan_resize(
-        plan, (int32_t)width, (int32_t)height,
-        (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION));
+    target(o, fdl_plan_width(plan), fdl_plan_height(plan), &width, &height);
+    return fdl_op_resample(o, ROW_INTERPOLATION, rng, plan, width, height);
 }
 
 static void output_size(const struct fdl_options *o, int32_t *width,

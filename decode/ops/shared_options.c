@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "decode/kernels/alpha.h"
 #include "decode/pixels/image.h"
+#include "decode/plan/plan.h"
 
 #include <inttypes.h>
 
@@ -14,6 +15,13 @@ void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
 {
     *width = (int32_t)fdl_option_int(o, 0);
     *height = (int32_t)fdl_option_int(o, 1);
+}
+
+void fdl_op_any_size(const struct fdl_options *o, int32_t *width,
+                     int32_t *height)
+{
+    (void)o;
+    *width = *height = 0;
 }
 
 int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels)
@@ -106,6 +114,44 @@ double fdl_op_number(const struct fdl_options *o, uint32_t row,
     return v->doubles[FDL_MIN(channel, v->n_doubles - 1)];
 }
 
+/* ---- Resampling --------------------------------------------------------- */
+
+void fdl_op_shorter_side(int64_t size, int32_t w, int32_t h, int64_t *width,
+                         int64_t *height)
+{
+    *width = w <= h ? size : (int64_t)((double)(size * w) / h);
+    *height = w <= h ? (int64_t)((double)(size * h) / w) : size;
+}
+
+enum fdl_filter fdl_op_draw_filter(const struct fdl_options *o, uint32_t row,
+                                   struct fdl_rng *rng,
+                                   const struct fdl_plan *plan)
+{
+    int64_t choice = fdl_option_int(o, row);
+    if (choice < FDL_FILTERS)
+        return (enum fdl_filter)choice;
+    bool cubic = fdl_rng_below(rng, 2) == 1;
+    fdl_note_string(plan, "interpolation", cubic ? "bicubic" : "bilinear");
+    return cubic ? FDL_FILTER_BICUBIC : FDL_FILTER_BILINEAR;
+}
+
+int32_t fdl_op_resample(const struct fdl_options *o, uint32_t row,
+                        struct fdl_rng *rng, struct fdl_plan *plan,
+                        int64_t width, int64_t height)
+{
+    if (FDL_MAX(width, height) > FDL_OP_SIDE_MAX)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: %" PRId32 "x%" PRId32 " would become %" PRId64
+                        "x%" PRId64 ", above the limit of %d for a side",
+                        o->scope, fdl_plan_width(plan), fdl_plan_height(plan),
+                        width, height, FDL_OP_SIDE_MAX);
+    return fdl_plan_resize(plan, FDL_MAX((int32_t)width, 1),
+                           FDL_MAX((int32_t)height, 1),
+                           fdl_op_draw_filter(o, row, rng, plan));
+}
+
+/* ---- Draws -------------------------------------------------------------- */
+
 double fdl_op_draw(struct fdl_rng *rng, double low, double high)
 {
     return low + (high - low) * fdl_rng_uniform(rng);
@@ -120,7 +166,7 @@ void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
 
 /* ---- Borders ------------------------------------------------------------ */
 
-static bool are_whole(const struct fdl_option_value *v)
+bool fdl_op_are_whole(const struct fdl_option_value *v)
 {
     for (uint32_t i = 0; i < v->n_doubles; i++) {
         if (v->doubles[i] != (double)(int32_t)v->doubles[i])
@@ -132,7 +178,8 @@ static bool are_whole(const struct fdl_option_value *v)
 int32_t fdl_padding_check(const struct fdl_options *o, uint32_t row)
 {
     const struct fdl_option_value *v = fdl_option_value(o, row);
-    if (v->n_doubles == 3 || !are_whole(v))
+    bool known = v->n_doubles <= 2 || v->n_doubles == 4;
+    if (!known || !fdl_op_are_whole(v))
         return fdl_fail(FEEDLINE_EINVAL, "%s: %s takes 1, 2 or 4 whole numbers",
                         o->scope, o->table[row].name);
     return FEEDLINE_OK;
@@ -141,7 +188,7 @@ int32_t fdl_padding_check(const struct fdl_options *o, uint32_t row)
 int32_t fdl_fill_check(const struct fdl_options *o, uint32_t row)
 {
     const struct fdl_option_value *v = fdl_option_value(o, row);
-    if (v->n_doubles > 4 || !are_whole(v))
+    if (v->n_doubles > 4 || !fdl_op_are_whole(v))
         return fdl_fail(FEEDLINE_EINVAL, "%s: %s takes 1 to 4 whole numbers",
                         o->scope, o->table[row].name);
     return FEEDLINE_OK;

@@ -6,10 +6,13 @@
 
 #include "base/option.h"
 #include "base/philox.h"
+#include "decode/pixels/geometry.h"
 #include "decode/plan/frame.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct fdl_plan; /* plan/plan.h */
 
 /* Largest side that an option may ask for. */
 #define FDL_OP_SIZE_MAX 65500
@@ -22,6 +25,22 @@
     .choices = FDL_CHOICE_TEXT(FDL_FILTER_CHOICES),                            \
     .help = "the filter, as in Pillow; all but nearest with antialias"         \
   }
+
+/* The same, or a draw of two; rng is for that. */
+#define FDL_OP_FILTER_OR_RANDOM(C)                                             \
+  FDL_FILTER_CHOICES(C) C(FDL_FILTERS, "random")
+#define FDL_OP_INTERPOLATION_DRAWN                                             \
+  {                                                                            \
+    .name = "interpolation", .type = FEEDLINE_T_ENUM,                          \
+    .default_text = "bilinear", .unit = "",                                    \
+    .choices = FDL_CHOICE_TEXT(FDL_OP_FILTER_OR_RANDOM),                       \
+    .help =                                                                    \
+        "the filter, as in Pillow, all but nearest with antialias; random "    \
+        "draws bilinear or bicubic, as timm's"                                 \
+  }
+enum fdl_filter fdl_op_draw_filter(const struct fdl_options *o, uint32_t row,
+                                   struct fdl_rng *rng,
+                                   const struct fdl_plan *plan);
 
 /* Rows 0 and 1 of an operation whose result has a fixed size, which goes with
  * fdl_op_fixed_size. "size=N" sets both. */
@@ -37,6 +56,10 @@
 
 void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
                        int32_t *height);
+
+/* output_size of one whose result depends on the image. */
+void fdl_op_any_size(const struct fdl_options *o, int32_t *width,
+                     int32_t *height);
 
 /* A row of options: how likely something is. */
 #define FDL_OP_PROBABILITY(text, about)                                        \
@@ -72,6 +95,8 @@ bool fdl_op_center(const struct fdl_options *o, uint32_t row, double point[2]);
 /* EINVAL: not a range, two numbers of which the first is the smaller one. */
 int32_t fdl_op_check_range(const struct fdl_options *o, uint32_t row);
 
+bool fdl_op_are_whole(const struct fdl_option_value *v);
+
 /* A row of numbers per channel, or one for all. EINVAL: more than there can be
  * channels. */
 int32_t fdl_op_check_count(const struct fdl_options *o, uint32_t row);
@@ -83,6 +108,19 @@ double fdl_op_number(const struct fdl_options *o, uint32_t row,
 int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels);
 int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
                              int32_t channels);
+
+/* ---- Resampling --------------------------------------------------------- */
+
+/* The size of an image of w x h whose shorter side becomes `size`; what is
+ * longer is truncated, as torchvision's int() does. */
+void fdl_op_shorter_side(int64_t size, int32_t w, int32_t h, int64_t *width,
+                         int64_t *height);
+
+/* Resamples to a size that follows from the image, 1 at least, by the filter of
+ * that row. EINVAL: above FDL_OP_SIDE_MAX, or a second resampling. */
+int32_t fdl_op_resample(const struct fdl_options *o, uint32_t row,
+                        struct fdl_rng *rng, struct fdl_plan *plan,
+                        int64_t width, int64_t height);
 
 /* ---- Draws -------------------------------------------------------------- */
 

@@ -215,6 +215,9 @@ OPERATIONS = (
     ("erasing", b"random_erasing p=1"),
     ("pad", b"pad left=2 top=3 right=4 bottom=5"),
     ("random-crop", b"random_crop width=16 height=16 padding=4"),
+    ("zoom-out", b"random_zoom_out p=0.9\n"
+                 b"random_crop_or_pad width=9 height=99\n"
+                 b"fixed_size_crop width=20 height=10 padding_mode=reflect"),
     ("vertical-flip", b"vertical_flip p=1"),
     ("points", b"random_invert\nrandom_posterize bits=3\nrandom_equalize\n"
                b"random_autocontrast\nrandom_solarize threshold=99.5"),
@@ -248,6 +251,10 @@ def pipelines():
         yield name, seed(b"resize width=24 height=20\n" + line, 40, 30)
     yield "all", seed(b"resize width=24 height=20\n" + b"\n".join(
         line for _, line in OPERATIONS) + b"\nnormalize\n", 40, 30)
+    for name in ("scale_jitter", "random_shortest_size", "random_resize",
+                 "resize_keep_ratio random_scale_prob=1 longest=0.4"):
+        yield name.split("_")[1] + "-drawn", seed(b"trim_border\n"
+                                                  + name.encode(), 9, 700)
     yield "views", seed(b"resize size=20\nten_crop width=17 height=16 "
                         b"vertical_flip=true\nrandom_rotation degrees=5\n")
     yield "decisions", seed(b"resize width=24 height=20\n"

@@ -28,9 +28,10 @@ try:
     import torch
     import torchvision
     import torchvision.transforms.functional as F
-    from PIL import Image, ImageEnhance, ImageFilter, ImageOps
+    from PIL import Image, ImageFilter, ImageOps
     from torchvision.transforms import InterpolationMode as Mode
     from torchvision.transforms.autoaugment import _apply_op
+    from timm_functions import TIMM
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -95,12 +96,10 @@ def random_crop(image, given, drawn):
         image = F.pad(image, [left, top, right, bottom], fill, mode)
     width, height = sides(given)
     if "pad_if_needed" in given:
-        if image.width < width:
-            left += width - image.width
-            image = F.pad(image, [width - image.width, 0], fill, mode)
-        if image.height < height:
-            top += height - image.height
-            image = F.pad(image, [0, height - image.height], fill, mode)
+        wide, high = max(width - image.width, 0), max(height - image.height, 0)
+        before = [wide, high] if given["pad_if_needed"] == "true" else [0, 0]
+        image = F.pad(image, [*before, wide, high], fill, mode)
+        left, top = left + before[0], top + before[1]
     return F.crop(image, drawn["y"] + top, drawn["x"] + left, height, width)
 
 
@@ -197,7 +196,54 @@ def resize_pad(image, given, drawn):
 
 def center_crop(image, given, drawn):
     width, height = sides(given)
+    wide, high = max(width - image.width, 0), max(height - image.height, 0)
+    if "fill" in given or "padding_mode" in given:  # timm's CenterCropOrPad
+        image = F.pad(image, [wide // 2, high // 2, -(-wide // 2),
+                              -(-high // 2)], fill_of(given, image),
+                      given.get("padding_mode", "constant"))
     return F.center_crop(image, [height, width])
+
+
+def window(image, given, drawn):
+    x, y, width, height = (drawn[k] for k in ("x", "y", "width", "height"))
+    border = [max(-x, 0), max(-y, 0), max(x + width - image.width, 0),
+              max(y + height - image.height, 0)]
+    image = F.pad(image, border, fill_of(given, image),
+                  given.get("padding_mode", "constant"))
+    return F.crop(image, max(y, 0), max(x, 0), height, width)
+
+
+def trim(image, given, drawn):
+    by = int(given["size"][0])
+    return F.crop(image, by, by, image.height - 2 * by, image.width - 2 * by)
+
+
+def scaled(ratio):
+    """Resized by what a function says."""
+    return lambda i, g, d: F.resize(
+        i, [max(int(side * ratio(i, g, d)), 1) for side in i.size[::-1]],
+        Mode[filter_of(g)])
+
+
+def jittered(image, given, drawn):
+    width, height = sides(given)
+    return (min(height / image.height, width / image.width)
+            * torch.tensor([drawn["scale"]]))
+
+
+def shortest(image, given, drawn):
+    most = given.get("max_size", [np.inf])[0]
+    return min(drawn["min_size"] / min(image.size), most / max(image.size))
+
+
+def keep_ratio(image, given, drawn):
+    width, height = sides(given)
+    longest, name = given.get("longest", [0.0])[0], drawn.get("interpolation")
+    shares = image.height / height, image.width / width
+    ratio = max(shares) * longest + min(shares) * (1.0 - longest)
+    size = [round(image.height * drawn["height_factor"] / ratio),
+            round(image.width * drawn["width_factor"] / ratio)]
+    return F.resize(image, size, Mode[(name or filter_of(given)).upper()])
 
 
 # torchvision's names, where they are not those of draws_json in CamelCase.
@@ -214,42 +260,6 @@ def augment(image, given, drawn):
             image, CAMEL.get(name, name.title().replace("_", "")), magnitude,
             Mode(op.get("interpolation", "nearest")), fill_of(given, image))
     return image
-
-
-def moved(image, matrix, **how):
-    return image.transform(image.size, Image.Transform.AFFINE, matrix, **how)
-
-
-# timm's functions, for where it is not installed.
-TIMM = {
-    "AutoContrast": lambda i, **_: ImageOps.autocontrast(i),
-    "Equalize": lambda i, **_: ImageOps.equalize(i),
-    "Invert": lambda i, **_: ImageOps.invert(i),
-    "Rotate": lambda i, m, **how: i.rotate(m, **how),
-    "Posterize":
-        lambda i, m, **_: i if m >= 8 else ImageOps.posterize(i, m),
-    "Solarize": lambda i, m, **_: ImageOps.solarize(i, m),
-    "SolarizeAdd": lambda i, m, **_: i.point(
-        [min(255, v + m) if v < 128 else v for v in range(256)]
-        * len(i.getbands())),
-    "Color": lambda i, m, **_: ImageEnhance.Color(i).enhance(m),
-    "Contrast": lambda i, m, **_: ImageEnhance.Contrast(i).enhance(m),
-    "Brightness": lambda i, m, **_: ImageEnhance.Brightness(i).enhance(m),
-    "Sharpness": lambda i, m, **_: ImageEnhance.Sharpness(i).enhance(m),
-    "ShearX": lambda i, m, **how: moved(i, (1, m, 0, 0, 1, 0), **how),
-    "ShearY": lambda i, m, **how: moved(i, (1, 0, 0, m, 1, 0), **how),
-    "TranslateXRel":
-        lambda i, m, **how: moved(i, (1, 0, m * i.width, 0, 1, 0), **how),
-    "TranslateYRel":
-        lambda i, m, **how: moved(i, (1, 0, 0, 0, 1, m * i.height), **how),
-    "Desaturate": lambda i, m, **_: ImageEnhance.Color(i).enhance(1 - m),
-    "GaussianBlur":
-        lambda i, m, **_: i.filter(ImageFilter.GaussianBlur(radius=m)),
-}
-try:
-    TIMM = importlib.import_module("timm.data.auto_augment").NAME_TO_OP
-except ImportError:
-    pass
 
 
 def timm_augment(image, given, drawn):
@@ -304,6 +314,14 @@ ON_IMAGES = {
     "pad": pad,
     "random_crop": random_crop,
     "center_crop": center_crop,
+    "fixed_size_crop": window,
+    "random_crop_or_pad": window,
+    "random_zoom_out": lambda i, g, d: window(i, g, d) if d["done"] else i,
+    "trim_border": trim,
+    "scale_jitter": scaled(jittered),
+    "random_shortest_size": scaled(shortest),
+    "random_resize": lambda i, g, d: F.resize(i, d["size"], Mode[filter_of(g)]),
+    "resize_keep_ratio": keep_ratio,
     "five_crop": crops,
     "ten_crop": crops,
     "random_rotation": rotate,
@@ -489,6 +507,43 @@ CASES = [
 
 # The same over as many photos as there are draws.
 AUGMENTATIONS = [
+    ("scale_jitter", "ScaleJitter",
+     [["scale_jitter width=90 height=70 scale=0.3:2"],
+      ["scale_jitter width=64 height=99 scale=0.01:1.5 interpolation=bicubic",
+       "horizontal_flip", "fixed_size_crop width=80 height=60 fill=1,2,250"]]),
+    ("random_shortest_size", "RandomShortestSize",
+     [["random_shortest_size min_size=48,56,64,72,80,88,96,104,112,120,128 "
+       "max_size=133", "horizontal_flip"],
+      ["random_shortest_size min_size=31,70 interpolation=nearest"]]),
+    ("random_resize", "RandomResize",
+     [["random_resize min_size=52 max_size=209", "horizontal_flip",
+       "random_crop width=96 height=80 pad_if_needed=end fill=7"],
+      ["random_resize min_size=9 max_size=11"]]),
+    ("random_zoom_out", "RandomZoomOut",
+     [["random_zoom_out p=0.8 side_range=1:2 fill=123,117,104",
+       "horizontal_flip"],
+      ["random_photometric_distort", "random_zoom_out side_range=1:1.1 p=1"]]),
+    ("fixed_size_crop", "FixedSizeCrop",
+     [["fixed_size_crop width=130 height=70 fill=1,2,250"],
+      [SIZE, "hue factor=0.2:0.3",
+       "fixed_size_crop width=70 height=40 padding_mode=reflect"],
+      [SIZE, "fixed_size_crop width=30 height=90 padding_mode=edge"]]),
+    ("resize_keep_ratio", "timm: ResizeKeepRatio",
+     [["resize_keep_ratio width=97 height=64 interpolation=bicubic"],
+      ["resize_keep_ratio width=60 height=60 longest=1",
+       "center_crop width=64 height=60 fill=124,116,104"],
+      ["resize_keep_ratio width=64 height=64 longest=0.3 "
+       "random_scale_prob=0.5 random_scale_range=0.8:1 random_scale_area=true "
+       "random_aspect_prob=0.5 random_aspect_range=0.9:1.1111 "
+       "interpolation=random", "center_crop width=64 height=64 "
+       "padding_mode=reflect"],
+      ["resize_keep_ratio width=64 height=64 random_scale_prob=0.5",
+       "random_crop_or_pad width=64 height=64 padding_mode=reflect"]]),
+    ("random_crop_or_pad", "timm: RandomCropOrPad",
+     [["random_crop_or_pad width=130 height=70 fill=1,2,250"],
+      [SIZE, "random_crop_or_pad width=30 height=90 padding_mode=edge"]]),
+    ("trim_border", "timm: TrimBorder",
+     [["trim_border size=3", "resize width=61 height=47"]]),
     *(("random_affine, " + name, "RandomAffine", affines(name))
       for name in ("nearest", "bilinear", "bicubic")),
     *(("random_perspective, " + name, "RandomPerspective",
@@ -623,6 +678,16 @@ def is_float(operations):
 def views_of(operations):
     names = [o.split()[0] for o in operations]
     return 5 if "five_crop" in names else 10 if "ten_crop" in names else 1
+
+
+RAGGED = ("scale_jitter", "random_shortest_size", "random_resize",
+          "random_zoom_out", "resize_keep_ratio")
+
+
+def is_ragged(operations):
+    """No crop makes one size of what these leave."""
+    names = " ".join(o.split()[0] for o in operations)
+    return any(n in names for n in RAGGED) and "crop" not in names
 
 
 DECIDE = ("random_apply", "random_choice", "random_order")
@@ -801,7 +866,8 @@ def check_pipeline(feedline, paths, images, operations, draws, channels=3):
     loader = feedline.Loader(
         feedline.Dataset.paths(paths), pipeline_of(feedline, operations),
         dtype="f32" if is_float(operations) else "u8", workers=2,
-        batch_size=2 * views if views > 1 else 8, channels=channels)
+        batch_size=2 * views if views > 1 else 8, channels=channels,
+        max_sample_bytes=1 << 21 if is_ragged(operations) else 0)
     worst, done, apart = 0, 0, 0
     while done < draws:
         for epoch, index, view, pixels in samples(loader):

@@ -181,6 +181,10 @@ TEST(impossible_orders_are_refused)
         {"color_jitter", "resize", "goes before"},
         {"random_crop", "random_resized_crop", "goes before"},
         {"resize_pad", "pad", NULL},
+        {"scale_jitter", "resize", "two resamplings"},
+        {"random_zoom_out", "random_resize", "goes before"},
+        {"random_shortest_size", "random_zoom_out", NULL},
+        {"trim_border", "resize", NULL},
         {"random_erasing", "horizontal_flip", "goes before"},
         {"random_erasing", "normalize", "goes before"},
         {"normalize", "hue", "goes before"},
@@ -223,6 +227,16 @@ TEST(bad_arguments_are_refused)
         {"resize", "longest=9 size=8"},
         {"resize", "longest=9 width=8 height=8"},
         {"resize", "longest=-1"},
+        {"scale_jitter", "scale=2:1"},
+        {"random_shortest_size", "min_size=3,4.5"},
+        {"random_shortest_size", "min_size=0"},
+        {"random_resize", "min_size=9 max_size=9"},
+        {"resize_keep_ratio", "longest=1.1"},
+        {"resize_keep_ratio", "random_scale_range=2:1"},
+        {"resize_keep_ratio", "random_aspect_range=1"},
+        {"random_zoom_out", "side_range=0.9:2"},
+        {"random_zoom_out", "fill=0.5"},
+        {"fixed_size_crop", "fill=1,2,3,4,5"},
         {"random_rotation", "degrees=-3"},
         {"random_rotation", "degrees=3:1"},
         {"random_posterize", "bits=9"},
@@ -235,6 +249,8 @@ TEST(bad_arguments_are_refused)
         {"random_affine", "scale=0:1"},
         {"random_affine", "shear=1,2,3"},
         {"random_affine", "shear=1,2,4,3"},
+        {"random_affine", "shear=1,2,3,4,5"},
+        {"pad", "padding=1,2,3,4,5"},
         {"random_affine", "center=1,2,3"},
         {"random_perspective", "distortion_scale=1.1"},
         {"gaussian_blur", "kernel_size=4"},
@@ -299,6 +315,46 @@ TEST(longest_bounds_both_sides)
     fdl_pipeline_destroy(p);
 }
 
+TEST(a_border_can_be_at_the_end_alone)
+{
+    static const char *const rows[][3] = {
+        {"random_crop", "width=90 height=80 pad_if_needed=end", "0"},
+        {"fixed_size_crop", "width=90 height=80", "0"},
+        {"random_crop", "width=90 height=80 pad_if_needed=true", "1"},
+        {"random_crop_or_pad", "width=90 height=80", "1"},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        struct fdl_pipeline *p;
+        struct fdl_frame_step w;
+        bool before = false;
+        assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+        assert_int_equal(fdl_pipeline_add(p, rows[i][0], rows[i][1]),
+                         FEEDLINE_OK);
+        for (uint64_t sample = 0; sample < 20; sample++) {
+            struct fdl_plan plan;
+            assert_int_equal(first_plan(p, 0, 0, sample, 50, 70, &plan),
+                             FEEDLINE_OK);
+            assert_int_equal(plan.n_pixel_steps, 1);
+            fdl_step_values(&plan.steps[0], &w, sizeof(w));
+            before = before || w.box.x < 0 || w.box.y < 0;
+        }
+        assert_int_equal(before, rows[i][2][0] == '1');
+        fdl_pipeline_destroy(p);
+    }
+}
+
+TEST(a_border_that_is_all_of_the_image_cannot_be_trimmed)
+{
+    struct fdl_pipeline *p;
+    struct fdl_plan plan;
+    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    assert_int_equal(fdl_pipeline_add(p, "trim_border", "size=3"), FEEDLINE_OK);
+    assert_int_equal(first_plan(p, 0, 0, 0, 7, 9, &plan), FEEDLINE_OK);
+    assert_int_equal(fdl_plan_width(&plan), 1);
+    assert_int_equal(first_plan(p, 0, 0, 0, 6, 9, &plan), FEEDLINE_EINVAL);
+    fdl_pipeline_destroy(p);
+}
+
 /* Alone in a pipeline, an operation is refused for these numbers of channels
  * and no others. */
 TEST(channels_that_do_not_fit_are_refused)
@@ -329,6 +385,9 @@ TEST(channels_that_do_not_fit_are_refused)
         {"pad", "fill=3", ""},
         {"pad", "fill=1,2,3,4", "123"},
         {"random_crop", "fill=1,2", "134"},
+        {"center_crop", "fill=1,2", "134"},
+        {"random_zoom_out", "fill=1,2,3,4", "123"},
+        {"scale_jitter", "", ""},
         {"resize_pad", "fill=1,2,3", "24"},
         {"random_rotation", "fill=1,2,3,4", "123"},
         {"random_erasing", "value=1,2", "134"},

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timm's ResizeKeepRatio: between fitting into a size and covering it, then
+ * sometimes scaled, sometimes stretched. Rounded as by Python, halves to even.
+ */
+#include "base/compiler.h"
+#include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
+
+#include <math.h>
+
+enum {
+    ROW_WIDTH,
+    ROW_HEIGHT,
+    ROW_LONGEST,
+    ROW_INTERPOLATION,
+    ROW_SCALE_P,
+    ROW_SCALE,
+    ROW_SCALE_AREA,
+    ROW_ASPECT_P,
+    ROW_ASPECT,
+    ROWS
+};
+
+#define PROBABILITY(key, about)                                                \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
+    .default_text = "0", .unit = "", .help = about                             \
+  }
+#define RANGE(key, text, about)                                                \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = 1e-3,               \
+    .double_max = 1e3, .default_text = text, .unit = "", .help = about         \
+  }
+
+static const struct fdl_option options[ROWS] = {
+    [ROW_WIDTH] = FDL_OP_WIDTH("the target"),
+    [ROW_HEIGHT] = FDL_OP_HEIGHT("the target"),
+    [ROW_LONGEST] = {.name = "longest",
+                     .type = FEEDLINE_T_DOUBLE,
+                     .double_max = 1,
+                     .default_text = "0",
+                     .unit = "",
+                     .help = "1: the image fits into the target; 0: it covers "
+                             "the target; or between"},
+    [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION_DRAWN,
+    [ROW_SCALE_P] =
+        PROBABILITY("random_scale_prob", "probability that it is scaled, too"),
+    [ROW_SCALE] = RANGE("random_scale_range", "0.85:1.05", "range of that"),
+    [ROW_SCALE_AREA] = {.name = "random_scale_area",
+                        .type = FEEDLINE_T_BOOL,
+                        .max = 1,
+                        .default_text = "false",
+                        .unit = "",
+                        .help = "the range is of the share of the image that "
+                                "the target would show"},
+    [ROW_ASPECT_P] = PROBABILITY("random_aspect_prob",
+                                 "probability that it is stretched, too"),
+    [ROW_ASPECT] = RANGE("random_aspect_range", "0.9:1.11",
+                         "range of height / width of what is stretched"),
+};
+
+static int32_t check(const struct fdl_options *o)
+{
+    int32_t status = fdl_op_check_range(o, ROW_SCALE);
+    return status ? status : fdl_op_check_range(o, ROW_ASPECT);
+}
+
+/* What a side is multiplied with beyond what the target asks for. */
+struct factors {
+    double height, width;
+};
+
+static struct factors draw(const struct fdl_options *o, struct fdl_rng *rng,
+                           const struct fdl_plan *plan)
+{
+    const double *scale = fdl_option_value(o, ROW_SCALE)->doubles;
+    const double *aspect = fdl_option_value(o, ROW_ASPECT)->doubles;
+    struct factors f = {1, 1};
+    if (fdl_rng_uniform(rng) < fdl_option_double(o, ROW_SCALE_P)) {
+        double by = fdl_op_draw(rng, scale[0], scale[1]);
+        if (fdl_option_int(o, ROW_SCALE_AREA))
+            by = 1 / sqrt(by);
+        f = (struct factors){by, by};
+    }
+    if (fdl_rng_uniform(rng) < fdl_option_double(o, ROW_ASPECT_P)) {
+        double by = sqrt(exp(fdl_op_draw(rng, log(aspect[0]), log(aspect[1]))));
+        f = (struct factors){f.height / by, f.width * by};
+    }
+    fdl_note_double(plan, "height_factor", f.height);
+    fdl_note_double(plan, "width_factor", f.width);
+    return f;
+}
+
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
+{
+    int32_t width, height;
+    fdl_op_fixed_size(o, &width, &height);
+    double w = fdl_plan_width(plan), h = fdl_plan_height(plan);
+    double longest = fdl_option_double(o, ROW_LONGEST);
+    double high = h / height, wide = w / width;
+    double ratio =
+        FDL_MAX(high, wide) * longest + FDL_MIN(high, wide) * (1 - longest);
+    struct factors f = draw(o, rng, plan);
+    return fdl_op_resample(o, ROW_INTERPOLATION, rng, plan,
+                           (int64_t)nearbyint(w * f.width / ratio),
+                           (int64_t)nearbyint(h * f.height / ratio));
+}
+
+const struct fdl_op fdl_op_resize_keep_ratio = {
+    .name = "resize_keep_ratio",
+    .help = "resample to fit or cover a size, its shape kept or nearly so",
+    .resamples = true,
+    .options = options,
+    .n_options = ROWS,
+    .check = check,
+    .plan = plan,
+    .output_size = fdl_op_any_size,
+};

@@ -8,6 +8,7 @@ has to be equal to the bit.
 """
 from __future__ import annotations
 
+import copy
 import inspect
 import io
 import random
@@ -157,6 +158,47 @@ def perspective(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     return F.F_pil.perspective(image, d["coefficients"], mode, t.fill)
 
 
+def shortest_size(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    t = copy.copy(t)
+    t.min_size = [d["min_size"]]
+    return t(image)
+
+
+def scale_jitter(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    t = copy.copy(t)
+    t.scale_range = d["scale"], d["scale"]
+    return t(image)
+
+
+def zoom_out(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    if not d["done"]:
+        return image
+    right = d["width"] + d["x"] - image.width
+    bottom = d["height"] + d["y"] - image.height
+    return F.pad(image, [-d["x"], -d["y"], right, bottom], t.fill)
+
+
+def keep_ratio(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    high, wide = image.height / t.size[0], image.width / t.size[1]
+    ratio = max(high, wide) * t.longest + min(high, wide) * (1 - t.longest)
+    size = [
+        round(image.height * d["height_factor"] / ratio),
+        round(image.width * d["width_factor"] / ratio),
+    ]
+    drawn = "interpolation" in d
+    return F.resize(
+        image, size, Mode(d["interpolation"]) if drawn else mode_of(t)
+    )
+
+
+def crop_or_pad(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    from timm.data import transforms
+
+    return transforms.crop_or_pad(
+        image, d["y"], d["x"], *t.size, t.fill, t.padding_mode
+    )
+
+
 # Class of a transform: operation that draws for it, what it does.
 DRAWN = {
     "RandomResizedCrop": (
@@ -180,6 +222,15 @@ DRAWN = {
         lambda t, i, d: F.vflip(i) if d["flip"] else i,
     ),
     "RandomCrop": ("random_crop", crop_with_border),
+    "ScaleJitter": ("scale_jitter", scale_jitter),
+    "RandomShortestSize": ("random_shortest_size", shortest_size),
+    "RandomResize": (
+        "random_resize",
+        lambda t, i, d: F.resize(i, d["size"], mode_of(t)),
+    ),
+    "RandomZoomOut": ("random_zoom_out", zoom_out),
+    "ResizeKeepRatio": ("resize_keep_ratio", keep_ratio),
+    "RandomCropOrPad": ("random_crop_or_pad", crop_or_pad),
     "RandomRotation": (
         "random_rotation",
         lambda t, i, d: F.rotate(
@@ -313,6 +364,19 @@ def test_flips_before_resampling(T: Any, name: str, samples: Any) -> None:
         T.RandomResizedCrop((32, 16), interpolation=Mode(name)),
     ):
         check(samples, T.Compose(flips + [resampling, T.PILToTensor()]))
+
+
+@pytest.mark.skipif(v2 is None, reason="this torchvision has no v2")
+def test_sizes_that_are_drawn(samples: Any) -> None:
+    crop = v2.RandomCrop((40, 50), pad_if_needed=True, fill=9)
+    for head in (
+        [v2.ScaleJitter((50, 40), (0.3, 2))],
+        [v2.RandomShortestSize([30, 40, 50], 60), v2.RandomHorizontalFlip()],
+        [v2.RandomShortestSize(33, interpolation=Mode.BICUBIC)],
+        [v2.RandomResize(20, 90)],
+        [v2.RandomZoomOut(fill=(1, 2, 3), side_range=(1, 2), p=0.8)],
+    ):
+        check(samples, v2.Compose(head + [crop, v2.PILToTensor()]))
 
 
 @families
@@ -615,7 +679,15 @@ def test_timm_chains(samples: Any) -> None:
         {"is_training": True, "re_prob": 0.9, "re_count": 3},
         {"is_training": True, "no_aug": True},
         {"is_training": False},
+        {"is_training": True, "train_crop_mode": "rkrc"},
+        {
+            "is_training": True,
+            "train_crop_mode": "rkrr",
+            "interpolation": "random",
+        },
         {"is_training": False, "crop_mode": "squash", "crop_pct": 0.9},
+        {"is_training": False, "crop_mode": "border", "crop_pct": 0.9},
+        {"is_training": False, "crop_border_pixels": 4},
         {"is_training": False, "use_prefetcher": True},
     ):
         check(samples, timm_data.create_transform(32, **options))

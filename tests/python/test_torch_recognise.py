@@ -402,6 +402,9 @@ def test_every_reader_knows_every_attribute() -> None:
         "CenterCrop": [4],
         "Pad": [1],
         "RandomCrop": [4],
+        "ScaleJitter": [(4, 4)],
+        "RandomShortestSize": [4],
+        "RandomResize": [4, 5],
         "RandomRotation": [4],
         "RandomPosterize": [4],
         "RandomSolarize": [128],
@@ -534,7 +537,11 @@ def test_timm_chains() -> None:
     kept = timm_data.create_transform(
         32, is_training=True, train_crop_mode="rkrc"
     )
-    assert "transforms[0] ResizeKeepRatio" in refusal(kept)
+    names = [name for name, _ in ops(kept)][:2]
+    assert names == ["resize_keep_ratio", "center_crop"]
+    wide = timm_data.create_transform((32, 48), crop_pct=0.5)
+    found = read_chain(wide, 3, (100, 99))
+    assert found.size == (48, 32) and not found.random
 
 
 # ---- Data sets --------------------------------------------------------------

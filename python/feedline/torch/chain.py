@@ -54,10 +54,13 @@ PILLOW_FIRST = (
 # Operations that only move pixels, so that a conversion of colours may change
 # places with them.
 _MOVES = frozenset(
-    "center_crop random_crop pad horizontal_flip vertical_flip".split()
+    "center_crop random_crop random_crop_or_pad pad trim_border "
+    "random_zoom_out horizontal_flip vertical_flip".split()
 )
-_GEOMETRY = _MOVES | {"resize", "random_resized_crop"}
-_BORDERS = frozenset(("random_crop", "pad"))
+_GEOMETRY = _MOVES | frozenset(
+    "resize random_resized_crop resize_keep_ratio scale_jitter "
+    "random_shortest_size random_resize".split()
+)
 _DECIDE = frozenset(("random_apply", "random_choice", "random_order"))
 
 
@@ -492,10 +495,10 @@ class Builder:
         if self.stage == Stage.NORMAL or any(fill):
             self.fail(f"{what} of a tensor; put it before ToTensor")
 
-    def add_center_crop(self, width: int, height: int) -> None:
-        """A window in the middle, with a black border where it is larger."""
+    def add_center_crop(self, width: int, height: int, **border: Any) -> None:
+        """A window in the middle, with a border where it is larger."""
         self.bordered = self.bordered or self.is_smaller(width, height)
-        self.add("center_crop", width=width, height=height)
+        self.add("center_crop", width=width, height=height, **border)
         self.move_window(width, height)
 
     def move_window(self, width: int, height: int) -> None:
@@ -544,7 +547,7 @@ class Builder:
         """Refuses a change of channels behind what would notice it."""
         for name, arguments, _ in self._ops:
             fill = dict(arguments).get("fill", ())
-            if name not in allowed or name in _BORDERS and len(fill) > 1:
+            if name not in allowed or len(fill) > 1:
                 self.fail(f"behind {name}, {why}")
 
     # ---- Tensors ------------------------------------------------------------

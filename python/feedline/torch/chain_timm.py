@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readers of timm.data.transforms, as timm's own recipes compose them.
 
-Recipes with keep-ratio resizing are left to torch: its rounding is not that of
-an operation here. AutoAugment and RandAugment are in chain_families.py.
+AutoAugment and RandAugment are in chain_families.py.
 """
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Dict
 
 from .chain import Builder, Stage, reads
 from .chain_torchvision import add_random_resized_crop, border, filter_of
@@ -60,10 +59,70 @@ def random_erasing(b: Builder, t: Any) -> None:
 @reads("timm", "CenterCropOrPad", "size fill padding_mode")
 def center_crop_or_pad(b: Builder, t: Any) -> None:
     fill, mode = border(b, t, (), True)
-    if mode != "constant" or any(fill):
-        b.fail("its border is black in the engine; use fill=0")
     width, height = b.side_pair("size", t.size)
-    b.add_center_crop(width, height)
+    b.add_center_crop(width, height, fill=fill, padding_mode=mode)
+
+
+@reads("timm", "RandomCropOrPad", "size fill padding_mode")
+def random_crop_or_pad(b: Builder, t: Any) -> None:
+    b.draws()
+    fill, mode = border(b, t, (), True)
+    width, height = b.side_pair("size", t.size)
+    b.add(
+        "random_crop_or_pad",
+        width=width,
+        height=height,
+        fill=fill,
+        padding_mode=mode,
+    )
+    b.move_window(width, height)
+
+
+@reads("timm", "TrimBorder", "border_size")
+def trim_border(b: Builder, t: Any) -> None:
+    size = b.integers("border_size", t.border_size)[0]
+    b.add("trim_border", size=size)
+    if b.size is not None:
+        b.move_window(b.size[0] - 2 * size, b.size[1] - 2 * size)
+
+
+@reads(
+    "timm",
+    "ResizeKeepRatio",
+    "size longest interpolation random_scale_prob random_scale_range "
+    "random_scale_area random_aspect_prob random_aspect_range",
+)
+def resize_keep_ratio(b: Builder, t: Any) -> None:
+    b.resamples()
+    width, height = b.side_pair("size", t.size)
+    longest = b.number("longest", t.longest)
+    interpolation = filter_or_random(b, t.interpolation)
+    arguments: Dict[str, Any] = {}
+    for what in ("scale", "aspect"):
+        name = f"random_{what}_prob"
+        chance = b.number(name, getattr(t, name))
+        if chance > 0:
+            arguments[name] = min(chance, 1.0)
+            name = f"random_{what}_range"
+            arguments[name] = b.pair(name, getattr(t, name))
+    if "random_scale_prob" in arguments:
+        arguments["random_scale_area"] = bool(t.random_scale_area)
+    if arguments or interpolation == "random":
+        b.draws()
+    b.add(
+        "resize_keep_ratio",
+        width=width,
+        height=height,
+        longest=longest,
+        interpolation=interpolation,
+        **arguments,
+    )
+    if b.size is None or arguments:
+        b.size = None
+        return
+    w, h = b.size[0] / width, b.size[1] / height
+    ratio = max(w, h) * longest + min(w, h) * (1.0 - longest)
+    b.move_window(round(b.size[0] / ratio), round(b.size[1] / ratio))
 
 
 @reads("timm", "ToNumpy")

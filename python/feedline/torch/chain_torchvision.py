@@ -130,6 +130,40 @@ def shorter_side(size: Tuple[int, int], target: int) -> Tuple[int, int]:
     return int(target * width / height), target
 
 
+def add_drawn_size(b: Builder, t: Any, op: str, **arguments: Any) -> None:
+    """A resampling to a size that is drawn."""
+    b.resamples()
+    b.draws()
+    b.add(op, **arguments, interpolation=filter_of(b, t.interpolation))
+    b.size = None
+
+
+@reads("v2", "ScaleJitter", "target_size scale_range interpolation antialias")
+def scale_jitter(b: Builder, t: Any) -> None:
+    height, width = b.side_pair("target_size", t.target_size)
+    scale = b.pair("scale_range", t.scale_range)
+    add_drawn_size(
+        b, t, "scale_jitter", width=width, height=height, scale=scale
+    )
+
+
+@reads("v2", "RandomShortestSize", "min_size max_size interpolation antialias")
+def random_shortest_size(b: Builder, t: Any) -> None:
+    sizes = b.integers("min_size", t.min_size)
+    if len(sizes) > 16:
+        b.fail(f"min_size has {len(sizes)} sizes; the engine takes 16")
+    longest = b.integers("max_size", t.max_size or 0)[0]
+    add_drawn_size(
+        b, t, "random_shortest_size", min_size=sizes, max_size=longest
+    )
+
+
+@reads("v2", "RandomResize", "min_size max_size interpolation antialias")
+def random_resize(b: Builder, t: Any) -> None:
+    sizes = b.integers("size", (t.min_size, t.max_size))
+    add_drawn_size(b, t, "random_resize", min_size=sizes[0], max_size=sizes[1])
+
+
 @reads("v1 v2", "RandomResizedCrop", "size scale ratio interpolation antialias")
 def random_resized_crop(b: Builder, t: Any) -> None:
     b.draws()
@@ -195,6 +229,16 @@ def pad(b: Builder, t: Any) -> None:
     if b.size is not None:
         left, top, right, bottom = padding
         b.move_window(b.size[0] + left + right, b.size[1] + top + bottom)
+
+
+@reads("v2", "RandomZoomOut", "fill side_range p")
+def random_zoom_out(b: Builder, t: Any) -> None:
+    b.draws()
+    fill = b.fill(t)
+    b.need_black(fill, "it adds a border to the values")
+    sides = b.pair("side_range", t.side_range)
+    b.add("random_zoom_out", fill=fill, side_range=sides, p=b.number("p", t.p))
+    b.size = None
 
 
 def add_random_crop(b: Builder, t: Any, padding: Sequence[int]) -> None:

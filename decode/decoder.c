@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "decode/decoder_state.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 int32_t fdl_decoder_create(const struct fdl_decode_limits *limits,
@@ -89,6 +90,13 @@ int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
     if (status) {
         fdl_decoder_abort(d);
         return status;
+    }
+    if (d->limits.masks && d->info.channels != 1) {
+        fdl_decoder_abort(d);
+        return fdl_fail(FEEDLINE_EDECODE,
+                        "offset 0: a mask has one channel, and this %s image "
+                        "has %" PRId32,
+                        d->info.format->name, d->info.channels);
     }
     if (!d->limits.apply_exif || d->info.orientation == 0)
         d->info.orientation = 1;

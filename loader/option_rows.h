@@ -80,6 +80,16 @@ OPTION(DECODE, ENUM("decode", FDL_CHOICE_TEXT(FDL_DECODE_CHOICES), "pixels",
                     "none: no pixels; each image as it is encoded, as the "
                     "field \"image\" (feedline/fields.h), and the pipeline "
                     "has no effect"))
+OPTION(MASKS, STRING("masks", "",
+                     "field with the mask of each image, an image of its own "
+                     "that the pipeline moves as it moves the image "
+                     "(docs/targets.md)"))
+OPTION(MASK_FILL, INT("mask_fill", 0, 0, 255, "0", "",
+                      "value of a mask where the pipeline adds a border"))
+OPTION(MASK_NEAREST,
+       ENUM("mask_nearest", FDL_CHOICE_TEXT(FDL_NEAREST_CHOICES), "pillow",
+            "which pixel of a mask resizing takes: Pillow's, or that of "
+            "torch, as torchvision v2 on tensors"))
 OPTION(DEVICE, STRING("device", "host",
                       "where batches are delivered: host, or the GPU "
                       "cuda:N"))

@@ -5,6 +5,7 @@
 
 #include "base/choice.h"
 #include "base/option.h"
+#include "decode/pixels/geometry.h"
 #include "loader/order/blocks.h"
 
 #define OPTION(name, ...)               FDL_OPT_##name,

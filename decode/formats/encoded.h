@@ -64,6 +64,8 @@ struct fdl_decode_limits {
      * (decode/formats/jpeg_entropy.h). Pixels and errors are the same. */
     bool libjpeg_huffman;
     enum fdl_rounding rounding;
+    bool masks; /* images are masks: of one channel, in which an index into a
+                   palette, or a bit, is what it is in the file */
     bool apply_exif; /* images come upright, as by Pillow's exif_transpose */
 };
 

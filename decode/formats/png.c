@@ -218,6 +218,25 @@ static void read_transparency(struct fdl_png *p)
     }
 }
 
+/* As numpy sees Pillow's modes 1, L and P. */
+static int32_t choose_mask(struct fdl_png *p, int colour, int depth)
+{
+    bool index = colour == PNG_COLOR_TYPE_PALETTE;
+    if (depth == 16 || !(index || colour == PNG_COLOR_TYPE_GRAY))
+        return fdl_fail(FEEDLINE_EDECODE,
+                        "offset %" PRIu64 ": PNG: a mask is gray or has a "
+                        "palette, and at most 8 bits; this is of type %d, with "
+                        "%d bits",
+                        p->position, colour, depth);
+    p->channels = 1;
+    p->form = RAW_READY;
+    if (index || depth == 1)
+        png_set_packing(p->png);
+    else
+        png_set_expand_gray_1_2_4_to_8(p->png);
+    return FEEDLINE_OK;
+}
+
 static void choose_transforms(struct fdl_png *p, int colour, int depth)
 {
     p->channels = colour & PNG_COLOR_MASK_COLOR ? 3 : 1;
@@ -258,7 +277,13 @@ static int32_t header_step(struct fdl_png *p, struct job *job)
     png_get_IHDR(p->png, p->info, &p->width, &p->height, &depth, &colour,
                  &interlace, NULL, NULL);
     p->passes = interlace == PNG_INTERLACE_ADAM7 ? PASSES : 1;
-    choose_transforms(p, colour, depth);
+    int32_t status = FEEDLINE_OK;
+    if (p->limits.masks)
+        status = choose_mask(p, colour, depth);
+    else
+        choose_transforms(p, colour, depth);
+    if (status)
+        return status;
     p->ends_early = fdl_png_is_cut(p->bytes.data, p->bytes.size);
     choose_pieces(p);
     return fdl_limits_check_size(&p->limits, p->position, "PNG", p->width,

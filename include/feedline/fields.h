@@ -7,9 +7,10 @@
  * one read; numbers are read when the data set is opened. Those of "list:" are
  * columns, which its first line names, with TABs between:
  *
- *     path  label  caption  width:int  score:float  box:json
+ *     path  label  caption  width:int  score:float  box:json  mask:file
  *
- * or behind offset and length. A column without a kind is text.
+ * or behind offset and length. A column without a kind is text; one of kind
+ * file has paths as the first has, and is what those files hold.
  *
  * A loader with decode=none delivers images as they are encoded: as the field
  * "image", behind those of the data set, and no pixels.
@@ -43,7 +44,7 @@ struct feedline_sample_field {
     const char *name; /* as long as the data set */
     const char *file; /* as long as the data set; NULL: a number, or none */
     uint64_t offset;  /* of its bytes in the file */
-    uint64_t bytes;   /* 0: it has none */
+    uint64_t bytes;   /* 0: it has none; UINT64_MAX: all of the file */
     int64_t integer;  /* of FEEDLINE_FIELD_INT */
     double number;    /* of FEEDLINE_FIELD_FLOAT */
 };

@@ -127,6 +127,11 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
 void fdl_dataset_cover(const feedline_dataset *ds, uint64_t index,
                        struct fdl_source *out);
 
+/* Adds a field of bytes: the whole file paths[i] for sample i; NULL: none.
+ * Before anybody else has the data set. EINVAL, ENOMEM. */
+int32_t fdl_dataset_add_files(feedline_dataset *ds, const char *field,
+                              const char *const *paths);
+
 void fdl_dataset_get_field(const feedline_dataset *ds, uint64_t index,
                            uint32_t field, struct feedline_sample_field *out);
 

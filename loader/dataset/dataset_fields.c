@@ -7,12 +7,15 @@
  *
  * Formats write what belongs to a sample in one place, so a read that covers it
  * costs what the image alone costs, and what lies between for nothing is small.
- * Whatever is far from the image is read by itself.
+ * Whatever is far from the image is read by itself, and so are fields that are
+ * files of their own, as masks often are.
  */
 #include "base/memory.h"
+#include "base/status.h"
 #include "loader/dataset/dataset_build.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Bytes that are read for nothing between two parts: less than a read of its
  * own costs, which on a fast drive is some 20 us, and on others more. */
@@ -45,6 +48,7 @@ void fdl_dataset_cover(const feedline_dataset *ds, uint64_t index,
         grew = false;
         for (uint32_t i = 0; i < ds->fields.n; i++)
             if (cells[i].file == out->file &&
+                cells[i].length != FEEDLINE_TO_END &&
                 !fdl_field_is_number(ds->fields.kind[i]))
                 grew |=
                     grow(&r, cells[i].word, cells[i].word + cells[i].length);
@@ -91,6 +95,55 @@ void fdl_dataset_get_field(const feedline_dataset *ds, uint64_t index,
     } else if (c->file != FDL_NO_FILE) {
         out->file = ds->files.text + ds->file_at[c->file];
         out->offset = c->word;
-        out->bytes = c->length;
+        out->bytes = c->length == FEEDLINE_TO_END ? UINT64_MAX : c->length;
     }
+}
+
+/* ---- Files of their own -------------------------------------------------- */
+
+/* The cells of a field more, of which no sample has anything. */
+static int32_t add_column(feedline_dataset *ds, const char *name)
+{
+    uint32_t n = ds->fields.n;
+    size_t bytes;
+    if (!fdl_mul_size(ds->count, (n + 1) * sizeof(*ds->cells), &bytes))
+        return fdl_fail_memory(UINT64_MAX, "fields of samples");
+    struct fdl_cell *cells = malloc(bytes);
+    int32_t status =
+        cells ? fdl_field_set_add(&ds->fields, name, FEEDLINE_FIELD_BYTES)
+              : fdl_fail_memory(bytes, "fields of samples");
+    if (status) {
+        free(cells);
+        return status;
+    }
+    for (uint64_t i = 0; i < ds->count; i++) {
+        if (n > 0)
+            memcpy(&cells[i * (n + 1)], &ds->cells[i * n], n * sizeof(*cells));
+        cells[i * (n + 1) + n] = (struct fdl_cell){.file = FDL_NO_FILE};
+    }
+    free(ds->cells);
+    ds->cells = cells;
+    ds->cells_capacity = ds->count * (n + 1);
+    return FEEDLINE_OK;
+}
+
+static int32_t set_file(feedline_dataset *ds, uint64_t index, const char *path)
+{
+    struct fdl_cell *row = &ds->cells[index * ds->fields.n];
+    uint32_t number = (uint32_t)ds->n_files;
+    int32_t status = fdl_dataset_add_file(ds, path);
+    if (status == FEEDLINE_OK)
+        row[ds->fields.n - 1] =
+            (struct fdl_cell){.file = number, .length = FEEDLINE_TO_END};
+    return status;
+}
+
+int32_t fdl_dataset_add_files(feedline_dataset *ds, const char *field,
+                              const char *const *paths)
+{
+    int32_t status = add_column(ds, field);
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < ds->count; i++)
+        if (paths[i])
+            status = set_file(ds, i, paths[i]);
+    return status;
 }

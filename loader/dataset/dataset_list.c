@@ -136,6 +136,24 @@ static int32_t number_file(struct list *l, const char *path, uint32_t *out)
     return status;
 }
 
+/* Fields that are files of their own. */
+static int32_t number_files(struct list *l, char *const *texts,
+                            struct fdl_cell *cells)
+{
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < l->ds->fields.n; i++) {
+        if (l->ds->fields.kind[i] != FEEDLINE_FIELD_BYTES)
+            continue;
+        char *path = stripped(texts[l->columns.of_field[i]]);
+        cells[i] = (struct fdl_cell){.file = FDL_NO_FILE};
+        if (*path)
+            status = number_file(l, path, &cells[i].file);
+        if (*path)
+            cells[i].length = FEEDLINE_TO_END;
+    }
+    return status;
+}
+
 static int32_t add_fields(struct list *l, char *const *texts)
 {
     struct fdl_cell cells[FEEDLINE_FIELDS_MAX];
@@ -146,9 +164,10 @@ static int32_t add_fields(struct list *l, char *const *texts)
                         l->path, l->line,
                         fdl_field_set_name(&l->ds->fields, wrong),
                         texts[l->columns.of_field[wrong]]);
-    return l->ds->fields.n > 0
-               ? fdl_dataset_add_cells(l->ds, cells, FDL_NO_FILE)
-               : FEEDLINE_OK;
+    int32_t status = number_files(l, texts, cells);
+    return status || l->ds->fields.n == 0
+               ? status
+               : fdl_dataset_add_cells(l->ds, cells, FDL_NO_FILE);
 }
 
 static int32_t add_row(struct list *l, char *line)

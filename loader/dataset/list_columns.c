@@ -30,10 +30,9 @@ static int32_t take_kind(char *name)
         const char *name;
         int32_t kind;
     } kinds[] = {
-        {"text", FEEDLINE_FIELD_TEXT},
-        {"json", FEEDLINE_FIELD_JSON},
-        {"int", FEEDLINE_FIELD_INT},
-        {"float", FEEDLINE_FIELD_FLOAT},
+        {"text", FEEDLINE_FIELD_TEXT},  {"json", FEEDLINE_FIELD_JSON},
+        {"int", FEEDLINE_FIELD_INT},    {"float", FEEDLINE_FIELD_FLOAT},
+        {"file", FEEDLINE_FIELD_BYTES},
     };
     char *colon = strrchr(name, ':');
     if (!colon)
@@ -59,7 +58,7 @@ static int32_t read_column(struct fdl_list_columns *c,
     if (field >= 0 && kind == FDL_FIELD_UNKNOWN)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: column '%s' is of an unknown kind: text, json, "
-                        "int or float",
+                        "int, float or file",
                         list, name);
     if (field >= 0) {
         fields->kind[field] = kind;

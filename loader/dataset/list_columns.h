@@ -6,8 +6,10 @@
  *     path<TAB>label<TAB>caption<TAB>width:int<TAB>score:float<TAB>meta:json
  *     a/1.jpg<TAB>7<TAB>two cats<TAB>640<TAB>0.25<TAB>{"lens": "35 mm"}
  *
- * A field without a kind is text. Text and JSON are no copies but parts of the
- * list, as fields are parts of shards. An empty number is one that is missing.
+ * A field without a kind is text, and one of kind file is all of the file
+ * that it names, relative to the folder of the list. Text and JSON are no
+ * copies but parts of the list, as fields are parts of shards. An empty number
+ * is one that is missing.
  */
 #ifndef FDL_LOADER_LIST_COLUMNS_H
 #define FDL_LOADER_LIST_COLUMNS_H

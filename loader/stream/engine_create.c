@@ -112,6 +112,33 @@ static int32_t choose_views(struct fdl_engine *e)
                     batch_size, views, op, below ? below : views);
 }
 
+static int32_t choose_masks(struct fdl_engine *e)
+{
+    const struct fdl_options *o = &e->options;
+    const char *name = fdl_option_text(o, FDL_OPT_MASKS);
+    const struct fdl_field_set *fields = &e->dataset->fields;
+    int32_t field = fdl_field_set_find(fields, name);
+    if (!*name)
+        return FEEDLINE_OK;
+    if (field < 0 || fields->kind[field] != FEEDLINE_FIELD_BYTES)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "masks=%s: the data set has no field of that name that "
+                        "is bytes (docs/targets.md)",
+                        name);
+    if (e->is_encoded)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "masks=%s: with decode=none it is delivered as it is "
+                        "encoded; leave out masks",
+                        name);
+    e->mask_field = (uint32_t)field;
+    e->mask = (struct fdl_mask_rule){
+        .on = true,
+        .nearest = (enum fdl_nearest)fdl_option_int(o, FDL_OPT_MASK_NEAREST),
+        .fill = (uint8_t)fdl_option_int(o, FDL_OPT_MASK_FILL),
+    };
+    return fdl_pipeline_check_mask(e->pipeline, e->mask.nearest);
+}
+
 /* Options that determine the order have no effect if the program supplies it.
  */
 static int32_t check_given(const struct fdl_options *o)
@@ -419,6 +446,14 @@ static int32_t make_path(struct fdl_engine *e,
     e->ring->may_grow =
         fdl_option_int(&e->options, FDL_OPT_HELD) == FDL_HELD_GROW;
     e->ring->mix = e->mix;
+    e->ring->masks = (struct fdl_slot_masks){
+        .on = e->mask.on,
+        .bytes = e->mask.on
+                     ? (uint64_t)delivered.width * (uint64_t)delivered.height
+                     : 0,
+        .width = delivered.width,
+        .height = delivered.height,
+    };
     e->ring->device_id = (int32_t)backend_config->device;
     status = fdl_field_set_copy(&e->ring->fields, &e->dataset->fields);
     if (status >= 0 && e->is_encoded)
@@ -463,6 +498,8 @@ static int32_t make_parts(struct fdl_engine *e,
         return status;
     read_config(e);
     status = choose_views(e);
+    if (status >= 0)
+        status = choose_masks(e);
     if (status >= 0)
         status = make_sampler(e);
     if (status >= 0)

@@ -7,6 +7,7 @@
 #include "base/lock.h"
 #include "base/status.h"
 #include "base/terms.h"
+#include "decode/plan/plan.h"
 #include "loader/options.h"
 #include "loader/order/given.h"
 #include "loader/read/reader.h"
@@ -46,6 +47,8 @@ struct fdl_engine {
     double mixing;      /* constant, see fdl_engine_mixing */
     bool is_encoded;    /* decode=none: batches have no pixels; constant */
     bool reads_ahead;   /* constant */
+    struct fdl_mask_rule mask; /* on: images have masks; constant */
+    uint32_t mask_field;       /* of the data set, then */
     struct fdl_mix mix; /* num_classes 0: batches are not mixed; constant */
     struct fdl_sampler sampler;
     struct fdl_stream stream;

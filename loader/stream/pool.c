@@ -37,6 +37,7 @@ static void worker_destroy(struct fdl_worker *w)
     if (!w)
         return;
     fdl_decoder_destroy(w->decoder);
+    fdl_decoder_destroy(w->masks);
     free(w);
 }
 
@@ -56,6 +57,9 @@ static int32_t worker_create(struct fdl_engine *e, uint32_t id,
     struct fdl_decode_limits limits = {0};
     fdl_options_fill(&e->options, &limits);
     int32_t status = fdl_decoder_create(&limits, &w->decoder);
+    limits.masks = true;
+    if (status >= 0 && e->mask.on)
+        status = fdl_decoder_create(&limits, &w->masks);
     if (status >= 0 && e->observer.worker_made)
         status = e->observer.worker_made(e->observer.user, id, &w->books);
     if (status < 0) {
@@ -63,6 +67,8 @@ static int32_t worker_create(struct fdl_engine *e, uint32_t id,
         return status;
     }
     fdl_decoder_tell(w->decoder, &w->at.step);
+    if (w->masks)
+        fdl_decoder_tell(w->masks, &w->at.step);
     *out = w;
     return FEEDLINE_OK;
 }

@@ -186,6 +186,7 @@ struct fdl_ring {
     _Atomic uint32_t refs;
     struct fdl_layout layout;    /* constant */
     struct fdl_field_set fields; /* of each batch; constant once it has slots */
+    struct fdl_slot_masks masks; /* constant like them, and only with them */
     struct fdl_mix mix;          /* constant; where layout.classes > 0 */
     feedline_batch *open;        /* batches with strips, the one due first */
     _Atomic uint32_t n_open;

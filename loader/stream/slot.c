@@ -409,6 +409,8 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place)
                layout->chains ? layout->view[v].bytes : layout->sample_bytes);
     if (b->ring->fields.n > 0)
         fdl_slot_fields_blank(b, place);
+    if (b->ring->masks.on)
+        fdl_slot_mask_blank(b, place);
 }
 
 uint64_t fdl_slot_image_bytes(const feedline_batch *b)

@@ -46,13 +46,15 @@ static int32_t grow(feedline_batch *b, uint64_t bytes)
 
 int32_t fdl_slot_fields_init(feedline_batch *b)
 {
-    size_t cells = (size_t)b->ring->fields.n * batch_size(b);
+    const struct fdl_slot_masks *masks = &b->ring->masks;
+    size_t rows = (size_t)b->ring->fields.n + masks->on;
+    size_t cells = rows * batch_size(b);
     b->fields.offset = calloc(cells, sizeof(uint64_t));
     b->fields.bytes = calloc(cells, sizeof(uint64_t));
     if (!b->fields.offset || !b->fields.bytes)
         return fdl_fail_memory(2 * cells * sizeof(uint64_t),
                                "the fields of a batch");
-    return grow(b, 0);
+    return grow(b, masks->bytes * batch_size(b));
 }
 
 static struct fdl_field_spill *take_spills(feedline_batch *b)
@@ -90,12 +92,22 @@ void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place)
                                ? fdl_field_nothing(set->kind[i])
                                : 0,
                            0);
+    if (b->ring->masks.on)
+        fdl_slot_field_set(b, set->n, place, place * b->ring->masks.bytes, 0);
+}
+
+void fdl_slot_mask_blank(const feedline_batch *b, uint32_t place)
+{
+    uint64_t bytes = b->ring->masks.bytes;
+    if (bytes > 0)
+        memset(b->fields.data + place * bytes, 0, bytes);
 }
 
 void fdl_slot_fields_forget(feedline_batch *b)
 {
     free_spills(take_spills(b)); /* of a run that was stopped */
-    atomic_store_explicit(&b->fields.used, 0, memory_order_relaxed);
+    atomic_store_explicit(&b->fields.used, b->ring->masks.bytes * batch_size(b),
+                          memory_order_relaxed);
     for (uint32_t i = 0; i < batch_size(b); i += b->layout->views)
         fdl_slot_fields_blank(b, i);
 }
@@ -122,6 +134,34 @@ int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
         ;
     *out = s->bytes;
     return FEEDLINE_OK;
+}
+
+int32_t fdl_slot_mask_claim(feedline_batch *b, uint32_t place, uint64_t bytes,
+                            uint8_t **out)
+{
+    const struct fdl_slot_masks *masks = &b->ring->masks;
+    uint64_t at = place * masks->bytes;
+    int32_t status = FEEDLINE_OK;
+    if (masks->bytes > 0)
+        *out = b->fields.data + at;
+    else
+        status = fdl_slot_fields_claim(b, bytes, &at, out);
+    if (status == FEEDLINE_OK)
+        fdl_slot_field_set(b, b->ring->fields.n, place, at, bytes);
+    return status;
+}
+
+void fdl_slot_masks_get(const feedline_batch *b,
+                        struct feedline_batch_masks *out)
+{
+    uint64_t first = (uint64_t)b->ring->fields.n * batch_size(b);
+    *out = (struct feedline_batch_masks){
+        .width = b->ring->masks.width,
+        .height = b->ring->masks.height,
+        .data = b->fields.data,
+        .offset = &b->fields.offset[first],
+        .bytes = &b->fields.bytes[first],
+    };
 }
 
 void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,

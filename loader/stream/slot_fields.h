@@ -17,11 +17,22 @@
 #define FDL_LOADER_SLOT_FIELDS_H
 
 #include <feedline/fields.h>
+#include <feedline/masks.h>
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fdl_field_spill;
+
+/* Masks, where a ring has them, are in the same slab: one behind the other at
+ * its front if images have one size, and among the fields if not. Their table
+ * follows those of the fields. */
+struct fdl_slot_masks {
+    bool on;
+    uint64_t bytes; /* of each; 0: images differ */
+    int32_t width, height;
+};
 
 /* Of a slot; zeroed: none. */
 struct fdl_slot_fields {
@@ -49,6 +60,15 @@ void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,
 
 /* The sample at `place` has no fields. */
 void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place);
+
+/* Memory for the mask of the image at `place`. ENOMEM. */
+int32_t fdl_slot_mask_claim(feedline_batch *b, uint32_t place, uint64_t bytes,
+                            uint8_t **out);
+
+/* It is zeros, and has no bytes. */
+void fdl_slot_mask_blank(const feedline_batch *b, uint32_t place);
+void fdl_slot_masks_get(const feedline_batch *b,
+                        struct feedline_batch_masks *out);
 
 /* After the last sample: all bytes are in the slab. ENOMEM. */
 int32_t fdl_slot_fields_gather(feedline_batch *b);

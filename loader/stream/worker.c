@@ -19,6 +19,7 @@
 #include "loader/stream/engine_own.h"
 #include "loader/stream/slot_mix.h"
 #include "loader/stream/worker_fields.h"
+#include "loader/stream/worker_masks.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -137,6 +138,8 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     status = b->layout->chains ? render_chains(w, key, &info, b, place, cost)
                                : render_view(w, &key, &info, b, place, cost);
     fdl_decoder_abort(w->decoder);
+    if (status >= 0 && w->masks)
+        status = fdl_worker_render_mask(w, &key, &info, b, place, cost);
     return status;
 }
 
@@ -292,8 +295,10 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     fdl_progress_leave(&w->at);
     fdl_timebook_mark(&w->time, record.end);
     atomic_store_explicit(&times->work_done, record.end, memory_order_relaxed);
-    atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
-                          memory_order_relaxed);
+    uint64_t scratch = fdl_decoder_memory(w->decoder);
+    if (w->masks)
+        scratch += fdl_decoder_memory(w->masks);
+    atomic_store_explicit(&w->scratch_bytes, scratch, memory_order_relaxed);
     if (e->observer.sample)
         e->observer.sample(w->books, &record);
     fdl_ring_sample_done(b, record.place);

@@ -44,6 +44,12 @@ void fdl_worker_encoded(const struct fdl_read *r, struct fdl_encoded *out)
         out->readable = size + padding(r);
 }
 
+/* A file of the sample's own, of a size that nobody knows yet. */
+static bool is_whole(const struct fdl_cell *c)
+{
+    return c->file != FDL_NO_FILE && c->length == FEEDLINE_TO_END;
+}
+
 /* Whether a part is among the bytes that were read; *at: where. */
 static bool was_read(const struct fdl_read *r, const struct fdl_cell *c,
                      uint64_t *at)
@@ -54,8 +60,8 @@ static bool was_read(const struct fdl_read *r, const struct fdl_cell *c,
            c->length <= r->size - *at;
 }
 
-static int32_t read_part(struct fdl_worker *w, const struct fdl_cell *c,
-                         uint8_t *to)
+/* Into w->part, until fdl_read_release. */
+static int32_t read_part(struct fdl_worker *w, const struct fdl_cell *c)
 {
     const feedline_dataset *ds = w->engine->dataset;
     struct fdl_window *window = w->engine->window;
@@ -63,16 +69,20 @@ static int32_t read_part(struct fdl_worker *w, const struct fdl_cell *c,
     r->status = FEEDLINE_OK;
     r->source = (struct fdl_source){
         .path = ds->files.text + ds->file_at[c->file],
-        .file = c->file,
+        .file = is_whole(c) ? FDL_OWN_FILE : c->file,
         .offset = c->word,
-        .length = c->length,
+        .length = is_whole(c) ? -1 : (int64_t)c->length,
         .image_length = -1,
     };
     fdl_read_file(window, r);
-    if (r->status == FEEDLINE_OK)
-        memcpy(to, r->data, r->size);
-    fdl_read_release(window, r);
     return r->status;
+}
+
+static int32_t fail_part(const struct fdl_worker *w, uint32_t field)
+{
+    return fdl_fail(w->part.status, "field '%s' in %s: %s",
+                    fdl_field_set_name(&w->engine->dataset->fields, field),
+                    w->part.source.path, w->part.reason);
 }
 
 static int32_t take_part(struct fdl_worker *w, const struct fdl_read *r,
@@ -85,20 +95,66 @@ static int32_t take_part(struct fdl_worker *w, const struct fdl_read *r,
         memcpy(to, r->data + at, c->length);
         return FEEDLINE_OK;
     }
-    if (read_part(w, c, to) == FEEDLINE_OK)
-        return FEEDLINE_OK;
-    return fdl_fail(w->part.status, "field '%s' in %s: %s",
-                    fdl_field_set_name(&ds->fields, field), w->part.source.path,
-                    w->part.reason);
+    int32_t status = read_part(w, c);
+    if (status == FEEDLINE_OK)
+        memcpy(to, w->part.data, w->part.size);
+    fdl_read_release(w->engine->window, &w->part);
+    return status == FEEDLINE_OK ? status : fail_part(w, field);
 }
 
 static uint64_t bytes_of(const feedline_dataset *ds, uint64_t index,
                          uint32_t field)
 {
     const struct fdl_cell *c = &fdl_dataset_cells(ds, index)[field];
-    bool none =
-        c->file == FDL_NO_FILE || fdl_field_is_number(ds->fields.kind[field]);
+    bool none = c->file == FDL_NO_FILE || is_whole(c) ||
+                fdl_field_is_number(ds->fields.kind[field]);
     return none ? 0 : c->length;
+}
+
+/* For the decoder of masks, if that is what the field is. */
+static void note_mask(struct fdl_worker *w, uint32_t field,
+                      const uint8_t *bytes, uint64_t n)
+{
+    if (!w->masks || field != w->engine->mask_field)
+        return;
+    w->mask = bytes;
+    w->mask_bytes = n;
+}
+
+static int32_t take_whole(struct fdl_worker *w, const struct fdl_cell *c,
+                          uint32_t field, feedline_batch *b, uint32_t place)
+{
+    const struct fdl_read *part = &w->part;
+    uint64_t at;
+    uint8_t *to;
+    int32_t status = read_part(w, c);
+    if (status < 0)
+        status = fail_part(w, field);
+    else
+        status = fdl_slot_fields_claim(b, part->size, &at, &to);
+    if (status == FEEDLINE_OK) {
+        memcpy(to, part->data, part->size);
+        fdl_slot_field_set(b, field, place, at, part->size);
+        note_mask(w, field, to, part->size);
+    }
+    fdl_read_release(w->engine->window, &w->part);
+    return status;
+}
+
+/* One that is not a number and at `at` in the slab, which is `to`; or elsewhere
+ * there, if it is a whole file. */
+static int32_t take_bytes(struct fdl_worker *w, const struct fdl_read *r,
+                          uint32_t field, feedline_batch *b, uint32_t place,
+                          uint64_t at, uint8_t *to)
+{
+    const feedline_dataset *ds = w->engine->dataset;
+    const struct fdl_cell *c = &fdl_dataset_cells(ds, r->index)[field];
+    uint64_t bytes = bytes_of(ds, r->index, field);
+    if (is_whole(c))
+        return take_whole(w, c, field, b, place);
+    fdl_slot_field_set(b, field, place, at, bytes);
+    note_mask(w, field, to, bytes);
+    return bytes > 0 ? take_part(w, r, field, to) : FEEDLINE_OK;
 }
 
 /* Fields of the data set; what follows them in the ring is the image. */
@@ -119,9 +175,7 @@ static int32_t take_fields(struct fdl_worker *w, const struct fdl_read *r,
                                fdl_dataset_cells(ds, r->index)[i].word, 0);
             continue;
         }
-        if (bytes > 0)
-            status = take_part(w, r, i, to);
-        fdl_slot_field_set(b, i, place, at, bytes);
+        status = take_bytes(w, r, i, b, place, at, to);
         at += bytes;
         to += bytes;
     }

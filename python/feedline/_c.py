@@ -335,6 +335,18 @@ class extents(SizedStructure):
     ]
 
 
+class batch_masks(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("height", c_int32),
+        ("width", c_int32),
+        ("reserved", c_uint32),
+        ("data", c_void_p),
+        ("offset", POINTER(c_uint64)),
+        ("bytes", POINTER(c_uint64)),
+    ]
+
+
 class mixing(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -641,6 +653,8 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
     "live_read": (c_int32, (c_void_p, c_void_p)),
     "live_detach": (None, (c_void_p,)),
+    "dataset_add_files": (c_int32, (c_void_p, c_char_p, POINTER(c_char_p))),
+    "batch_get_masks": (c_int32, (c_void_p, POINTER(batch_masks))),
     "loader_begin": (c_int32, (c_void_p, c_uint64, c_uint64, c_uint64)),
     "loader_append": (
         c_int32,

@@ -15,6 +15,7 @@ from . import _c, dlpack
 from ._library import lib
 from .errors import InvalidArgument, NotSupported, ReleasedError, check
 from .fields import Field, fields_of
+from .masks import Masks
 from .mixes import Mix, mixes_of, targets_of
 
 _get_info = lib.quick.batch_get_info
@@ -110,6 +111,12 @@ class Batch:
         name."""
         handle = self.handle
         return fields_of(handle, self.count, self.export(_c.LABELS))
+
+    @property
+    def masks(self) -> Masks:
+        """The mask of each image, of a loader with the option masks. Raises
+        InvalidArgument without it."""
+        return Masks(self.handle, self.info, self.export(_c.LABELS))
 
     @property
     def count(self) -> int:

@@ -409,6 +409,24 @@ class Dataset:
             names.append(os.fsdecode(info.name))
         return names
 
+    def add_files(
+        self, field: str, paths: Iterable["str | os.PathLike[str] | None"]
+    ) -> None:
+        """Adds a field: the bytes of a file of each sample, such as its mask.
+
+        paths: for each sample; None: it has none. Before a loader is made of
+        the data set. Raises InvalidArgument for another number of paths, and
+        if there is such a field.
+        """
+        found = list(paths)
+        if len(found) != self._count:
+            raise InvalidArgument(
+                "%d paths for %d samples" % (len(found), self._count)
+            )
+        names = [None if p is None else os.fsencode(p) for p in found]
+        table = (ctypes.c_char_p * self._count)(*names)
+        check(lib.dataset_add_files(self.handle, os.fsencode(field), table))
+
     def field(self, index: int, name: str) -> Any:
         """A field of a sample: bytes, text, parsed JSON, an int or a float.
 

@@ -16,6 +16,7 @@ from ._library import lib
 from .errors import check
 
 _NO_INTEGER = -(1 << 63)
+_ALL = (1 << 64) - 1  # bytes: all of the file
 
 
 def value_of(kind: int, data: bytes) -> Any:
@@ -48,11 +49,11 @@ def value_in_file(field: _c.sample_field) -> Any:
     if field.file:
         with open(field.file, "rb") as file:
             file.seek(field.offset)
-            data = file.read(field.bytes)
+            data = file.read(-1 if field.bytes == _ALL else field.bytes)
     return value_of(field.kind, data)
 
 
-class _Memory:
+class Memory:
     """Memory of a batch for numpy, which keeps this object."""
 
     def __init__(self, hold: Any, address: int, typestr: str, n: int) -> None:
@@ -89,7 +90,7 @@ class Field:
         import numpy
 
         address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
-        return numpy.asarray(_Memory(self._hold, address, typestr, count))
+        return numpy.asarray(Memory(self._hold, address, typestr, count))
 
     def numpy(self) -> Any:
         """Numbers as an array. TypeError: the field is bytes."""

@@ -5,6 +5,7 @@
 #include <feedline/fields.h>
 #include <feedline/files.h>
 #include <feedline/live.h>
+#include <feedline/masks.h>
 #include <feedline/order.h>
 #include <feedline/shuffle.h>
 #include <feedline/source.h>

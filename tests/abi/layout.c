@@ -10,6 +10,7 @@
 #include <feedline/fields.h>
 #include <feedline/files.h>
 #include <feedline/live.h>
+#include <feedline/masks.h>
 #include <feedline/order.h>
 #include <feedline/shuffle.h>
 #include <feedline/source.h>
@@ -127,6 +128,14 @@ NEXT(feedline_batch_field, offset, bytes);
 NEXT(feedline_batch_field, bytes, integers);
 NEXT(feedline_batch_field, integers, numbers);
 END(feedline_batch_field, numbers, 56);
+BEGIN(feedline_batch_masks, struct_size);
+NEXT(feedline_batch_masks, struct_size, height);
+NEXT(feedline_batch_masks, height, width);
+NEXT(feedline_batch_masks, width, reserved);
+NEXT(feedline_batch_masks, reserved, data);
+NEXT(feedline_batch_masks, data, offset);
+NEXT(feedline_batch_masks, offset, bytes);
+END(feedline_batch_masks, bytes, 40);
 IS(FEEDLINE_FIELD_BYTES, 1);
 IS(FEEDLINE_FIELD_TEXT, 2);
 IS(FEEDLINE_FIELD_JSON, 3);

@@ -81,6 +81,7 @@ static struct request read_request(struct fuzz_input *in)
         .fast = more & 512,
         .libjpeg_huffman = more & 1024,
         .columns_first = more & 4096,
+        .masks = more & 16384,
     };
     return q;
 }

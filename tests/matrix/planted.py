@@ -3,15 +3,16 @@
 """planted.py: known causes, planted for real, and what the loader says first.
 
     tests/matrix/planted.py [--library build/libfeedline.so] [--only NAME]
-                            [--seconds S] [--follow] [--verbose]
+                            [--seconds S] [--follow] [--pairs N] [--verbose]
 
 Each cause is a program of its own: storage that is slow (pread is interposed),
 a CPU quota of the kernel's, Python functions that sleep or hold the
 interpreter, a mutex that nobody announces, images of 12 megapixels, neighbours
 that take the cores. Printed is, for each, what was said first, whether anything
 in the whole explanation contradicts it, and the action. With --follow each is
-run again with exactly what the action asks for, where that can be done, and
-both runs are compared (planted_follow.py).
+run again with exactly what the action asks for, where that can be done, in turn
+with runs as it was; medians of these pairs are compared (planted_follow.py).
+All of that takes 25 minutes.
 
 What other jobs on the machine do is no part of it: programs whose causes are
 not about cores run with real-time precedence, the others above every nice
@@ -36,7 +37,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 from planted_causes import CAUSES, Cause
-from planted_follow import Step, advised, compare, why_not
+from planted_follow import advised, compare, why_not
 from planted_program import child, cores
 
 HERE = Path(__file__).resolve().parent
@@ -197,9 +198,8 @@ class Score:
             print("    | " + found["explain"].replace("\n", "\n    | "))
         sys.stdout.flush()
 
-    def add_followed(self, step: Step, before: Any, after: Any) -> None:
+    def add_followed(self, words: str, better: bool) -> None:
         self.followed += 1
-        words, better = compare(step, before, after)
         self.helped += better
         print("%-26s       %s" % ("", words))
         sys.stdout.flush()
@@ -240,6 +240,7 @@ def parse() -> Any:
     p.add_argument("--seconds", type=float, default=8)
     p.add_argument("--verbose", action="store_true")
     p.add_argument("--follow", action="store_true")
+    p.add_argument("--pairs", type=int, default=3)
     p.add_argument("--list", action="store_true")
     p.add_argument("--child", help=argparse.SUPPRESS)
     p.add_argument("--images", help=argparse.SUPPRESS)
@@ -254,9 +255,14 @@ def follow(cause: Cause, found: Any, arguments: Any, root: Path,
     steps = advised(cause, found)
     if not steps:
         print("%-26s       %s" % ("", why_not(found)))
-    for step in steps:
-        again = run(step.cause, arguments, root, helpers)
-        score.add_followed(step, found, again)
+    before, after = [found], [[] for _ in steps]
+    for pair in range(arguments.pairs):
+        if steps and pair > 0:
+            before.append(run(cause, arguments, root, helpers))
+        for runs, step in zip(after, steps):
+            runs.append(run(step.cause, arguments, root, helpers))
+    for runs, step in zip(after, steps):
+        score.add_followed(*compare(step, before, runs))
 
 
 def play_all(arguments: Any, score: Score) -> None:

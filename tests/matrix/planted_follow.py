@@ -7,7 +7,8 @@ much, "faster", "more" and "fewer" of what is outside are twice and half of it.
 What the tuner does by itself is no request, and what only a programmer can do
 (look for something, another operation) is not carried out.
 
-A step helps if the images per second grow by more than runs of the same program
+Runs as it was and runs with the step are made in turn, and their medians are
+compared. A step helps if the images per second grow by more than such medians
 differ here (GROWTH), or if that many less of the time is waited. One that
 spares something (fewer workers) must leave the speed as it is, within the same
 bounds, and take no more CPU time an image; one that frees memory, less memory.
@@ -16,6 +17,7 @@ bounds, and take no more CPU time an image; one that frees memory, less memory.
 from __future__ import annotations
 
 import re
+from statistics import median
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from planted_causes import Cause
@@ -147,46 +149,48 @@ def why_not(found: Dict[str, Any]) -> str:
     return "not carried out: only the program's author can do it"
 
 
+MEASURED = ("images_per_second", "cpu_per_image", "memory_mb", "stall")
+
+
 def stall(found: Dict[str, Any]) -> float:
     return float(found["verdict"]["evidence"].get("stall", 0))
 
 
-def is_better(aim: str, before: Dict[str, Any], after: Dict[str, Any]) -> bool:
+def medians(runs: List[Dict[str, Any]]) -> Dict[str, float]:
+    every = [{**run, "stall": stall(run)} for run in runs]
+    return {key: median(run[key] for run in every) for key in MEASURED}
+
+
+def is_better(aim: str, before: Dict[str, float],
+              after: Dict[str, float]) -> bool:
     growth = after["images_per_second"] / before["images_per_second"] - 1
     if aim == "memory":
-        less = after["memory_mb"] < before["memory_mb"]
-        return bool(growth > -GROWTH and less)
+        return growth > -GROWTH and after["memory_mb"] < before["memory_mb"]
     if aim == "spare":
         cpu = after["cpu_per_image"] / before["cpu_per_image"] - 1
-        return bool(growth > -GROWTH and cpu < GROWTH)
-    return bool(growth > GROWTH) or stall(after) < stall(before) - GROWTH
+        return growth > -GROWTH and cpu < GROWTH
+    return growth > GROWTH or after["stall"] < before["stall"] - GROWTH
 
 
-def compare(step: Step, before: Dict[str, Any],
-            after: Dict[str, Any]) -> Tuple[str, bool]:
+def compare(step: Step, runs_before: List[Dict[str, Any]],
+            runs_after: List[Dict[str, Any]]) -> Tuple[str, bool]:
     """In words, and whether it helped."""
-    why: Optional[str] = after.get("skipped") or after.get("failed")
-    if why:
-        return "followed: %s: %s" % (step.what, why), False
+    for run in runs_before + runs_after:
+        why: Optional[str] = run.get("skipped") or run.get("failed")
+        if why:
+            return "followed: %s: %s" % (step.what, why), False
+    before, after = medians(runs_before), medians(runs_after)
     better = is_better(step.aim, before, after)
-    pairs = (("%.0f -> %.0f images/s", "images_per_second", 1),
+    texts = (("%.0f -> %.0f images/s", "images_per_second", 1),
+             ("waiting %.0f -> %.0f %%", "stall", 100),
              ("%.2f -> %.2f ms of CPU an image", "cpu_per_image", 1e3),
              ("%.0f -> %.0f MB", "memory_mb", 1))
     words = [
         text % (before[key] * scale, after[key] * scale)
-        for text, key, scale in pairs
+        for text, key, scale in texts
     ]
-    waits = "waiting %.0f -> %.0f %%" % (100 * stall(before),
-                                         100 * stall(after))
     return (
-        "followed: %s: %s, %s, %s; %s: %s"
-        % (
-            step.what,
-            words[0],
-            waits,
-            words[1],
-            words[2],
-            "helped" if better else "NO BETTER",
-        ),
+        "followed: %s: %s: %s"
+        % (step.what, ", ".join(words), "helped" if better else "NO BETTER"),
         better,
     )

@@ -564,33 +564,43 @@ int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
     return status;
 }
 
-int32_t fdl_pipeline_check_mask(const struct fdl_pipeline *p,
-                                enum fdl_nearest nearest)
+int32_t fdl_pipeline_check_targets(const struct fdl_pipeline *p,
+                                   const char *targets)
 {
     const char *op = NULL;
     if (fdl_pipeline_views(p, &op) > 1 || op)
         return fdl_fail(FEEDLINE_EINVAL,
-                        "%s makes several images of a sample, and its mask "
+                        "%s makes several images of a sample, and its %s "
                         "cannot follow",
-                        op);
+                        op, targets);
     for (uint32_t i = 0; i < p->n; i++) {
         const struct fdl_op *o = p->steps[i].op;
         if (find_custom(p, o->name))
             return fdl_fail(FEEDLINE_EINVAL,
-                            "%s is the program's, and the mask of an image "
-                            "could not follow it; do it behind the loader",
-                            o->name);
+                            "%s is the program's, and %s could not follow it; "
+                            "do it behind the loader",
+                            o->name, targets);
         if (o->mixes)
             return fdl_fail(FEEDLINE_EINVAL,
-                            "%s mixes images, and their masks cannot follow",
-                            o->name);
-        if (o->maps && nearest == FDL_NEAREST_TORCH)
-            return fdl_fail(FEEDLINE_EINVAL,
-                            "%s maps masks as Pillow does: it needs "
-                            "mask_nearest=pillow",
-                            o->name);
+                            "%s mixes images, and their %s cannot follow",
+                            o->name, targets);
     }
     return FEEDLINE_OK;
+}
+
+int32_t fdl_pipeline_check_mask(const struct fdl_pipeline *p,
+                                enum fdl_nearest nearest)
+{
+    int32_t status = fdl_pipeline_check_targets(p, "masks");
+    for (uint32_t i = 0; i < p->n && status == FEEDLINE_OK; i++) {
+        const struct fdl_op *o = p->steps[i].op;
+        if (o->maps && nearest == FDL_NEAREST_TORCH)
+            status = fdl_fail(FEEDLINE_EINVAL,
+                              "%s maps masks as Pillow does: it needs "
+                              "mask_nearest=pillow",
+                              o->name);
+    }
+    return status;
 }
 
 bool fdl_pipeline_normalizes(const struct fdl_pipeline *p)

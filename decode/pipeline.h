@@ -113,7 +113,12 @@ int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,
 int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
                                     int32_t channels);
 
-/* EINVAL: what p does, a mask by that rule cannot follow. */
+/* EINVAL: p does what targets that move with their image, which are called
+ * `targets`, cannot follow. */
+int32_t fdl_pipeline_check_targets(const struct fdl_pipeline *p,
+                                   const char *targets);
+
+/* The same for a mask by that rule. */
 int32_t fdl_pipeline_check_mask(const struct fdl_pipeline *p,
                                 enum fdl_nearest nearest);
 

@@ -56,6 +56,7 @@ class SizedStructure(Structure):
 SCALARS = {
     "char": "c_char",
     "double": "c_double",
+    "float": "ctypes.c_float",
     "int": "c_int",
     "int32_t": "c_int32",
     "int64_t": "c_int64",

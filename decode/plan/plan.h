@@ -19,7 +19,7 @@
 #include "base/philox.h"
 #include "decode/pixels/geometry.h"
 #include "decode/plan/frame.h"
-#include "decode/plan/objects.h"
+#include "decode/plan/object_moves.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
 /* Public functions: the loader and its batches. */
 #include "base/philox.h"
 #include "loader/api/api.h"
+#include "loader/dataset/dataset_objects.h"
 #include "loader/loader.h"
 #include "loader/order/sampler.h"
 #include "loader/order/state.h"
@@ -300,6 +301,23 @@ static int32_t key_of(const feedline_loader *l, uint64_t epoch,
     return FEEDLINE_OK;
 }
 
+/* Some draws depend on the objects of the sample; *memory: for free(). */
+static int32_t add_objects(const feedline_loader *l, struct fdl_draw_key *key,
+                           struct fdl_objects *objects, void **memory)
+{
+    const feedline_dataset *ds = fdl_engine_dataset(l->engine);
+    *memory = NULL;
+    if (!ds->objects)
+        return FEEDLINE_OK;
+    uint64_t bytes = fdl_dataset_objects_bytes(ds, key->sample);
+    *memory = malloc(bytes + 1);
+    if (!*memory)
+        return fdl_fail_memory(bytes, "the objects of a sample");
+    fdl_dataset_lay_objects(ds, key->sample, *memory, objects);
+    key->objects = objects;
+    return FEEDLINE_OK;
+}
+
 int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
                                  uint64_t sample_index, uint32_t copy,
                                  uint32_t view, int32_t width, int32_t height,
@@ -307,6 +325,8 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
 {
     struct fdl_plan plan;
     struct fdl_draw_key key;
+    struct fdl_objects objects;
+    void *memory = NULL;
     int32_t status = enter_engine(l);
     if (status < 0)
         return status;
@@ -314,8 +334,11 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
         return fdl_fail(FEEDLINE_EINVAL, "image size %dx%d", width, height);
     status = key_of(l, epoch, sample_index, copy, view, &key);
     if (status >= 0)
+        status = add_objects(l, &key, &objects, &memory);
+    if (status >= 0)
         status = fdl_pipeline_draw(fdl_engine_pipeline(l->engine), &key, width,
                                    height, &plan);
+    free(memory);
     if (status < 0)
         return status;
     const struct fdl_geometry *g = &plan.geometry;
@@ -347,17 +370,22 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
 {
     struct fdl_json j;
     struct fdl_draw_key key;
+    struct fdl_objects objects;
+    void *memory = NULL;
     int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(needed, "needed");
     if (status >= 0)
         status = key_of(l, epoch, sample_index, copy, view, &key);
+    if (status >= 0)
+        status = add_objects(l, &key, &objects, &memory);
     if (status < 0)
         return status;
     fdl_json_init(&j, buf, capacity);
     fdl_json_begin_object(&j, NULL);
     status = fdl_pipeline_draw_json(fdl_engine_pipeline(l->engine), &key, width,
                                     height, "operations", &j);
+    free(memory);
     if (status < 0)
         return status;
     fdl_json_end_object(&j);

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "loader/dataset/dataset_build.h"
+#include "loader/dataset/dataset_objects.h"
 
 #define XXH_INLINE_ALL
 #include <endian.h>
@@ -269,6 +270,7 @@ void fdl_dataset_unref(feedline_dataset *ds)
     free(ds->files.text);
     free(ds->file_at);
     free(ds->cells);
+    fdl_object_table_free(ds->objects);
     fdl_field_set_free(&ds->fields);
     fdl_dataset_forget_names(ds);
     free(ds->full_names);

@@ -49,6 +49,7 @@ struct fdl_user_reader {
 };
 
 struct fdl_index_format;
+struct fdl_object_table;
 
 struct feedline_dataset {
     _Atomic uint32_t refs;
@@ -77,6 +78,8 @@ struct feedline_dataset {
     struct fdl_field_set fields;
     struct fdl_cell *cells; /* [count][fields.n], or NULL; file: of files */
     uint64_t cells_capacity;
+
+    struct fdl_object_table *objects; /* NULL: none; dataset_objects.h */
 
     char *classes; /* arena of class names in label order */
     uint64_t classes_bytes, classes_capacity;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
+#include "loader/dataset/dataset_objects.h"
 
 #include <endian.h>
 #include <inttypes.h>
@@ -71,6 +72,8 @@ static void move(feedline_dataset *ds, uint64_t i, uint64_t to)
     if (ds->cells)
         memmove(&ds->cells[to * ds->fields.n], &ds->cells[i * ds->fields.n],
                 ds->fields.n * sizeof(*ds->cells));
+    if (ds->objects)
+        ds->objects->span[to] = ds->objects->span[i];
     if (ds->data)
         ds->data[to] = ds->data[i];
     if (ds->sizes)

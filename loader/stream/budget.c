@@ -155,7 +155,7 @@ void fdl_engine_tidy(struct fdl_engine *e)
 {
     uint32_t n_held;
     if (!fdl_ring_is_short(e->ring, &n_held) &&
-        !fdl_ring_has_surplus(e->ring) && e->ring->fields.n == 0)
+        !fdl_ring_has_surplus(e->ring) && !fdl_ring_has_fields(e->ring))
         return;
     if (!fdl_trylock(&e->run_lock))
         return;

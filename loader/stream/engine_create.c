@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "decode/pipeline.h"
+#include "loader/dataset/dataset_objects.h"
 #include "loader/order/ahead.h"
 #include "loader/order/mixing.h"
 #include "loader/read/read_ahead.h"
@@ -455,6 +456,9 @@ static int32_t make_path(struct fdl_engine *e,
         .height = delivered.height,
     };
     e->ring->device_id = (int32_t)backend_config->device;
+    e->ring->has_objects = e->dataset->objects != NULL;
+    if (e->dataset->objects)
+        e->ring->keypoints = e->dataset->objects->keypoints;
     status = fdl_field_set_copy(&e->ring->fields, &e->dataset->fields);
     if (status >= 0 && e->is_encoded)
         status =
@@ -500,6 +504,8 @@ static int32_t make_parts(struct fdl_engine *e,
     status = choose_views(e);
     if (status >= 0)
         status = choose_masks(e);
+    if (status >= 0 && e->dataset->objects && !e->is_encoded)
+        status = fdl_pipeline_check_targets(e->pipeline, "objects");
     if (status >= 0)
         status = make_sampler(e);
     if (status >= 0)

@@ -137,7 +137,7 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
         .user = b,
     };
     fdl_slot_forget(b, range->count);
-    if (b->ring->fields.n > 0)
+    if (fdl_ring_has_fields(b->ring))
         fdl_slot_fields_forget(b);
     b->landed = true;
     atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
@@ -414,7 +414,7 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
     /* acq_rel: the last one sees the pixels and errors of all the others. */
     if (atomic_fetch_sub_explicit(&b->remaining, 1, memory_order_acq_rel) != 1)
         return;
-    if (b->ring->fields.n > 0)
+    if (fdl_ring_has_fields(b->ring))
         finish_fields(b);
     if (b->error != FEEDLINE_OK &&
         !atomic_load_explicit(&b->parts_sent, memory_order_relaxed))

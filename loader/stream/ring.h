@@ -187,6 +187,8 @@ struct fdl_ring {
     struct fdl_layout layout;    /* constant */
     struct fdl_field_set fields; /* of each batch; constant once it has slots */
     struct fdl_slot_masks masks; /* constant like them, and only with them */
+    bool has_objects;            /* each batch, so many keypoints each; */
+    uint32_t keypoints;          /* constant like that */
     struct fdl_mix mix;          /* constant; where layout.classes > 0 */
     feedline_batch *open;        /* batches with strips, the one due first */
     _Atomic uint32_t n_open;
@@ -315,6 +317,12 @@ bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
 /* Of all slots; and without those for batches that are kept. */
 uint64_t fdl_ring_memory(struct fdl_ring *r);
 uint64_t fdl_ring_own_memory(struct fdl_ring *r);
+
+/* Batches have a slab of fields, for these or for objects. */
+static inline bool fdl_ring_has_fields(const struct fdl_ring *r)
+{
+    return r->fields.n > 0 || r->has_objects;
+}
 
 /* Of the fields of all batches, which none of these count. */
 uint64_t fdl_ring_field_memory(const struct fdl_ring *r);

@@ -27,7 +27,7 @@ static void slot_destroy(feedline_batch *b)
     fdl_lock_destroy(&b->error_lock);
     free(b->times);
     free(b->rooms);
-    if (b->ring->fields.n > 0)
+    if (fdl_ring_has_fields(b->ring))
         fdl_slot_fields_fini(b);
     free(b);
 }
@@ -55,7 +55,7 @@ static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
         }
     }
     b->layout = &r->layout;
-    status = r->fields.n > 0 ? fdl_slot_fields_init(b) : FEEDLINE_OK;
+    status = fdl_ring_has_fields(r) ? fdl_slot_fields_init(b) : FEEDLINE_OK;
     if (status < 0)
         goto out;
     status =

@@ -407,7 +407,7 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place)
          v++)
         memset(fdl_slot_images_at(b) + image_at(b, place + v), 0,
                layout->chains ? layout->view[v].bytes : layout->sample_bytes);
-    if (b->ring->fields.n > 0)
+    if (fdl_ring_has_fields(b->ring))
         fdl_slot_fields_blank(b, place);
     if (b->ring->masks.on)
         fdl_slot_mask_blank(b, place);

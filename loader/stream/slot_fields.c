@@ -22,6 +22,11 @@ static uint32_t batch_size(const feedline_batch *b)
     return b->layout->batch_size;
 }
 
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
 /* Memory of all slabs of the ring, in total. */
 static void count(const feedline_batch *b, uint64_t before, uint64_t now)
 {
@@ -51,9 +56,15 @@ int32_t fdl_slot_fields_init(feedline_batch *b)
     size_t cells = rows * batch_size(b);
     b->fields.offset = calloc(cells, sizeof(uint64_t));
     b->fields.bytes = calloc(cells, sizeof(uint64_t));
-    if (!b->fields.offset || !b->fields.bytes)
+    if (cells > 0 && (!b->fields.offset || !b->fields.bytes))
         return fdl_fail_memory(2 * cells * sizeof(uint64_t),
                                "the fields of a batch");
+    if (b->ring->has_objects) {
+        size_t bytes = batch_size(b) * sizeof(*b->fields.placed);
+        b->fields.placed = calloc(1, bytes);
+        if (!b->fields.placed)
+            return fdl_fail_memory(bytes, "the objects of a batch");
+    }
     return grow(b, masks->bytes * batch_size(b));
 }
 
@@ -80,6 +91,7 @@ void fdl_slot_fields_fini(feedline_batch *b)
     count(b, b->fields.capacity, 0);
     free(b->fields.offset);
     free(b->fields.bytes);
+    free(b->fields.placed);
     free(b->fields.data);
 }
 
@@ -92,6 +104,8 @@ void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place)
                                ? fdl_field_nothing(set->kind[i])
                                : 0,
                            0);
+    if (b->fields.placed)
+        b->fields.placed[place].n = 0;
     if (b->ring->masks.on)
         fdl_slot_field_set(b, set->n, place, place * b->ring->masks.bytes, 0);
 }
@@ -116,6 +130,7 @@ int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
                               uint8_t **out)
 {
     struct fdl_slot_fields *f = &b->fields;
+    bytes = aligned(bytes);
     /* relaxed: who owns which bytes; their content goes by `remaining`, and so
      * do the spills. */
     *at = atomic_fetch_add_explicit(&f->used, bytes, memory_order_relaxed);
@@ -178,14 +193,17 @@ int32_t fdl_slot_fields_gather(feedline_batch *b)
 {
     struct fdl_slot_fields *f = &b->fields;
     uint64_t used = atomic_load_explicit(&f->used, memory_order_relaxed);
+    uint64_t joined = f->placed ? fdl_slot_objects_bytes(b) : 0;
     struct fdl_field_spill *spills = take_spills(b);
     int32_t status = FEEDLINE_OK;
-    if (used > f->capacity)
-        status = grow(b, used);
+    if (used + joined > f->capacity)
+        status = grow(b, used + joined);
     for (const struct fdl_field_spill *s = spills; s && status == FEEDLINE_OK;
          s = s->next)
         memcpy(f->data + s->at, s->bytes, s->n);
     free_spills(spills);
+    if (status == FEEDLINE_OK && f->placed)
+        fdl_slot_objects_join(b, used);
     return status;
 }
 

@@ -16,6 +16,8 @@
 #ifndef FDL_LOADER_SLOT_FIELDS_H
 #define FDL_LOADER_SLOT_FIELDS_H
 
+#include "loader/stream/slot_objects.h"
+
 #include <feedline/fields.h>
 #include <feedline/masks.h>
 
@@ -36,7 +38,9 @@ struct fdl_slot_masks {
 
 /* Of a slot; zeroed: none. */
 struct fdl_slot_fields {
-    uint64_t *offset, *bytes; /* [fields][batch_size] */
+    uint64_t *offset, *bytes;          /* [fields][batch_size] */
+    struct fdl_placed_objects *placed; /* [batch_size], or NULL */
+    uint64_t joined_at;
     uint8_t *data;
     uint64_t capacity;     /* of data */
     _Atomic uint64_t used; /* may be more, until gather */
@@ -50,7 +54,8 @@ void fdl_slot_fields_fini(feedline_batch *b);
 /* Before the first sample of a ticket: none has fields. */
 void fdl_slot_fields_forget(feedline_batch *b);
 
-/* Memory for the next `bytes`, and where in the slab they are. ENOMEM. */
+/* Memory for the next `bytes`, aligned to 8, and where in the slab they are.
+ * ENOMEM. */
 int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
                               uint8_t **out);
 

@@ -20,6 +20,7 @@
 #include "loader/stream/slot_mix.h"
 #include "loader/stream/worker_fields.h"
 #include "loader/stream/worker_masks.h"
+#include "loader/stream/worker_objects.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -103,24 +104,17 @@ static int32_t render_chains(struct fdl_worker *w, struct fdl_draw_key key,
     return status;
 }
 
-/* Renders the sample in r to its place; the detail is this thread's error line.
- */
-static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
-                      feedline_batch *b, uint32_t place,
-                      struct fdl_render_cost *cost)
+/* Opens the image of the sample in r and renders it; objects may be NULL. */
+static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
+                            struct fdl_worker_objects *objects,
+                            feedline_batch *b, uint32_t place,
+                            struct fdl_render_cost *cost)
 {
     const struct fdl_engine *e = w->engine;
     struct fdl_encoded encoded;
     struct fdl_image_info info;
-    if (r->status < 0)
-        return fdl_fail(r->status, "%s", r->reason);
-    int32_t status = FEEDLINE_OK;
-    if (e->ring->fields.n > 0)
-        status = fdl_worker_take_fields(w, r, b, place);
-    if (status < 0 || e->is_encoded)
-        return status;
     fdl_worker_encoded(r, &encoded);
-    status = fdl_decoder_open(w->decoder, &encoded, &info);
+    int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
     if (status < 0)
         return status;
     if (r != &w->spare) {
@@ -134,12 +128,39 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
         .copy = r->copy,
         .view = FDL_EVERY_VIEW,
         .channels = b->layout->format.channels,
+        .objects = objects ? &objects->objects : NULL,
     };
     status = b->layout->chains ? render_chains(w, key, &info, b, place, cost)
                                : render_view(w, &key, &info, b, place, cost);
     fdl_decoder_abort(w->decoder);
-    if (status >= 0 && w->masks)
-        status = fdl_worker_render_mask(w, &key, &info, b, place, cost);
+    if (status < 0 || !w->masks)
+        return status;
+    if (objects) /* draws may depend on where they were */
+        fdl_worker_lay_objects(w, r->index, objects);
+    return fdl_worker_render_mask(w, &key, &info, b, place, cost);
+}
+
+/* Renders the sample in r to its place; the detail is this thread's error line.
+ */
+static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
+                      feedline_batch *b, uint32_t place,
+                      struct fdl_render_cost *cost)
+{
+    const struct fdl_engine *e = w->engine;
+    struct fdl_worker_objects objects;
+    bool has_objects = e->ring->has_objects;
+    if (r->status < 0)
+        return fdl_fail(r->status, "%s", r->reason);
+    int32_t status = FEEDLINE_OK;
+    if (e->ring->fields.n > 0)
+        status = fdl_worker_take_fields(w, r, b, place);
+    if (status >= 0 && has_objects)
+        status = fdl_worker_take_objects(w, r->index, b, &objects);
+    if (status >= 0 && !e->is_encoded)
+        status =
+            render_image(w, r, has_objects ? &objects : NULL, b, place, cost);
+    if (status >= 0 && has_objects)
+        fdl_worker_put_objects(w, r->index, b, place, &objects);
     return status;
 }
 

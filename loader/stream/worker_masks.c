@@ -55,7 +55,6 @@ int32_t fdl_worker_render_mask(struct fdl_worker *w,
     struct fdl_render_cost one = {0};
     own.channels = 1;
     own.mask = e->mask;
-    own.objects = NULL; /* they have moved already */
     int32_t status = open_mask(w, image);
     if (status >= 0) {
         status = render(w, &own, image, b, place, &one);

@@ -655,6 +655,8 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "live_detach": (None, (c_void_p,)),
     "dataset_add_files": (c_int32, (c_void_p, c_char_p, POINTER(c_char_p))),
     "batch_get_masks": (c_int32, (c_void_p, POINTER(batch_masks))),
+    "dataset_set_objects": (c_int32, (c_void_p, c_void_p)),
+    "batch_get_objects": (c_int32, (c_void_p, c_void_p)),
     "loader_begin": (c_int32, (c_void_p, c_uint64, c_uint64, c_uint64)),
     "loader_append": (
         c_int32,

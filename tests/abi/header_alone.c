@@ -6,6 +6,7 @@
 #include <feedline/files.h>
 #include <feedline/live.h>
 #include <feedline/masks.h>
+#include <feedline/objects.h>
 #include <feedline/order.h>
 #include <feedline/shuffle.h>
 #include <feedline/source.h>

@@ -11,6 +11,7 @@
 #include <feedline/files.h>
 #include <feedline/live.h>
 #include <feedline/masks.h>
+#include <feedline/objects.h>
 #include <feedline/order.h>
 #include <feedline/shuffle.h>
 #include <feedline/source.h>
@@ -150,6 +151,25 @@ END(feedline_image_mix, box, 32);
 IS(FEEDLINE_MIX_NONE, 0);
 IS(FEEDLINE_MIXUP, 1);
 IS(FEEDLINE_CUTMIX, 2);
+
+BEGIN(feedline_objects, struct_size);
+NEXT(feedline_objects, struct_size, keypoints);
+NEXT(feedline_objects, keypoints, n);
+NEXT(feedline_objects, n, first);
+NEXT(feedline_objects, first, boxes);
+NEXT(feedline_objects, boxes, labels);
+NEXT(feedline_objects, labels, points);
+END(feedline_objects, points, 48);
+
+BEGIN(feedline_batch_objects, struct_size);
+NEXT(feedline_batch_objects, struct_size, keypoints);
+NEXT(feedline_batch_objects, keypoints, n);
+NEXT(feedline_batch_objects, n, first);
+NEXT(feedline_batch_objects, first, boxes);
+NEXT(feedline_batch_objects, boxes, labels);
+NEXT(feedline_batch_objects, labels, points);
+NEXT(feedline_batch_objects, points, source);
+END(feedline_batch_objects, source, 56);
 
 BEGIN(feedline_batch_targets, struct_size);
 NEXT(feedline_batch_targets, struct_size, classes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each sum and product is rounded to float32 where torch does so: this file is
  * compiled without contraction. */
-#include "decode/plan/objects.h"
+#include "decode/plan/object_moves.h"
 
 #include "base/compiler.h"
 

@@ -7,8 +7,8 @@
  *
  * The memory is the caller's. NULL in place of objects: nobody asks.
  */
-#ifndef FDL_DECODE_OBJECTS_H
-#define FDL_DECODE_OBJECTS_H
+#ifndef FDL_DECODE_OBJECT_MOVES_H
+#define FDL_DECODE_OBJECT_MOVES_H
 
 #include "decode/pixels/geometry.h"
 

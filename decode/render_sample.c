@@ -19,10 +19,10 @@
  *   strip --copy--> ring --vertical--> line --horizontal--> column of an image
  *                                                 of the output's size
  *
- * Pillow 13 itself resamples columns first if that leaves much less to do. With
- * the limit `columns_first` the passes then swap once more: which of them comes
- * last, and whether rows or columns of the output are made, are two independent
- * questions.
+ * Pillow 13 itself, but not torch, resamples columns first if that leaves much
+ * less to do. With the limit `columns_first` the passes then swap once more:
+ * which of them comes last, and whether rows or columns of the output are made,
+ * are two independent questions.
  *
  * If the plan has pixel steps, the same code makes the small image that they
  * work on (plan/canvas.h), and the last pass follows them.
@@ -409,7 +409,7 @@ static bool columns_first(const struct fdl_decoder *d,
     int64_t width = d->turn.transposed ? stored->height : stored->width;
     int64_t height = d->turn.transposed ? stored->width : stored->height;
     return d->limits.columns_first && g->filter != FDL_FILTER_NEAREST &&
-           g->resize_height < height &&
+           !g->tensor && g->resize_height < height &&
            height - g->resize_height > 2 * (width - g->resize_width);
 }
 
@@ -443,6 +443,7 @@ static struct fdl_axis_key upright_key(const struct fdl_geometry *g,
         .mirror = mirrored,
         .filter = g->filter,
         .nearest = g->nearest,
+        .tensor = g->tensor,
     };
 }
 
@@ -510,7 +511,7 @@ static void prepare_affine(struct fdl_decoder *d, const struct fdl_norm *norm)
 }
 
 /* Whether there is alpha on the way. Where pixels are only picked or copied it
- * has nothing to do with their colours. */
+ * has nothing to do with their colours, and to torch it is one more channel. */
 static void choose_alpha(struct render *r)
 {
     const struct fdl_decoder *d = r->d;
@@ -519,7 +520,8 @@ static void choose_alpha(struct render *r)
                d->source->alpha(d->source_self, r->format->channels);
     bool same =
         g->resize_width == g->box.width && g->resize_height == g->box.height;
-    r->multiplied = r->alpha && !same && g->filter != FDL_FILTER_NEAREST;
+    r->multiplied =
+        r->alpha && !same && !g->tensor && g->filter != FDL_FILTER_NEAREST;
 }
 
 static int32_t begin_source(struct render *r)

@@ -92,6 +92,7 @@ struct filter {
     double from, scale, support;
     double step;     /* 1 / how far the filter is stretched */
     int32_t room;    /* taps that one output can have */
+    int32_t bits;    /* of a weight, behind the point */
     double *scratch; /* [room] */
     double (*weight)(double x);
 };
@@ -106,6 +107,7 @@ static struct filter make_filter(const struct fdl_axis_key *key)
     f.support = k->support * stretch;
     f.step = 1.0 / stretch;
     f.room = (int32_t)ceil(f.support) * 2 + 1;
+    f.bits = FDL_WEIGHT_BITS;
     return f;
 }
 
@@ -134,30 +136,59 @@ static int32_t reserve(struct fdl_axis *axis, struct filter *f)
     return FEEDLINE_OK;
 }
 
-/* Halves go away from zero. */
-static int32_t round_weight(double w)
+/* The weights of output i, as they are, to scratch; how many, and the first
+ * sample. */
+static int32_t weigh(const struct filter *f, int32_t in, int32_t i,
+                     int32_t *first)
 {
-    return (int32_t)(w * ONE + (w < 0.0 ? -0.5 : 0.5));
+    double center = f->from + (i + 0.5) * f->scale, sum = 0.0;
+    int32_t low = (int32_t)(center - f->support + 0.5);
+    int32_t high = (int32_t)(center + f->support + 0.5);
+    low = FDL_MAX(low, 0);
+    int32_t n = FDL_MIN(high, in) - low;
+    for (int32_t x = 0; x < n; x++) {
+        f->scratch[x] = f->weight((x + low - center + 0.5) * f->step);
+        sum += f->scratch[x];
+    }
+    for (int32_t x = 0; x < n; x++)
+        f->scratch[x] /= sum;
+    *first = low;
+    return n;
+}
+
+/* torch keeps weights in 16 bits, with as many behind the point as the greatest
+ * one leaves: of all outputs, also of those that are not wanted. */
+static int32_t tensor_bits(const struct filter *f, const struct fdl_axis_key *k)
+{
+    double most = 0.0;
+    for (int32_t i = 0; i < k->out; i++) {
+        int32_t low, n = weigh(f, k->in, i, &low);
+        for (int32_t x = 0; x < n; x++)
+            most = FDL_MAX(most, f->scratch[x]);
+    }
+    int32_t bits = 0;
+    while (bits < FDL_WEIGHT_BITS &&
+           (int32_t)(0.5 + most * (1 << (bits + 1))) < 1 << 15)
+        bits++;
+    return bits;
+}
+
+/* Halves go away from zero. */
+static int32_t round_weight(double w, int32_t bits)
+{
+    int32_t rounded = (int32_t)(w * (1 << bits) + (w < 0.0 ? -0.5 : 0.5));
+    return rounded * (1 << (FDL_WEIGHT_BITS - bits));
 }
 
 /* Entry `at` of the table: output `i`. */
 static void fill_entry(struct fdl_axis *axis, const struct filter *f,
                        int32_t at, int32_t i)
 {
-    double center = f->from + (i + 0.5) * f->scale, sum = 0.0;
-    int32_t low = (int32_t)(center - f->support + 0.5);
-    int32_t high = (int32_t)(center + f->support + 0.5);
-    low = FDL_MAX(low, 0);
-    high = FDL_MIN(high, axis->key.in);
-    int32_t n = high - low, from = n, to = 0;
+    int32_t low, n = weigh(f, axis->key.in, i, &low), from = n, to = 0;
     int32_t *weight = axis->weight + (size_t)at * (size_t)axis->stride;
 
     for (int32_t x = 0; x < n; x++) {
-        f->scratch[x] = f->weight((x + low - center + 0.5) * f->step);
-        sum += f->scratch[x];
-    }
-    for (int32_t x = 0; x < n; x++) {
-        weight[x] = round_weight(f->scratch[x] / sum);
+        weight[x] = round_weight(f->scratch[x], f->bits);
         if (weight[x] != 0) {
             from = FDL_MIN(from, x);
             to = x + 1;
@@ -216,8 +247,8 @@ int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key)
     if (k->in == key->in && k->out == key->out && k->first == key->first &&
         k->count == key->count && k->mirror == key->mirror &&
         k->reverse == key->reverse && k->filter == key->filter &&
-        k->nearest == key->nearest && k->from == key->from &&
-        k->span == key->span)
+        k->nearest == key->nearest && k->tensor == key->tensor &&
+        k->from == key->from && k->span == key->span)
         return FEEDLINE_OK;
 
     struct filter f = make_filter(key);
@@ -232,6 +263,8 @@ int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key)
     axis->taps = 0;
     if (key->filter == FDL_FILTER_NEAREST)
         fill_nearest(axis, &f);
+    else if (key->tensor)
+        f.bits = tensor_bits(&f, key);
     for (int32_t at = 0; at < key->count; at++) {
         int32_t i = key->first + (key->mirror ? key->count - 1 - at : at);
         if (key->filter != FDL_FILTER_NEAREST)

@@ -2,7 +2,8 @@
 /*
  * Antialiased resampling, one axis at a time, equal to Pillow's bit for bit and
  * for each of its filters: weights of 22 bits, the horizontal pass first,
- * rounded to bytes.
+ * rounded to bytes. torch's of uint8 tensors has weights of 16 bits and the
+ * same sums, so it is another table for the same kernels.
  *
  *     source row, interleaved  --horizontal-->  planar row  (in the ring)
  *     planar rows of the ring  --vertical---->  planar row  (output)
@@ -42,6 +43,7 @@ struct fdl_axis_key {
     bool mirror, reverse;
     enum fdl_filter filter;
     enum fdl_nearest nearest;
+    bool tensor; /* torch's weights */
     double from, span;
 };
 

@@ -13,7 +13,15 @@
 
 #include <math.h>
 
-enum { ROW_WIDTH, ROW_HEIGHT, ROW_SCALE, ROW_RATIO, ROW_INTERPOLATION, ROWS };
+enum {
+    ROW_WIDTH,
+    ROW_HEIGHT,
+    ROW_SCALE,
+    ROW_RATIO,
+    ROW_INTERPOLATION,
+    ROW_PIXELS,
+    ROWS
+};
 
 static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("the result"),
@@ -33,12 +41,15 @@ static const struct fdl_option options[ROWS] = {
                    .unit = "",
                    .help = "range of the box's width / height"},
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION_DRAWN,
+    [ROW_PIXELS] = FDL_OP_PIXELS,
 };
 
 static int32_t check(const struct fdl_options *o)
 {
     int32_t status = fdl_op_check_range(o, ROW_SCALE);
-    return status ? status : fdl_op_check_range(o, ROW_RATIO);
+    if (!status)
+        status = fdl_op_check_range(o, ROW_RATIO);
+    return status ? status : fdl_op_check_pixels(o, ROW_PIXELS);
 }
 
 static struct fdl_box fallback(int32_t width, int32_t height,
@@ -89,6 +100,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
     fdl_plan_crop(plan, box);
     enum fdl_filter filter =
         fdl_op_draw_filter(o, ROW_INTERPOLATION, rng, plan);
+    plan->geometry.tensor = fdl_option_int(o, ROW_PIXELS) != 0;
     fdl_op_fixed_size(o, &width, &height);
     return fdl_plan_resize(plan, width, height, filter);
 }

@@ -11,7 +11,15 @@
 
 #include <inttypes.h>
 
-enum { ROW_SIZE, ROW_WIDTH, ROW_HEIGHT, ROW_INTERPOLATION, ROW_LONGEST, ROWS };
+enum {
+    ROW_SIZE,
+    ROW_WIDTH,
+    ROW_HEIGHT,
+    ROW_INTERPOLATION,
+    ROW_LONGEST,
+    ROW_PIXELS,
+    ROWS
+};
 
 #define SIDE(key, about)                                                       \
   {                                                                            \
@@ -26,6 +34,7 @@ static const struct fdl_option options[ROWS] = {
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
     [ROW_LONGEST] = SIDE("longest", "no side is longer than this, and no image "
                                     "is enlarged; alone"),
+    [ROW_PIXELS] = FDL_OP_PIXELS,
 };
 
 static int32_t check(const struct fdl_options *o)
@@ -37,7 +46,7 @@ static int32_t check(const struct fdl_options *o)
     if (width != height || size + width + longest != 1)
         return fdl_fail(FEEDLINE_EINVAL, "resize: give either size, or width "
                                          "and height, or longest");
-    return FEEDLINE_OK;
+    return fdl_op_check_pixels(o, ROW_PIXELS);
 }
 
 /* The other side when `side` becomes `size`: exact in a double. */
@@ -68,6 +77,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 {
     int64_t width, height;
     target(o, fdl_plan_width(plan), fdl_plan_height(plan), &width, &height);
+    plan->geometry.tensor = fdl_option_int(o, ROW_PIXELS) != 0;
     return fdl_op_resample(o, ROW_INTERPOLATION, rng, plan, width, height);
 }
 

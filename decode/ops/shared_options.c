@@ -24,6 +24,25 @@ void fdl_op_any_size(const struct fdl_options *o, int32_t *width,
     *width = *height = 0;
 }
 
+int32_t fdl_op_check_pixels(const struct fdl_options *o, uint32_t row)
+{
+    uint32_t filter;
+    int32_t status = fdl_options_find(o, "interpolation", &filter);
+    if (status || !fdl_option_int(o, row))
+        return status;
+    switch (fdl_option_int(o, filter)) {
+    case FDL_FILTER_NEAREST:
+    case FDL_FILTER_BOX:
+    case FDL_FILTER_HAMMING:
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: pixels=tensor takes interpolation=bilinear, "
+                        "bicubic or lanczos",
+                        o->scope);
+    default:
+        return FEEDLINE_OK;
+    }
+}
+
 int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels)
 {
     if (!FDL_HAS_ALPHA(channels))

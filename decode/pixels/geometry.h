@@ -53,6 +53,7 @@ struct fdl_geometry {
     bool flip_vertical;       /* and top to bottom */
     enum fdl_filter filter;   /* of the resampling */
     enum fdl_nearest nearest; /* which, by FDL_FILTER_NEAREST */
+    bool tensor;              /* other filters as torch's, not Pillow's */
 
     /* Weights are those for the box mirrored left to right, top to bottom. */
     bool resize_mirrored, resize_mirrored_vertical;

@@ -50,6 +50,7 @@ static struct fdl_axis_key pick_key(uint64_t *state)
     key.first = pick(state, 0, key.out - key.count);
     key.mirror = pick(state, 0, 1) != 0;
     key.filter = (enum fdl_filter)pick(state, 0, FDL_FILTERS - 1);
+    key.tensor = pick(state, 0, 2) == 0;
     if (pick(state, 0, 2) == 0) {
         key.from = pick(state, 0, 7) / 8.0;
         key.span = key.in - key.from - pick(state, 0, 1) / 16.0;

@@ -267,6 +267,23 @@ TEST(known_weights)
     fdl_axis_fini(&t);
 }
 
+/* torch's have 14 bits where one is 1, more where all are smaller, those of a
+ * window too; the kernels take them as 22. */
+TEST(weights_of_tensors_have_fewer_bits)
+{
+    struct fdl_axis_key key = {
+        .in = 4, .out = 2, .first = 1, .count = 1, .tensor = true};
+    struct fdl_axis t = prepare_key(key); /* of 16 bits: 1/7, 3/7, 3/7 */
+    assert_int_equal(weights(&t, 0)[0], (int32_t)(1 / 7.0 * 65536 + 0.5) * 64);
+    fdl_axis_fini(&t);
+    key = (struct fdl_axis_key){
+        .in = 3, .out = 7, .first = 2, .count = 1, .tensor = true};
+    t = prepare_key(key); /* the middle one of the seven is 1: 14 bits */
+    assert_int_equal(weights(&t, 0)[0], (int32_t)(3 / 7.0 * 16384 + 0.5) * 256);
+    assert_int_equal(weights(&t, 0)[1], (int32_t)(4 / 7.0 * 16384 + 0.5) * 256);
+    fdl_axis_fini(&t);
+}
+
 static void affine_of(struct fdl_affine *a, bool normalize,
                       enum fdl_rounding rounding)
 {

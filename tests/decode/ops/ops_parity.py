@@ -35,6 +35,7 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
+from tensor_reference import tensor_resize
 
 torch.set_num_threads(1)  # there are other processes
 FLOAT_LIMIT = 1e-6
@@ -175,6 +176,10 @@ def filter_of(given):
 
 def resized_crop(image, given, drawn):
     width, height = sides(given)
+    if given.get("pixels") == "tensor":
+        image = F.crop(image, drawn["y"], drawn["x"], drawn["height"],
+                       drawn["width"])
+        return tensor_resize(image, width, height, filter_of(given))
     return F.resized_crop(image, drawn["y"], drawn["x"], drawn["height"],
                           drawn["width"], [height, width],
                           Mode[filter_of(given)])
@@ -182,6 +187,8 @@ def resized_crop(image, given, drawn):
 
 def resize(image, given, drawn):
     mode = Mode[filter_of(given)]
+    if given.get("pixels") == "tensor":
+        return tensor_resize(image, *sides(given), filter_of(given))
     if "size" in given:
         return F.resize(image, int(given["size"][0]), mode)
     width, height = sides(given)
@@ -551,6 +558,14 @@ AUGMENTATIONS = [
         [SIZE, "random_perspective distortion_scale=1 p=0.8 fill=1,2,250 "
                "interpolation=" + name]])
       for name in ("nearest", "bilinear", "bicubic")),
+    ("random_resized_crop, tensor", "v2.RandomResizedCrop on uint8 tensors",
+     [["random_resized_crop width=56 height=64 pixels=tensor interpolation="
+       + name, "horizontal_flip"] for name in ("bilinear", "bicubic")]),
+    ("resize, tensor", "v2.Resize on uint8 tensors",
+     [["vertical_flip", "horizontal_flip",
+       f"resize width={size} height=90 pixels=tensor interpolation=" + name,
+       "center_crop width=50 height=60"]
+      for size in (61, 240) for name in ("bilinear", "bicubic")]),
     ("random_invert", "RandomInvert", [[SIZE, "random_invert p=0.9"]]),
     ("random_posterize", "RandomPosterize",
      [[SIZE, f"random_posterize p=0.9 bits={bits}"] for bits in range(9)]),

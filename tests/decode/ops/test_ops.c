@@ -237,6 +237,8 @@ TEST(bad_arguments_are_refused)
         {"random_zoom_out", "side_range=0.9:2"},
         {"random_zoom_out", "fill=0.5"},
         {"fixed_size_crop", "fill=1,2,3,4,5"},
+        {"resize", "size=8 pixels=tensor interpolation=box"},
+        {"random_resized_crop", "pixels=tensor interpolation=nearest"},
         {"random_rotation", "degrees=-3"},
         {"random_rotation", "degrees=3:1"},
         {"random_posterize", "bits=9"},

@@ -21,6 +21,7 @@ from torch_cases import T as v1, engine_of, epoch_of, families, torch
 from torch_cases import torchvision, v2
 
 import feedline
+from feedline.torch.chain_torchvision import resizes_bytes
 from feedline.torch.folders import ImageList
 from feedline.torch.native import NotNative, Plan, plan
 from feedline.transforms import Python
@@ -377,6 +378,47 @@ def test_sizes_that_are_drawn(samples: Any) -> None:
         [v2.RandomZoomOut(fill=(1, 2, 3), side_range=(1, 2), p=0.8)],
     ):
         check(samples, v2.Compose(head + [crop, v2.PILToTensor()]))
+
+
+needs_tensors = pytest.mark.skipif(
+    v2 is None or not resizes_bytes("bilinear"),
+    reason="no resizing of uint8 tensors here",
+)
+
+
+@pytest.fixture
+def on_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """replay() with the functions of v2."""
+    monkeypatch.setitem(globals(), "F", v2.functional)
+
+
+@needs_tensors
+@pytest.mark.parametrize("name", ["bilinear", "bicubic", "lanczos"])
+def test_resampling_of_tensors(
+    name: str, samples: Any, on_tensors: None
+) -> None:
+    mode = Mode(name)
+    flips = [v2.RandomHorizontalFlip(), v2.RandomVerticalFlip()]
+    for first, head in (
+        ([], [v2.Resize((40, 30), mode)]),
+        ([], [v2.Resize((90, 47), mode), *flips]),
+        ([v2.Grayscale()], [v2.Resize(33, mode), v2.CenterCrop((32, 31))]),
+        ([], [*flips, v2.Resize((60, 45), mode)]),
+        ([], [v2.RandomResizedCrop((34, 44), interpolation=mode)]),
+        ([], [*flips, v2.RandomResizedCrop(9, (0.5, 1), (0.2, 5), mode)]),
+    ):
+        check(samples, v2.Compose([*first, v2.ToImage(), *head]))
+
+
+@needs_tensors
+def test_borders_of_tensors(samples: Any, on_tensors: None) -> None:
+    for head in (
+        [v2.RandomCrop(30, 9, fill=7)],
+        [v2.Pad((1, 2, 3, 4), (1, 2, 3))],
+        *([v2.Pad((1, 2, 3, 4), 5, mode)] for mode in BORDERS),
+    ):
+        crop = [v2.ToImage(), v2.RandomResizedCrop(20), *head]
+        check(samples, v2.Compose(crop))
 
 
 @families

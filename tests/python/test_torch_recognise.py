@@ -191,6 +191,7 @@ def test_reasons(T: Any, make: Callable[[Any], Any], words: str) -> None:
     "make, words",
     [
         (lambda T: T.Resize(9), "before the transform that makes the tensor"),
+        (lambda T: T.RandomResizedCrop(9), "before the transform"),
         (lambda T: T.ColorJitter(0.5), "before the transform"),
         (lambda T: T.RandomRotation(5), "before the transform"),
         (lambda T: T.Pad(1), "put it before ToTensor"),

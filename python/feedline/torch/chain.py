@@ -465,14 +465,23 @@ class Builder:
                 place = self._behind(place)
         return place
 
+    def on_bytes(self) -> bool:
+        """It is one of v2's, on a uint8 tensor."""
+        families = [
+            _family(c.__module__) for c in type(self._transform).__mro__
+        ]
+        return self.stage == Stage.BYTES and "v2" in families
+
     def need_image(self) -> None:
         """Refuses a transform that is another one on tensors."""
         if self.stage != Stage.IMAGE:
             self.fail(PILLOW_FIRST)
 
-    def resamples(self) -> None:
-        """The present transform changes the size of what is in the image."""
-        self.need_image()
+    def resamples(self, tensors: bool = False) -> None:
+        """The present transform changes the size of what is in the image;
+        tensors: or in a uint8 tensor."""
+        if not (tensors and self.on_bytes()):
+            self.need_image()
         if self._deciding:
             self.fail(
                 f"inside of {self._deciding}: the engine resamples every "
@@ -489,8 +498,8 @@ class Builder:
         self.random = True
 
     def need_black(self, fill: Sequence[int], what: str) -> None:
-        """A border on a tensor: only black, and not behind Normalize."""
-        if self.stage == Stage.IMAGE:
+        """A border on floats: only black, and not behind Normalize."""
+        if self.stage == Stage.IMAGE or self.on_bytes():
             return
         if self.stage == Stage.NORMAL or any(fill):
             self.fail(f"{what} of a tensor; put it before ToTensor")

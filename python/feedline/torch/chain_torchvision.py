@@ -6,6 +6,7 @@ serves both wherever the attributes have the same names. Differences found by
 reading torchvision 0.14 to 0.29:
 
 - On Pillow images `antialias` is ignored: resampling always has it.
+- v2 resizes uint8 tensors in integers, v1 as floats.
 - v1 keeps RandomCrop's padding as it was given; v2 keeps it as left, right,
   top, bottom.
 - v1 interpolation is an InterpolationMode; v2 also takes names and Pillow's
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional, Sequence, Tuple
 
-from .chain import PILLOW_FIRST, Builder, Stage, reads
+from .chain import Builder, Stage, reads
 
 _FILTERS = {
     "nearest": "nearest",
@@ -102,20 +103,50 @@ def image_classification(b: Builder, t: Any) -> None:
 # ---- Resampling -------------------------------------------------------------
 
 
+def resampling(b: Builder, t: Any, interpolation: str) -> Dict[str, str]:
+    """How the present transform resamples, as arguments."""
+    b.resamples(tensors=True)
+    if b.stage == Stage.IMAGE:
+        return {"interpolation": interpolation}
+    b.expect("antialias", True)
+    if interpolation not in ("bilinear", "bicubic", "lanczos"):
+        b.fail(
+            f"interpolation={interpolation} on a tensor is not supported "
+            "natively; use bilinear or bicubic, or put ToImage behind it"
+        )
+    if not resizes_bytes(interpolation):
+        b.fail(
+            "this torchvision, or torch on this processor, resizes tensors as "
+            "floats; put ToImage behind it"
+        )
+    return {"interpolation": interpolation, "pixels": "tensor"}
+
+
+def resizes_bytes(interpolation: str) -> bool:
+    """torch resizes uint8 tensors without a detour through floats: since
+    torchvision 0.16, and bilinear where the processor has AVX2."""
+    try:
+        from torchvision.transforms.v2.functional import _geometry as geometry
+
+        decide = geometry._do_native_uint8_resize_on_cpu
+    except (ImportError, AttributeError):
+        return False
+    return bool(decide(geometry.InterpolationMode(interpolation)))
+
+
 @reads("v1 v2", "Resize", "size max_size interpolation antialias")
 def resize(b: Builder, t: Any) -> None:
-    b.resamples()
+    how = resampling(b, t, filter_of(b, t.interpolation))
     b.expect("max_size", None)
-    interpolation = filter_of(b, t.interpolation)
     if t.size is None:
         b.fail("size=None is not supported natively; give a size")
     found = b.integers("size", t.size)
     if len(found) == 2:
         width, height = b.side_pair("size", found)
-        b.add("resize", width=width, height=height, interpolation=interpolation)
+        b.add("resize", width=width, height=height, **how)
         b.move_window(width, height)
     elif len(found) == 1 and found[0] > 0:
-        b.add("resize", size=found[0], interpolation=interpolation)
+        b.add("resize", size=found[0], **how)
         if b.size is not None:
             b.move_window(*shorter_side(b.size, found[0]))
     else:
@@ -171,7 +202,7 @@ def random_resized_crop(b: Builder, t: Any) -> None:
 
 
 def add_random_resized_crop(b: Builder, t: Any, interpolation: str) -> None:
-    b.resamples()
+    how = resampling(b, t, interpolation)
     width, height = b.side_pair("size", t.size)
     b.add(
         "random_resized_crop",
@@ -179,7 +210,7 @@ def add_random_resized_crop(b: Builder, t: Any, interpolation: str) -> None:
         height=height,
         scale=b.pair("scale", t.scale),
         ratio=b.pair("ratio", t.ratio),
-        interpolation=interpolation,
+        **how,
     )
     b.move_window(width, height)
 
@@ -214,8 +245,8 @@ def border(
     fill, mode = b.fill(t), t.padding_mode
     if mode not in ("constant", "edge", "reflect", "symmetric"):
         b.fail(f"padding_mode={mode!r} is not supported natively")
-    if b.stage != Stage.IMAGE and mode != "constant":
-        b.fail(PILLOW_FIRST)
+    if mode != "constant" and (len(fill) > 1 or not b.on_bytes()):
+        b.need_image()
     if any(padding) or always:
         b.need_black(fill, "it adds a border to the values")
     return fill, mode

@@ -916,6 +916,7 @@ def test_every_test_of_a_family_has_one() -> None:
         for (family, name), reader in READERS.items()
         if "draws()" in inspect.getsource(reader.read)
         or "add_random_crop" in inspect.getsource(reader.read)
+        or "add_drawn_size" in inspect.getsource(reader.read)
         or "sometimes(" in inspect.getsource(reader.read)
     } - {
         "Python",

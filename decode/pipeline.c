@@ -37,26 +37,7 @@ struct fdl_pipeline {
     struct fdl_custom *customs[FDL_CUSTOM_MAX];
 };
 
-struct recipe {
-    const char *name;
-    struct {
-        const char *op, *args;
-    } steps[3];
-};
-
-static const struct recipe recipes[] = {
-    {"none", {{NULL, NULL}}},
-    {"train",
-     {{"random_resized_crop", NULL},
-      {"horizontal_flip", NULL},
-      {"normalize", NULL}}},
-    {"eval",
-     {{"resize", "size=256"}, {"center_crop", NULL}, {"normalize", NULL}}},
-    {"train_u8", {{"random_resized_crop", NULL}, {"horizontal_flip", NULL}}},
-    {"eval_u8", {{"resize", "size=256"}, {"center_crop", NULL}}},
-};
-
-static int32_t create_empty(struct fdl_pipeline **out)
+int32_t fdl_pipeline_create_empty(struct fdl_pipeline **out)
 {
     *out = calloc(1, sizeof(**out));
     if (!*out)
@@ -64,38 +45,12 @@ static int32_t create_empty(struct fdl_pipeline **out)
     return FEEDLINE_OK;
 }
 
-static const struct recipe *find_recipe(const char *name)
+void fdl_pipeline_end_recipe(struct fdl_pipeline *p)
 {
-    for (size_t i = 0; i < FDL_COUNT_OF(recipes); i++) {
-        if (strcmp(recipes[i].name, name) == 0)
-            return &recipes[i];
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->steps[i].op->normalizes)
+            p->recipe_end = i;
     }
-    return NULL;
-}
-
-int32_t fdl_pipeline_create(const char *recipe, struct fdl_pipeline **out)
-{
-    *out = NULL;
-    const struct recipe *r = find_recipe(recipe ? recipe : "none");
-    if (!r)
-        return fdl_fail(FEEDLINE_ENOENT,
-                        "there is no recipe '%s'; there are train, eval, "
-                        "train_u8, eval_u8 and none",
-                        recipe);
-    struct fdl_pipeline *p;
-    int32_t status = create_empty(&p);
-    for (size_t i = 0; i < FDL_COUNT_OF(r->steps) && !status; i++) {
-        if (r->steps[i].op)
-            status = fdl_pipeline_add(p, r->steps[i].op, r->steps[i].args);
-    }
-    if (!status && p->n && p->steps[p->n - 1].op->normalizes)
-        p->recipe_end = p->n - 1;
-    if (status) {
-        fdl_pipeline_destroy(p);
-        return status;
-    }
-    *out = p;
-    return FEEDLINE_OK;
 }
 
 int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
@@ -103,7 +58,7 @@ int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
 {
     *out = NULL;
     struct fdl_pipeline *copy;
-    int32_t status = create_empty(&copy);
+    int32_t status = fdl_pipeline_create_empty(&copy);
     for (uint32_t i = 0; !status && i < p->n_customs; i++)
         copy->customs[copy->n_customs++] = fdl_custom_ref(p->customs[i]);
     for (uint32_t i = 0; !status && i < p->n_chains; i++)

@@ -36,8 +36,15 @@ struct fdl_draw_key {
     struct fdl_objects *objects; /* move as the image does; NULL: none */
 };
 
-/* recipe: "train", "eval", the same with "_u8", "none" or NULL. ENOENT. */
+int32_t fdl_pipeline_create_empty(struct fdl_pipeline **out);
+
+/* Of a recipe in recipes.c; NULL: empty. ENOENT. */
 int32_t fdl_pipeline_create(const char *recipe, struct fdl_pipeline **out);
+
+/* All that was added so far is a recipe: operations on pixels that are added
+ * later go before its normalize, if it has one. */
+void fdl_pipeline_end_recipe(struct fdl_pipeline *p);
+
 int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
                           struct fdl_pipeline **out);
 void fdl_pipeline_destroy(struct fdl_pipeline *p);

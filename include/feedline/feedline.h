@@ -235,9 +235,9 @@ FEEDLINE_API void feedline_dataset_close(feedline_dataset *ds);
 
 typedef struct feedline_pipeline feedline_pipeline;
 
-/* recipe: "train" (random_resized_crop 224, horizontal_flip, normalize),
- * "eval" (resize 256, center_crop 224, normalize), "train_u8" or "eval_u8" (the
- * same without normalize, for dtype=u8) or "none"; NULL is "none". */
+/* recipe: "train" (random_resized_crop 224, horizontal_flip, normalize), "none"
+ * or NULL, which are nothing, or another of docs/recipes.md, such as "timm-a1".
+ * With "_u8" behind its name it does not normalize, for dtype=u8. */
 FEEDLINE_API int32_t feedline_pipeline_create(const char *recipe,
                                               feedline_pipeline **out);
 FEEDLINE_API void feedline_pipeline_destroy(feedline_pipeline *p);

@@ -43,7 +43,8 @@ class Pipeline:
     def __init__(self, recipe: Optional[str] = "none") -> None:
         """recipe: "none", "train" (random_resized_crop 224, horizontal_flip,
         normalize), "eval" (resize 256, center_crop 224, normalize), or
-        "train_u8" or "eval_u8", the same without normalize, for dtype="u8".
+        another of docs/recipes.md, such as "timm-a1". With "_u8" behind its
+        name a recipe does not normalize, for dtype="u8".
         Operations on pixels that are added later go before that normalize.
 
         Raises UnknownName or InvalidArgument for another one.

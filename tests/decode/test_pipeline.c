@@ -204,6 +204,24 @@ TEST(u8_recipes_do_not_normalize)
     }
 }
 
+TEST(recipes_are_known_by_name)
+{
+    struct fdl_pipeline *p;
+    char names[512];
+    assert_int_equal(fdl_pipeline_create("timm_a1", &p), FEEDLINE_ENOENT);
+    assert_non_null(strstr(fdl_last_error(), "the closest is 'timm-a1'"));
+    assert_int_equal(fdl_pipeline_create("eval_u9x!", &p), FEEDLINE_ENOENT);
+    assert_non_null(strstr(fdl_last_error(), "none, train, eval, torchvision"));
+    p = make("deit");
+    add(p, "grayscale", NULL);
+    names_of(p, names, sizeof(names));
+    assert_non_null(strstr(names, "timm_augment grayscale normalize random_e"));
+    fdl_pipeline_destroy(p);
+    p = make("dino");
+    assert_int_equal(fdl_pipeline_views(p, NULL), 10);
+    fdl_pipeline_destroy(p);
+}
+
 TEST(impossible_orders_are_refused)
 {
     struct fdl_pipeline *p = make("none");

@@ -381,6 +381,19 @@ def case_recipes_for_bytes(tmp):
            "u8")
 
 
+def case_recipes_by_name(tmp):
+    """Those that may be given are those that the library has."""
+    folder = generate(tmp, images=4)
+    bad = tool("run", folder, "--pipeline", "zzzzzzzzzz").err
+    names = re.search(r"train\|[\w|-]+", bad).group().split("|")
+    for name in names:
+        doc = measured(folder, "--epochs", 1, "--batch-size", 10,
+                       "--pipeline", name, "--max-sample-bytes",
+                       "30M" if name in ("none", "coco-det") else "0")
+        equal(doc["config"]["shuffle"], name not in ("none", "eval", "clip"),
+              name)
+
+
 def case_operations_before_normalize(tmp):
     folder = generate(tmp)
     doc = measured(folder, "--epochs", 1, "--pipeline", "train", "--op",

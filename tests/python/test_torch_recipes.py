@@ -13,7 +13,7 @@ import re
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 
@@ -30,6 +30,9 @@ SECTION = re.compile(
     r"((?:\n(?:    .*\n)+)?)",
     re.M,
 )
+
+
+NAME = re.compile(r"^By name: `([\w-]+)`", re.M)
 
 
 def sections() -> Dict[str, Tuple[str, str]]:
@@ -71,6 +74,16 @@ def loader_of(lines: str, photos: str) -> Any:
     return Ours(dataset, 3, collate_fn=names.get("collate"))
 
 
+def named() -> List[Tuple[str, str]]:
+    """The name of a recipe, and its number."""
+    parts = PAGE.read_text(encoding="utf-8").split("\n## ")
+    return [
+        (m[1], part.split(".")[0])
+        for part in parts
+        for m in NAME.finditer(part)
+    ]
+
+
 def _written(lines: str) -> str:
     """The lines as a file, which lasts as long as the process."""
     import atexit
@@ -102,16 +115,36 @@ def test_recipes(number: str, image_folder: Path) -> None:
         assert next(iter(loader))
 
 
-def operations(dataset: Any) -> List[str]:
-    """What the engine does, as lines of a pipeline."""
+@pytest.mark.parametrize("name, number", named())
+def test_named_recipes(name: str, number: str, image_folder: Path) -> None:
+    """What C calls so is what is made of the Python lines."""
     try:
-        found = plan(dataset).pipeline
+        loader = loader_of(sections()[number][1], str(image_folder))
+    except ImportError as missing:
+        pytest.skip(str(missing))
+    ours = feedline.Pipeline(name).json()
+    found = pipeline_of(loader.dataset)
+    assert found and ours == found.json()
+    without = re.sub(r',\{"op":"normalize"[^}]*\}', "", ours)
+    assert feedline.Pipeline(name + "_u8").json() == without
+
+
+def pipeline_of(dataset: Any) -> Optional[feedline.Pipeline]:
+    """What the engine does."""
+    try:
+        return plan(dataset).pipeline
     except NotNative:
-        try:
-            found = head_of(dataset).plan.pipeline
-        except NotNative:
-            return []
-    return list(_lines(found))
+        pass
+    try:
+        return head_of(dataset).plan.pipeline
+    except NotNative:
+        return None
+
+
+def operations(dataset: Any) -> List[str]:
+    """The same, as lines of a pipeline."""
+    found = pipeline_of(dataset)
+    return list(_lines(found)) if found else []
 
 
 def _lines(pipeline: feedline.Pipeline, indent: str = "") -> Any:

@@ -5,6 +5,7 @@
 
 #include <feedline/views.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,12 @@
 const char *recipe_default(const struct cli_list *ops)
 {
     return ops->n ? "none" : "train";
+}
+
+bool recipe_trains(const char *name)
+{
+    return strcmp(name, "eval") != 0 && strcmp(name, "clip") != 0 &&
+           strcmp(name, "none") != 0;
 }
 
 static int add_operation(feedline_pipeline *p, const char *text)
@@ -28,15 +35,14 @@ static int add_operation(feedline_pipeline *p, const char *text)
 }
 
 /* "train" -> "train_u8" where the pixels stay whole numbers. */
-static const char *recipe_for(const char *name, const feedline_config *config)
+static int32_t create(const char *name, const feedline_config *config,
+                      feedline_pipeline **out)
 {
     int64_t dtype = 0;
+    char text[64];
     feedline_config_get_int(config, "dtype", &dtype);
-    if (dtype != DTYPE_U8)
-        return name;
-    return strcmp(name, "train") == 0  ? "train_u8"
-           : strcmp(name, "eval") == 0 ? "eval_u8"
-                                       : name;
+    snprintf(text, sizeof(text), "%s%s", name, dtype == DTYPE_U8 ? "_u8" : "");
+    return feedline_pipeline_create(text, out);
 }
 
 /* A pipeline under way: `chain` takes the operations; "views N" makes it N more
@@ -81,8 +87,7 @@ int recipe_make(const char *name, const struct cli_list *ops,
 {
     struct recipe r = {0};
     int rc = TOOL_DONE;
-    int32_t status =
-        feedline_pipeline_create(recipe_for(name, config), &r.chain);
+    int32_t status = create(name, config, &r.chain);
     if (status < 0)
         rc = tool_setup_failed(status);
     for (size_t i = 0; i < ops->n && rc == TOOL_DONE; i++)

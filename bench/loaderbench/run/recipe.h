@@ -5,11 +5,13 @@
 
 #include "bench/loaderbench/cli/cli.h"
 
-#define RECIPE_CHOICES "train|eval|none"
+#define RECIPE_CHOICES                                                         \
+  "train|eval|none|torchvision-v2|timm-a1|deit|mae|simclr|dino|clip|cifar|"    \
+  "coco-det"
 
 /* Both, where they are those of `run`. */
 #define RECIPE_OPTIONS(pipeline, ops)                                          \
-  {"pipeline", "train|eval|none", "as for run [train; none with --op]",        \
+  {"pipeline", "NAME", "as for run [train; none with --op]",                   \
    VALUE_CHOICE(pipeline, RECIPE_CHOICES)},                                    \
   {                                                                            \
     "op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",    \
@@ -18,6 +20,9 @@
 
 /* What --pipeline is where it was not given: "train", or "none" with --op. */
 const char *recipe_default(const struct cli_list *ops);
+
+/* Whether that one is for training, and so for a shuffled order. */
+bool recipe_trains(const char *name);
 
 /* The recipe of that name, without normalize for dtype=u8, and the operations.
  * An exit status. */

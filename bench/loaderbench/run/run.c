@@ -18,11 +18,12 @@
 
 #define VALUES struct run_options
 static const struct cli_option options[] = {
-    {"pipeline", "train|eval|none",
+    {"pipeline", "NAME",
      "what is done to each image [train; none with --op]\n"
-     "train: random resized crop 224, flip, normalize, and --shuffle unless "
-     "--no-shuffle. eval: resize 256, center crop 224, normalize. With --dtype "
-     "u8 neither normalizes.",
+     "train: random resized crop 224, flip, normalize. eval: resize 256, "
+     "center crop 224, normalize. docs/recipes.md has the others. All but "
+     "eval, clip and none shuffle unless --no-shuffle. With --dtype u8 none "
+     "normalizes.",
      VALUE_CHOICE(pipeline, RECIPE_CHOICES)},
     {"op", "\"NAME ARGS\"",
      "add an operation, e.g. \"random_resized_crop size=192\"\n"
@@ -98,7 +99,7 @@ static int make_config(struct run_setup *s, const struct cli_parsed *parsed)
     int32_t status = feedline_config_create(&s->config);
     if (status < 0)
         return tool_setup_failed(status);
-    if (strcmp(o->pipeline, "train") == 0 && !cli_given(parsed, "shuffle"))
+    if (recipe_trains(o->pipeline) && !cli_given(parsed, "shuffle"))
         status = feedline_config_set(s->config, "shuffle", "true");
     if (status < 0)
         return tool_setup_failed(status);

@@ -14,6 +14,7 @@
  */
 #include "base/philox.h"
 
+#include "base/compiler.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -81,6 +82,17 @@ uint32_t fdl_rng_u32(struct fdl_rng *rng)
         rng->used = 0;
     }
     return rng->block[rng->used++];
+}
+
+void fdl_rng_skip(struct fdl_rng *rng, uint64_t n)
+{
+    uint64_t left = FDL_MIN(n, BLOCK_WORDS - rng->used);
+    rng->used += (uint32_t)left;
+    n -= left;
+    uint32_t first = rng->counter[0], blocks = (uint32_t)(n / BLOCK_WORDS);
+    rng->counter[0] = (first & ~BLOCK_MASK) | ((first + blocks) & BLOCK_MASK);
+    for (n %= BLOCK_WORDS; n > 0; n--)
+        fdl_rng_u32(rng);
 }
 
 struct fdl_rng fdl_rng_branch(struct fdl_rng *rng)

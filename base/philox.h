@@ -49,6 +49,9 @@ void fdl_rng_init(struct fdl_rng *rng, uint64_t seed, uint64_t epoch,
                   uint64_t sample, uint32_t place);
 uint32_t fdl_rng_u32(struct fdl_rng *rng);
 
+/* As `n` draws of that. */
+void fdl_rng_skip(struct fdl_rng *rng, uint64_t n);
+
 /* A stream of its own for what is drawn later, named by numbers of this one. */
 struct fdl_rng fdl_rng_branch(struct fdl_rng *rng);
 

@@ -639,7 +639,7 @@ static int32_t run_to_end(struct render *r, uint32_t first,
         finish_canvas(r);
     }
     for (uint32_t i = plan->n_pixel_steps; i < plan->n_steps; i++)
-        plan->steps[i].kind->finish(&plan->steps[i], r->format, r->dst);
+        plan->steps[i].kind->finish(&plan->steps[i], r->format, 0, 0, r->dst);
     return FEEDLINE_OK;
 }
 

@@ -27,9 +27,11 @@ struct fdl_step_kind {
     /* A pixel step; NULL in a finished step. */
     int32_t (*run)(const struct fdl_step *step, struct fdl_canvas *canvas);
 
-    /* A finished step; dst: the sample, of that format. */
+    /* A finished step; dst: a part of the sample, which has that format and
+     * begins with pixel (x, y) of it. */
     void (*finish)(const struct fdl_step *step,
-                   const struct fdl_output_format *format, void *dst);
+                   const struct fdl_output_format *format, int32_t x, int32_t y,
+                   void *dst);
 };
 
 struct fdl_step {

@@ -452,6 +452,26 @@ TEST(what_has_no_alpha_is_opaque)
 /* ---- Erasing ------------------------------------------------------------ */
 
 /* Noise has mean 0 and deviation 1, in every type alike, and repeats. */
+/* A step on a part of a sample gives that part of what it gives on the whole.
+ */
+static void check_part(const struct fdl_step *step,
+                       const struct fdl_output_format *whole, const float *want)
+{
+    enum { X = 31, Y = 17, WIDTH = 151, HEIGHT = 90 };
+    struct fdl_output_format f = *whole;
+    static float part[3 * WIDTH * HEIGHT];
+    f.width = WIDTH;
+    f.height = HEIGHT;
+    for (size_t i = 0; i < FDL_COUNT_OF(part); i++)
+        part[i] = 1000;
+    step->kind->finish(step, &f, X, Y, part);
+    for (int32_t c = 0; c < f.channels; c++)
+        for (int32_t y = 0; y < HEIGHT; y++)
+            assert_memory_equal(part + fdl_planar_place(&f, c, y),
+                                want + fdl_planar_place(whole, c, Y + y) + X,
+                                WIDTH * sizeof(float));
+}
+
 TEST(noise_is_normal)
 {
     static const char *const ops[][2] = {
@@ -473,7 +493,8 @@ TEST(noise_is_normal)
         dst[i] = 1000;
     assert_int_equal(first_plan(p, 1, 2, 3, 200, 200, &plan), FEEDLINE_OK);
     assert_int_equal(plan.n_steps, 1);
-    plan.steps[0].kind->finish(&plan.steps[0], &format, dst);
+    plan.steps[0].kind->finish(&plan.steps[0], &format, 0, 0, dst);
+    check_part(&plan.steps[0], &format, dst);
     for (size_t i = 0; i < n; i++) {
         if (dst[i] < 999) {
             erased++;
@@ -511,7 +532,7 @@ TEST(several_are_erased)
             size_t erased = 0;
             for (size_t k = 0; k < 10000; k++)
                 dst[k] = 1000;
-            plan.steps[i].kind->finish(&plan.steps[i], &format, dst);
+            plan.steps[i].kind->finish(&plan.steps[i], &format, 0, 0, dst);
             for (size_t k = 0; k < 10000; k++) {
                 erased += dst[k] < 999;
                 if (dst[k] < 999)

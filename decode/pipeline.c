@@ -608,3 +608,12 @@ const char *fdl_pipeline_late_op(const struct fdl_pipeline *p)
     }
     return NULL;
 }
+
+uint32_t fdl_pipeline_late_steps(const struct fdl_pipeline *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->steps[i].op->finished && !p->steps[i].op->mixes)
+            n += steps_of(&p->steps[i]);
+    return n;
+}

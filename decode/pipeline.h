@@ -142,4 +142,7 @@ int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
  * be finished where it runs; NULL: there is none. */
 const char *fdl_pipeline_late_op(const struct fdl_pipeline *p);
 
+/* Finished steps of a sample, at most. */
+uint32_t fdl_pipeline_late_steps(const struct fdl_pipeline *p);
+
 #endif

@@ -162,6 +162,21 @@ NUMBERS(f32, float, table)
 NUMBERS(f16, uint16_t, f16)
 NUMBERS(bf16, uint16_t, bf16)
 
+static void mix(const uint8_t *const x[], const struct fdl_finish_mix *m,
+                const struct fdl_affine *affine,
+                const struct fdl_output_format *f, int32_t row, float *dst)
+{
+    size_t step = f->nhwc ? (size_t)f->channels : 1;
+    for (int32_t c = 0; c < f->channels; c++) {
+        float *to = dst + (f->nhwc ? packed_place(f, row) + (size_t)c
+                                   : fdl_planar_place(f, c, row));
+        const float *table = affine->table[c];
+        for (int32_t i = 0; i < f->width; i++)
+            to[(size_t)i * step] =
+                table[x[c][i]] * m->own + table[m->y[c][i]] * m->other;
+    }
+}
+
 const struct fdl_finish_kernels fdl_finish_c = {
     .u8_nchw = fdl_finish_planes,
     .u8_nhwc = u8_nhwc,
@@ -171,6 +186,7 @@ const struct fdl_finish_kernels fdl_finish_c = {
     .bf16_nhwc = bf16_nhwc,
     .f32_nchw = f32_nchw,
     .f32_nhwc = f32_nhwc,
+    .mix = mix,
 };
 
 fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,

@@ -54,6 +54,19 @@ typedef void (*fdl_finish_fn)(const uint8_t *const planes[],
                               const struct fdl_output_format *format,
                               int32_t row, void *dst);
 
+/* MixUp of f32: finished x * own + finished y * other, each product and the sum
+ * rounded by itself, as torch does it. */
+struct fdl_finish_mix {
+    const uint8_t *const *y; /* planes, as those of x */
+    float own, other;
+};
+
+typedef void (*fdl_finish_mix_fn)(const uint8_t *const x[],
+                                  const struct fdl_finish_mix *mix,
+                                  const struct fdl_affine *affine,
+                                  const struct fdl_output_format *format,
+                                  int32_t row, float *dst);
+
 /* u8_nchw of every level: planes as they are. */
 void fdl_finish_planes(const uint8_t *const planes[],
                        const struct fdl_affine *affine,
@@ -64,6 +77,7 @@ void fdl_finish_planes(const uint8_t *const planes[],
 struct fdl_finish_kernels {
     fdl_finish_fn u8_nchw, u8_nhwc, f16_nchw, f16_nhwc;
     fdl_finish_fn bf16_nchw, bf16_nhwc, f32_nchw, f32_nhwc;
+    fdl_finish_mix_fn mix;
 };
 
 /* Of each level; levels.h has them all. */

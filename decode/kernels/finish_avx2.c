@@ -163,21 +163,38 @@ AVX2 FDL_INLINE void store_eight(uint8_t *to, __m256 y, enum kind kind)
     _mm_storeu_si128((__m128i *)to, bits);
 }
 
-AVX2 FDL_INLINE void planar_row(const uint8_t *from, size_t width,
+/* y: mixed with these by m; NULL: nothing is mixed. Without FMA, which would
+ * round once less. */
+AVX2 FDL_INLINE __m256 mixed(const uint8_t *from, const uint8_t *y,
+                             const struct fdl_finish_mix *m,
+                             const struct numbers *n, bool steps)
+{
+    __m256 value = eight(from, n, steps);
+    if (!y)
+        return value;
+    return _mm256_add_ps(
+        _mm256_mul_ps(value, _mm256_set1_ps(m->own)),
+        _mm256_mul_ps(eight(y, n, steps), _mm256_set1_ps(m->other)));
+}
+
+AVX2 FDL_INLINE void planar_row(const uint8_t *from, const uint8_t *y,
+                                const struct fdl_finish_mix *m, size_t width,
                                 const struct numbers *n, uint8_t *to,
                                 enum kind kind, bool steps)
 {
     size_t size = bytes_of(kind), x = 0;
     for (; x + 8 <= width; x += 8)
-        store_eight(to + x * size, eight(from + x, n, steps), kind);
+        store_eight(to + x * size,
+                    mixed(from + x, y ? y + x : NULL, m, n, steps), kind);
     if (x < width) {
         uint8_t end[8 * sizeof(float)];
-        store_eight(end, eight(from + x, n, steps), kind);
+        store_eight(end, mixed(from + x, y ? y + x : NULL, m, n, steps), kind);
         memcpy(to + x * size, end, (width - x) * size);
     }
 }
 
 AVX2 FDL_INLINE void planar(const uint8_t *const planes[],
+                            const struct fdl_finish_mix *m,
                             const struct fdl_affine *affine,
                             const struct fdl_output_format *f, int32_t row,
                             void *dst, enum kind kind)
@@ -191,10 +208,11 @@ AVX2 FDL_INLINE void planar(const uint8_t *const planes[],
                             .inverse = _mm256_set1_ps(affine->inverse[c])};
         uint8_t *to =
             (uint8_t *)dst + fdl_planar_place(f, c, row) * bytes_of(kind);
+        const uint8_t *y = m ? m->y[c] : NULL;
         if (affine->way == FDL_AFFINE_STEPS)
-            planar_row(planes[c], (size_t)f->width, &n, to, kind, true);
+            planar_row(planes[c], y, m, (size_t)f->width, &n, to, kind, true);
         else
-            planar_row(planes[c], (size_t)f->width, &n, to, kind, false);
+            planar_row(planes[c], y, m, (size_t)f->width, &n, to, kind, false);
     }
 }
 
@@ -233,32 +251,39 @@ AVX2 FDL_INLINE void make_pattern(struct pattern *p,
     }
 }
 
-AVX2 FDL_INLINE void packed_block(const uint8_t *const planes[], size_t x,
+AVX2 FDL_INLINE void packed_block(const uint8_t *const planes[],
+                                  const struct fdl_finish_mix *m, size_t x,
                                   size_t channels, const struct pattern *p,
                                   uint8_t *to, enum kind kind, bool steps)
 {
-    uint8_t bytes[BLOCK * FDL_CHANNELS_MAX];
+    uint8_t bytes[BLOCK * FDL_CHANNELS_MAX], y[sizeof(bytes)];
     interleave_block(planes, x, channels, bytes);
+    if (m)
+        interleave_block(m->y, x, channels, y);
     for (size_t i = 0; i < 2 * channels; i++)
-        store_eight(to + 8 * i * bytes_of(kind),
-                    eight(bytes + 8 * i, &p->of[i % 3], steps), kind);
+        store_eight(
+            to + 8 * i * bytes_of(kind),
+            mixed(bytes + 8 * i, m ? y + 8 * i : NULL, m, &p->of[i % 3], steps),
+            kind);
 }
 
-AVX2 FDL_INLINE void packed_row(const uint8_t *const planes[], size_t width,
+AVX2 FDL_INLINE void packed_row(const uint8_t *const planes[],
+                                const struct fdl_finish_mix *m, size_t width,
                                 size_t channels, const struct pattern *p,
                                 uint8_t *to, enum kind kind, bool steps)
 {
     size_t pixel = channels * bytes_of(kind), x = 0;
     for (; x + BLOCK <= width; x += BLOCK)
-        packed_block(planes, x, channels, p, to + x * pixel, kind, steps);
+        packed_block(planes, m, x, channels, p, to + x * pixel, kind, steps);
     if (x < width) {
         uint8_t end[BLOCK * FDL_CHANNELS_MAX * sizeof(float)];
-        packed_block(planes, x, channels, p, end, kind, steps);
+        packed_block(planes, m, x, channels, p, end, kind, steps);
         memcpy(to + x * pixel, end, (width - x) * pixel);
     }
 }
 
 AVX2 FDL_INLINE void packed(const uint8_t *const planes[],
+                            const struct fdl_finish_mix *m,
                             const struct fdl_affine *affine,
                             const struct fdl_output_format *f, int32_t row,
                             void *dst, enum kind kind, bool steps)
@@ -269,11 +294,11 @@ AVX2 FDL_INLINE void packed(const uint8_t *const planes[],
     uint8_t *to =
         (uint8_t *)dst + (size_t)row * width * channels * bytes_of(kind);
     if (channels == 3)
-        packed_row(planes, width, 3, &p, to, kind, steps);
+        packed_row(planes, m, width, 3, &p, to, kind, steps);
     else if (channels == 4)
-        packed_row(planes, width, 4, &p, to, kind, steps);
+        packed_row(planes, m, width, 4, &p, to, kind, steps);
     else
-        packed_row(planes, width, 2, &p, to, kind, steps);
+        packed_row(planes, m, width, 2, &p, to, kind, steps);
 }
 
 /* Both layouts of one type. */
@@ -285,7 +310,7 @@ AVX2 FDL_INLINE void packed(const uint8_t *const planes[],
     if (affine->way == FDL_AFFINE_TABLE)                                       \
       fdl_finish_c.type##_nchw(planes, affine, f, row, dst);                   \
     else                                                                       \
-      planar(planes, affine, f, row, dst, kind);                               \
+      planar(planes, NULL, affine, f, row, dst, kind);                         \
   }                                                                            \
   AVX2 static void type##_nhwc(                                                \
       const uint8_t *const planes[], const struct fdl_affine *affine,          \
@@ -294,13 +319,27 @@ AVX2 FDL_INLINE void packed(const uint8_t *const planes[],
     if (affine->way == FDL_AFFINE_TABLE)                                       \
       fdl_finish_c.type##_nhwc(planes, affine, f, row, dst);                   \
     else if (affine->way == FDL_AFFINE_STEPS)                                  \
-      packed(planes, affine, f, row, dst, kind, true);                         \
+      packed(planes, NULL, affine, f, row, dst, kind, true);                   \
     else                                                                       \
-      packed(planes, affine, f, row, dst, kind, false);                        \
+      packed(planes, NULL, affine, f, row, dst, kind, false);                  \
   }
 NUMBERS(f32, F32)
 NUMBERS(f16, F16)
 NUMBERS(bf16, BF16)
+
+AVX2 static void mix(const uint8_t *const x[], const struct fdl_finish_mix *m,
+                     const struct fdl_affine *affine,
+                     const struct fdl_output_format *f, int32_t row, float *dst)
+{
+    if (affine->way == FDL_AFFINE_TABLE)
+        fdl_finish_c.mix(x, m, affine, f, row, dst);
+    else if (!f->nhwc || f->channels == 1)
+        planar(x, m, affine, f, row, dst, F32);
+    else if (affine->way == FDL_AFFINE_STEPS)
+        packed(x, m, affine, f, row, dst, F32, true);
+    else
+        packed(x, m, affine, f, row, dst, F32, false);
+}
 
 const struct fdl_finish_kernels fdl_finish_avx2 = {
     .u8_nchw = fdl_finish_planes,
@@ -311,4 +350,5 @@ const struct fdl_finish_kernels fdl_finish_avx2 = {
     .bf16_nhwc = bf16_nhwc,
     .f32_nchw = f32_nchw,
     .f32_nhwc = f32_nhwc,
+    .mix = mix,
 };

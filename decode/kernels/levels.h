@@ -12,6 +12,7 @@
 #include "decode/kernels/finish.h"
 #include "decode/kernels/gauss.h"
 #include "decode/kernels/map.h"
+#include "decode/kernels/mix_runs.h"
 #include "decode/kernels/resample.h"
 
 struct fdl_kernels {
@@ -20,6 +21,7 @@ struct fdl_kernels {
     const struct fdl_blend_kernels *blend;
     const struct fdl_map_kernels *map;
     const struct fdl_gauss_kernels *gauss;
+    const struct fdl_mix_kernels *mix;
 };
 
 extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];

@@ -4,7 +4,8 @@
 
 #define PLAIN_C                                                                \
   {                                                                            \
-    &fdl_resample_c, &fdl_finish_c, &fdl_blend_c, &fdl_map_c, &fdl_gauss_c     \
+    &fdl_resample_c, &fdl_finish_c, &fdl_blend_c, &fdl_map_c, &fdl_gauss_c,    \
+        &fdl_mix_c                                                             \
   }
 
 const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS] = {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MixUp of two runs of elements: x becomes x * own + y * other, each product
- * and the sum rounded by itself, as torch does it. Bytes are mixed as floats
- * and rounded to the nearest, halves to even (timm's FastCollateMixup).
- *
- * Plain C: these loops wait for memory.
+ * MixUp of two runs of elements: x * own + y * other, each product and the sum
+ * rounded by itself, as torch does it. Bytes are mixed as floats and rounded to
+ * the nearest, halves to even (timm's FastCollateMixup).
  */
 #ifndef FDL_DECODE_MIX_RUNS_H
 #define FDL_DECODE_MIX_RUNS_H
@@ -12,8 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void fdl_mix_floats(float *x, const float *y, size_t n, float own, float other);
-void fdl_mix_bytes(uint8_t *x, const uint8_t *y, size_t n, float own,
-                   float other);
+struct fdl_mix_kernels {
+    void (*floats)(float *to, const float *x, const float *y, size_t n,
+                   float own, float other);
+    void (*bytes)(uint8_t *to, const uint8_t *x, const uint8_t *y, size_t n,
+                  float own, float other);
+};
+
+/* Of each level; levels.h has them all. */
+extern const struct fdl_mix_kernels fdl_mix_c, fdl_mix_avx2;
 
 #endif

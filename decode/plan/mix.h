@@ -2,25 +2,20 @@
 /*
  * MixUp (Zhang et al., 2018) and CutMix (Yun et al., 2019) of the finished
  * images of a batch, as torchvision v2 and timm do them: to the bit, for the
- * same drawn values.
+ * same drawn values. Here are the draws and the targets; mix_finish.h has the
+ * pixels.
  *
  *     torchvision   image i and the one before it; one draw for the batch
  *     timm          image i and count - 1 - i; one draw for the batch, for each
  *                   pair, or for each image
  *
- * It happens in place, in strips of rows that have nothing to do with each
- * other, so threads may share a batch. A strip needs room for that of one
- * image, which the next one still wants as it was.
- *
- *     torchvision   i = n - 1 ... 0:  x[i] <- x[i], x[i - 1]
- *                   x[0] gets what x[n - 1] was, from the spare image
- *     timm          x[i] <- x[i], x[j];  x[j] <- x[j], what x[i] was
+ * What is drawn for an image follows from its number, so any thread may ask for
+ * any image.
  */
 #ifndef FDL_DECODE_MIX_H
 #define FDL_DECODE_MIX_H
 
 #include "base/choice.h"
-#include "decode/pixels/output_format.h"
 
 #include <feedline/targets.h>
 
@@ -56,26 +51,25 @@ struct fdl_mix_key {
     uint64_t seed, epoch, place, step;
 };
 
-void fdl_mix_draw(const struct fdl_mix *m, const struct fdl_mix_key *key,
-                  uint32_t count, int32_t width, int32_t height,
-                  struct feedline_image_mix *out);
-
-/* targets: [count][num_classes]; labels are below num_classes. */
-void fdl_mix_targets(const struct fdl_mix *m,
-                     const struct feedline_image_mix *mixes,
-                     const int64_t *labels, uint32_t count, float *targets);
-
-/* The images of a batch: u8 or f32 where any has MixUp. */
+/* Of a batch. */
 struct fdl_mix_batch {
-    enum fdl_mix_like like;
-    const struct feedline_image_mix *mixes; /* [count] */
-    const struct fdl_output_format *format; /* of each image */
-    uint8_t *images, *spare;                /* one image more */
-    uint32_t count;
+    struct fdl_mix_key key;
+    uint32_t count;        /* images */
+    int32_t width, height; /* of each */
 };
 
-/* Strips to do it in: 0 if nothing is mixed. Any order, any threads. */
-uint32_t fdl_mix_strips(const struct fdl_mix_batch *b);
-void fdl_mix_strip(const struct fdl_mix_batch *b, uint32_t strip);
+struct feedline_image_mix fdl_mix_draw(const struct fdl_mix *m,
+                                       const struct fdl_mix_batch *b,
+                                       uint32_t image);
+
+/* The image that this one is the partner of. */
+uint32_t fdl_mix_partner_of(const struct fdl_mix *m, uint32_t image,
+                            uint32_t count);
+
+/* target: [num_classes], of an image with label `own` and a partner with label
+ * `other`; both are below num_classes. */
+void fdl_mix_target(const struct fdl_mix *m,
+                    const struct feedline_image_mix *mix, int64_t own,
+                    int64_t other, float *target);
 
 #endif

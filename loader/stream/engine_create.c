@@ -398,10 +398,15 @@ static int32_t make_layout(const struct fdl_engine *e,
         return make_layout_of_chains(e, layout);
     if (e->finish.device)
         fdl_finish_wire(delivered, &format);
+    struct fdl_mix_room mix = {
+        .classes = e->mix.num_classes,
+        .late_steps = fdl_pipeline_late_steps(e->pipeline),
+        .on_device = e->finish.device,
+    };
     int32_t status =
         most == 0 && !e->is_encoded
             ? fdl_layout_init(layout, e->config.batch_size, e->config.views,
-                              &format, e->mix.num_classes)
+                              &format, mix.classes > 0 ? &mix : NULL)
             : fdl_layout_init_various(layout, e->config.batch_size, &format,
                                       most,
                                       e->config.on_error == FDL_ON_ERROR_SKIP);
@@ -446,7 +451,6 @@ static int32_t make_path(struct fdl_engine *e,
         return status;
     e->ring->may_grow =
         fdl_option_int(&e->options, FDL_OPT_HELD) == FDL_HELD_GROW;
-    e->ring->mix = e->mix;
     e->ring->masks = (struct fdl_slot_masks){
         .on = e->mask.on,
         .bytes = e->mask.on
@@ -459,7 +463,9 @@ static int32_t make_path(struct fdl_engine *e,
     e->ring->has_objects = e->dataset->objects != NULL;
     if (e->dataset->objects)
         e->ring->keypoints = e->dataset->objects->keypoints;
-    status = fdl_field_set_copy(&e->ring->fields, &e->dataset->fields);
+    status = fdl_engine_prepare_mix(e);
+    if (status >= 0)
+        status = fdl_field_set_copy(&e->ring->fields, &e->dataset->fields);
     if (status >= 0 && e->is_encoded)
         status =
             fdl_field_set_add(&e->ring->fields, "image", FEEDLINE_FIELD_BYTES);

@@ -5,6 +5,7 @@
 #include "loader/stream/engine_own.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static int32_t check_format(const struct fdl_engine *e,
                             const struct fdl_output_format *f)
@@ -56,4 +57,18 @@ int32_t fdl_engine_choose_mix(struct fdl_engine *e,
         return FEEDLINE_OK;
     int32_t status = check_format(e, delivered);
     return status < 0 ? status : check_labels(e);
+}
+
+int32_t fdl_engine_prepare_mix(struct fdl_engine *e)
+{
+    struct fdl_ring *r = e->ring;
+    int64_t rounding = fdl_option_int(&e->options, FDL_OPT_ROUNDING);
+    if (e->mix.num_classes == 0)
+        return FEEDLINE_OK;
+    r->mix = e->mix;
+    r->affine = malloc(sizeof(*r->affine));
+    if (!r->affine)
+        return fdl_fail_memory(sizeof(*r->affine), "the last pass of a batch");
+    return fdl_pipeline_affine(e->pipeline, r->layout.format.channels,
+                               (enum fdl_rounding)rounding, r->affine);
 }

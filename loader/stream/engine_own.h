@@ -104,6 +104,9 @@ static inline void fdl_engine_locate(const struct fdl_engine *e, uint64_t index,
 int32_t fdl_engine_choose_mix(struct fdl_engine *e,
                               const struct fdl_output_format *delivered);
 
+/* For the ring, which exists. */
+int32_t fdl_engine_prepare_mix(struct fdl_engine *e);
+
 /* Read-ahead follows from workers and I/O depth; `run_lock` is held. */
 void fdl_engine_set_limit_locked(struct fdl_engine *e);
 

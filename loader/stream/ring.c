@@ -72,6 +72,7 @@ void fdl_ring_unref(struct fdl_ring *r)
     fdl_lock_destroy(&r->lock);
     fdl_lock_destroy(&r->growing);
     fdl_field_set_free(&r->fields);
+    free(r->affine);
     free(r->by_ticket);
     free(r->lent);
     free(r);
@@ -109,6 +110,7 @@ void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding)
 static void transfer_done(struct fdl_transfer *t, int32_t status,
                           const char *reason);
 static void transfer_landed(struct fdl_transfer *t);
+static void submit(feedline_batch *b);
 
 /* Part p of a batch is its samples from here to where p + 1 begins. */
 static uint32_t part_begin(const feedline_batch *b, uint32_t p)
@@ -139,6 +141,8 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     fdl_slot_forget(b, range->count);
     if (fdl_ring_has_fields(b->ring))
         fdl_slot_fields_forget(b);
+    if (b->layout->classes > 0)
+        fdl_slot_mix_begin(b);
     b->landed = true;
     atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
     for (uint32_t p = 0; p < b->layout->n_parts; p++)
@@ -237,7 +241,7 @@ static void end_parts(struct fdl_ring *r)
         if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
                 FDL_SLOT_FILLING &&
             atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
-            fdl_ring_submit(b);
+            submit(b);
     }
 }
 
@@ -269,8 +273,6 @@ void fdl_ring_stop(struct fdl_ring *r)
     r->stream = NULL;
     r->window = NULL;
     r->n_lent = 0;
-    r->open = NULL;
-    atomic_store_explicit(&r->n_open, 0, memory_order_relaxed);
     for (uint32_t i = 0; i < r->n_slots; i++) {
         feedline_batch *b = r->slots[i];
         uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
@@ -352,7 +354,7 @@ static void transfer_landed(struct fdl_transfer *t)
     fdl_event_notify(&r->ready, UINT32_MAX);
 }
 
-void fdl_ring_submit(feedline_batch *b)
+static void submit(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
     b->transfer.bytes = b->layout->images_at + fdl_slot_image_bytes(b);
@@ -401,12 +403,6 @@ static void finish_fields(feedline_batch *b)
         set_error(b, 0, status, fdl_last_error());
 }
 
-static void open_strips(feedline_batch *b, uint32_t place)
-{
-    b->last_place = place;
-    fdl_slot_mix_open(b);
-}
-
 void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
 {
     if (b->layout->n_parts > 1)
@@ -419,10 +415,8 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
     if (b->error != FEEDLINE_OK &&
         !atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
         make_ready(b);
-    else if (b->layout->classes > 0)
-        open_strips(b, place);
     else
-        fdl_ring_submit(b);
+        submit(b);
 }
 
 /* ---- The consumer's side ------------------------------------------------ */

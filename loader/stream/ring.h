@@ -93,12 +93,6 @@ struct feedline_batch {
     bool slots_held; /* issued late because the consumer held every slot */
     _Atomic uint32_t part_left[FDL_PARTS_MAX]; /* samples not done */
     _Atomic bool parts_sent;
-    /* Mixed in strips, slot_mix.h; under the ring's lock while it is open. */
-    feedline_batch *open_next;
-    uint32_t strips, strips_taken;
-    _Atomic uint32_t strips_left; /* not done */
-    uint32_t last_place;          /* of the sample that was done last */
-
     bool landed; /* the slab may be written; guarded by the ring's lock
                         once the batch is submitted */
 
@@ -139,7 +133,11 @@ struct fdl_layout {
     uint64_t images_at, labels_at, index_at, status_at; /* offsets */
     uint32_t classes; /* of a soft target; 0: batches are not mixed, and have
                          none of these: */
-    uint64_t targets_at, mixes_at, spare_at;
+    uint64_t targets_at, mixes_at, inputs_at;
+    uint64_t left_at, left_bytes; /* an image before the last pass; 0: that is
+                                     the device's */
+    uint64_t steps_at;
+    uint32_t late_steps;           /* finished steps of an image, at most */
     uint64_t offsets_at, sizes_at; /* only where images differ */
     uint64_t bytes;                /* of a batch, at most */
     uint64_t reserved;             /* of the slab, in addresses */
@@ -158,10 +156,23 @@ struct fdl_room {
 void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
                      int64_t shape[4]);
 
-/* For samples of `views` images. ERANGE if it does not fit an address space. */
+/* What mixing takes. */
+struct fdl_mix_room {
+    uint32_t classes, late_steps;
+    bool on_device;
+};
+
+/* An image that waits for its two samples. */
+struct fdl_mix_input {
+    _Atomic uint32_t lacks;
+    uint32_t n_steps; /* of its own sample */
+};
+
+/* For samples of `views` images. mix: NULL: batches are not mixed. ERANGE if it
+ * does not fit an address space. */
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                         uint32_t views, const struct fdl_output_format *format,
-                        uint32_t classes);
+                        const struct fdl_mix_room *mix);
 
 /* For views of their own chains: formats[views]. */
 int32_t fdl_layout_init_chains(struct fdl_layout *layout, uint32_t batch_size,
@@ -190,8 +201,7 @@ struct fdl_ring {
     bool has_objects;            /* each batch, so many keypoints each; */
     uint32_t keypoints;          /* constant like that */
     struct fdl_mix mix;          /* constant; where layout.classes > 0 */
-    feedline_batch *open;        /* batches with strips, the one due first */
-    _Atomic uint32_t n_open;
+    struct fdl_affine *affine;   /* of its last pass; constant; NULL: none */
     _Atomic uint64_t field_memory; /* of all slots */
     const struct fdl_backend_ops *backend_ops;
     void *backend;

@@ -15,9 +15,6 @@ static inline bool fdl_ring_is_on_device(const struct fdl_ring *r)
 /* ring.c: gives free slots to the next tickets, as far as depth goes. */
 void fdl_ring_issue_locked(struct fdl_ring *r);
 
-/* ring.c: all of it is there. */
-void fdl_ring_submit(feedline_batch *b);
-
 /* ring_lent.c: memory for the images of one batch; NULL: none is lent. */
 void *fdl_ring_take_lent_locked(struct fdl_ring *r);
 

@@ -49,12 +49,17 @@ static bool place_targets(struct fdl_layout *l, size_t *end)
            place_array(l->batch_size, row, &l->targets_at, end);
 }
 
+/* Planes of bytes are read in whole vectors. */
 static bool place_mixes(struct fdl_layout *l, size_t *end)
 {
     return l->classes == 0 ||
            (place_array(l->batch_size, sizeof(struct feedline_image_mix),
                         &l->mixes_at, end) &&
-            place_array(1, l->sample_bytes, &l->spare_at, end));
+            place_array(l->batch_size, sizeof(struct fdl_mix_input),
+                        &l->inputs_at, end) &&
+            place_array((size_t)l->batch_size * l->late_steps,
+                        sizeof(struct fdl_step), &l->steps_at, end) &&
+            place_array(l->batch_size, l->left_bytes, &l->left_at, end));
 }
 
 static int32_t fail_layout(const struct fdl_layout *l)
@@ -84,15 +89,21 @@ static int32_t init_fixed(struct fdl_layout *l)
 
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                         uint32_t views, const struct fdl_output_format *format,
-                        uint32_t classes)
+                        const struct fdl_mix_room *mix)
 {
     uint64_t bytes = fdl_output_bytes(format);
     struct fdl_layout made = {.format = *format,
-                              .classes = classes,
                               .batch_size = batch_size,
                               .views = views,
                               .sample_bytes = bytes,
                               .all_views_bytes = views * bytes};
+    if (mix) {
+        made.classes = mix->classes;
+        made.late_steps = mix->late_steps;
+    }
+    if (mix && !mix->on_device)
+        made.left_bytes =
+            bytes / fdl_dtype_bytes(format->dtype) + FDL_PLANE_ALIGN;
     int32_t status = init_fixed(&made);
     if (status == FEEDLINE_OK)
         *layout = made;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader/stream/slot_mix.h"
 
-#include "base/atomic.h"
-#include "base/clock.h"
+#include "decode/plan/mix_finish.h"
 #include "loader/stream/ring_own.h"
+
+#include <string.h>
 
 /* In the slab's host memory. */
 static void *at(const feedline_batch *b, uint64_t offset)
@@ -16,109 +17,112 @@ static struct feedline_image_mix *mixes_of(const feedline_batch *b)
     return at(b, b->layout->mixes_at);
 }
 
-static struct fdl_mix_batch parts_of(const feedline_batch *b)
+static struct fdl_mix_input *input_of(const feedline_batch *b, uint32_t image)
 {
-    const struct fdl_layout *l = b->layout;
-    return (struct fdl_mix_batch){
-        .like = b->ring->mix.like,
-        .mixes = mixes_of(b),
-        .format = &l->format,
-        .images = fdl_slot_images_at(b),
-        .spare = at(b, l->spare_at),
-        .count = fdl_slot_images(b),
-    };
+    return (struct fdl_mix_input *)at(b, b->layout->inputs_at) + image;
 }
 
-/* Named by the place of its first image in the epoch, over all ranks. */
-static void draw(feedline_batch *b)
+static uint8_t *left_of(const feedline_batch *b, uint32_t image)
+{
+    return at(b, b->layout->left_at + image * b->layout->left_bytes);
+}
+
+static struct fdl_step *steps_of(const feedline_batch *b, uint32_t image)
+{
+    return (struct fdl_step *)at(b, b->layout->steps_at) +
+           (size_t)image * b->layout->late_steps;
+}
+
+void fdl_slot_mix_begin(feedline_batch *b)
+{
+    for (uint32_t i = 0; i < fdl_slot_images(b); i++) {
+        struct fdl_mix_input *input = input_of(b, i);
+        atomic_store_explicit(&input->lacks, 2, memory_order_relaxed);
+        input->n_steps = 0;
+    }
+}
+
+void fdl_slot_leave(feedline_batch *b, uint32_t place, struct fdl_plan *plan,
+                    struct fdl_output_format *format, void **dst)
+{
+    struct fdl_mix_input *input = input_of(b, place);
+    input->n_steps = plan->n_steps - plan->n_pixel_steps;
+    fdl_assert(input->n_steps <= b->layout->late_steps);
+    if (input->n_steps > 0)
+        memcpy(steps_of(b, place), &plan->steps[plan->n_pixel_steps],
+               input->n_steps * sizeof(plan->steps[0]));
+    plan->n_steps = plan->n_pixel_steps;
+    format->dtype = FEEDLINE_U8;
+    format->nhwc = false;
+    *dst = left_of(b, place);
+}
+
+/* Named by the place of the batch's first image in the epoch, over all ranks.
+ */
+static struct feedline_image_mix draw(const feedline_batch *b, uint32_t image)
 {
     const struct fdl_sampler *s = &b->ring->stream->sampler;
     const struct fdl_output_format *f = &b->layout->format;
-    struct fdl_mix_key key = {
-        .seed = s->seed,
-        .epoch = b->range.epoch,
-        .place = b->range.position * s->world + s->rank,
-        .step = s->world,
+    struct fdl_mix_batch batch = {
+        .key = {.seed = s->seed,
+                .epoch = b->range.epoch,
+                .place = b->range.position * s->world + s->rank,
+                .step = s->world},
+        .count = fdl_slot_images(b),
+        .width = f->width,
+        .height = f->height,
     };
-    fdl_mix_draw(&b->ring->mix, &key, fdl_slot_images(b), f->width, f->height,
-                 mixes_of(b));
+    return fdl_mix_draw(&b->ring->mix, &batch, image);
 }
 
-/* In front of those that are due later. */
-static void insert_locked(feedline_batch *b)
+static struct fdl_mix_source source_of(const feedline_batch *b, uint32_t image)
 {
-    feedline_batch **to = &b->ring->open;
-    while (*to && (*to)->ticket < b->ticket)
-        to = &(*to)->open_next;
-    b->open_next = *to;
-    *to = b;
-    atomic_fetch_add_explicit(&b->ring->n_open, 1, memory_order_relaxed);
+    return (struct fdl_mix_source){
+        .planes = left_of(b, image),
+        .steps = steps_of(b, image),
+        .n_steps = input_of(b, image)->n_steps,
+        .blank = fdl_slot_status(b)[image] < 0,
+    };
 }
 
-void fdl_slot_mix_open(feedline_batch *b)
+static void make_image(feedline_batch *b, uint32_t image,
+                       const struct feedline_image_mix *mix)
 {
-    struct fdl_ring *r = b->ring;
-    draw(b);
-    struct fdl_mix_batch parts = parts_of(b);
-    b->strips = fdl_mix_strips(&parts) + 1; /* and the targets */
-    b->strips_taken = 0;
-    atomic_store_explicit(&b->strips_left, b->strips, memory_order_relaxed);
-    fdl_lock(&r->lock);
-    insert_locked(b);
-    fdl_unlock(&r->lock);
-    if (b->strips > 2) /* else the caller does it as soon as any other */
-        fdl_event_notify(fdl_window_ready(r->window), UINT32_MAX);
+    const struct fdl_layout *l = b->layout;
+    const struct fdl_mix *m = &b->ring->mix;
+    const int64_t *labels = fdl_slot_labels(b);
+    uint32_t other =
+        mix->kind == FEEDLINE_MIX_NONE ? image : (uint32_t)mix->partner;
+    mixes_of(b)[image] = *mix;
+    fdl_mix_target(m, mix, labels[image], labels[other],
+                   (float *)at(b, l->targets_at) +
+                       (size_t)image * m->num_classes);
+    if (l->left_bytes == 0)
+        return;
+    struct fdl_mix_source own = source_of(b, image), its = source_of(b, other);
+    fdl_mix_finish(mix, &l->format, b->ring->affine, &own, &its,
+                   fdl_slot_images_at(b) + image * l->sample_bytes);
 }
 
-bool fdl_ring_has_strips(const struct fdl_ring *r)
+/* One of the two samples of the image is there. */
+static void bring(feedline_batch *b, uint32_t image,
+                  const struct feedline_image_mix *mix)
 {
-    /* relaxed: the lock orders what it leads to. Whoever opens a batch takes
-     * its strips, so one that is not seen here is not lost. */
-    return atomic_load_explicit(&r->n_open, memory_order_relaxed) > 0;
+    /* acq_rel: the second one sees what the first one left. */
+    if (mix->kind == FEEDLINE_MIX_NONE ||
+        atomic_fetch_sub_explicit(&input_of(b, image)->lacks, 1,
+                                  memory_order_acq_rel) == 1)
+        make_image(b, image, mix);
 }
 
-static feedline_batch *take_strip(struct fdl_ring *r, uint32_t *strip)
+void fdl_slot_mix(feedline_batch *b, uint32_t place)
 {
-    fdl_lock(&r->lock);
-    feedline_batch *b = r->open;
-    if (b) {
-        *strip = b->strips_taken++;
-        if (b->strips_taken == b->strips) {
-            r->open = b->open_next;
-            atomic_fetch_sub_explicit(&r->n_open, 1, memory_order_relaxed);
-        }
-    }
-    fdl_unlock(&r->lock);
-    return b;
-}
-
-/* The wait for a batch counts as work on the sample that was last. */
-static void finish(feedline_batch *b)
-{
-    atomic_store_explicit(&b->times[b->last_place].work_done, fdl_now_ns(),
-                          memory_order_relaxed);
-    fdl_ring_submit(b);
-}
-
-bool fdl_ring_mix(struct fdl_ring *r)
-{
-    uint32_t strip;
-    if (!fdl_ring_has_strips(r))
-        return false;
-    feedline_batch *b = take_strip(r, &strip);
-    if (!b)
-        return false;
-    struct fdl_mix_batch parts = parts_of(b);
-    if (strip + 1 < b->strips)
-        fdl_mix_strip(&parts, strip);
-    else
-        fdl_mix_targets(&r->mix, parts.mixes, fdl_slot_labels(b), parts.count,
-                        at(b, b->layout->targets_at));
-    /* acq_rel: the last one sees what all the others wrote. */
-    if (atomic_fetch_sub_explicit(&b->strips_left, 1, memory_order_acq_rel) ==
-        1)
-        finish(b);
-    return true;
+    uint32_t second =
+        fdl_mix_partner_of(&b->ring->mix, place, fdl_slot_images(b));
+    struct feedline_image_mix mix = draw(b, place), other = draw(b, second);
+    bring(b, place, &mix);
+    if (other.kind != FEEDLINE_MIX_NONE)
+        bring(b, second, &other);
 }
 
 void fdl_slot_targets(const feedline_batch *b,

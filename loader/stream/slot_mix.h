@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MixUp and CutMix of a batch, once its last sample is done and before it is
- * submitted: by the workers, in strips (decode/plan/mix.h). Whoever finished
- * the last sample opens the batch; every worker takes strips, of the batch that
- * is due first, before it takes another sample, and the last strip sends the
- * batch on its way. So the consumer never mixes, and no worker waits for
- * another.
+ * MixUp and CutMix of a batch, in the last pass. Workers leave the pixels of
+ * their samples as bytes; whoever brings the later of the two samples that an
+ * image of the batch is made of makes it, while at least its own one is in the
+ * caches. So nobody waits for another, and a batch is done with its last
+ * sample, like any other.
  *
- *     filling  | sample | sample |          worker 1
- *              | sample | sample | open | strip | strip | submit
- *              |    sample    | strip | strip | sample    worker 3
+ *     torchvision's partners, two workers:
+ *
+ *     worker 1   | sample 0 | sample 2 | image 2  | sample 3 | image 3, image 0
+ *     worker 2   | sample 1 | image 1  |    ...
+ *
+ * If the device makes the last pass, it mixes, and only targets are made here.
  */
 #ifndef FDL_LOADER_SLOT_MIX_H
 #define FDL_LOADER_SLOT_MIX_H
 
+#include "decode/plan/plan.h"
 #include "loader/stream/ring.h"
 
-/* All samples of b are there: workers may mix it. */
-void fdl_slot_mix_open(feedline_batch *b);
+/* Before the first sample of a ticket. */
+void fdl_slot_mix_begin(feedline_batch *b);
 
-/* A strip of an open batch; false: there is none. A worker's thread. */
-bool fdl_ring_mix(struct fdl_ring *r);
+/* As fdl_slot_claim, for the pixels that are left; takes the finished steps out
+ * of the plan. */
+void fdl_slot_leave(feedline_batch *b, uint32_t place, struct fdl_plan *plan,
+                    struct fdl_output_format *format, void **dst);
 
-/* Whether there is one. */
-bool fdl_ring_has_strips(const struct fdl_ring *r);
+/* Of the sample there, all is known: makes the images that have both now. */
+void fdl_slot_mix(feedline_batch *b, uint32_t place);
 
 /* As feedline_batch_get_targets, of a batch that is done. */
 void fdl_slot_targets(const feedline_batch *b,

@@ -52,7 +52,9 @@ static int32_t render_view(struct fdl_worker *w, const struct fdl_draw_key *key,
         format.width = fdl_plan_width(&plan);
         format.height = fdl_plan_height(&plan);
     }
-    if (status >= 0)
+    if (status >= 0 && layout->left_bytes > 0)
+        fdl_slot_leave(b, place, &plan, &format, &dst);
+    else if (status >= 0)
         status = fdl_slot_claim(b, place, &format, &dst);
     return status < 0
                ? status
@@ -291,6 +293,16 @@ static void describe(const struct fdl_worker *w, const struct fdl_read *r,
     };
 }
 
+/* The last pass of the images that can be made now: its time is that of the
+ * sample which they waited for. */
+static void mix(feedline_batch *b, uint32_t place, struct fdl_render_cost *cost)
+{
+    int64_t begin = fdl_now_ns();
+    fdl_slot_mix(b, place);
+    cost->augment_ns += fdl_now_ns() - begin;
+    cost->clock_reads += 2;
+}
+
 static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
 {
     struct fdl_engine *e = w->engine;
@@ -305,6 +317,8 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     int32_t status = render(w, r, b, r->place, &cost);
     if (status < 0)
         handle_failure(w, r, b, status, &cost);
+    if (b->layout->classes > 0)
+        mix(b, r->place, &cost);
     fdl_nvtx_pop();
     describe(w, r, b, &record);
     fdl_window_free(e->window, r);
@@ -413,8 +427,7 @@ static struct fdl_read *wait_for_work(struct fdl_worker *w)
                        starved ? FDL_SPENT_STARVED : FDL_SPENT_BLOCKED);
     uint32_t key = fdl_event_prepare(ready);
     struct fdl_read *r = take(w);
-    if (r || is_parked(w) || is_stopping(w) ||
-        fdl_ring_has_strips(w->engine->ring))
+    if (r || is_parked(w) || is_stopping(w))
         fdl_event_cancel(ready);
     else
         fdl_event_wait(ready, key, -1);
@@ -429,10 +442,6 @@ static struct fdl_read *wait_for_work(struct fdl_worker *w)
 static void work_until_stopped(struct fdl_worker *w)
 {
     while (!is_stopping(w)) {
-        if (fdl_ring_mix(w->engine->ring)) {
-            fdl_timebook_mark(&w->time, fdl_now_ns());
-            continue;
-        }
         if (is_parked(w)) {
             park(w);
             continue;

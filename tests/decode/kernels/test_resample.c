@@ -445,6 +445,59 @@ static void check_row(const struct fdl_output_format *f, int level,
     }
 }
 
+static float mixed(float x, float y)
+{
+    volatile float a = x * 0.3f, b = y * 0.7f;
+    return a + b;
+}
+
+/* MixUp of rows before the last pass, and behind it, to the bit. */
+static void check_mixed_row(const struct fdl_output_format *f, int level,
+                            enum fdl_rounding rounding)
+{
+    const struct fdl_kernels *k = &fdl_kernels[level];
+    uint8_t bytes[2][FDL_PLANE_ALIGN * 2];
+    const uint8_t *x[FDL_CHANNELS_MAX], *y[FDL_CHANNELS_MAX];
+    struct fdl_finish_mix m = {.y = y, .own = 0.3f, .other = 0.7f};
+    static float plain[2][FDL_CHANNELS_MAX * 80], want[FDL_CHANNELS_MAX * 80];
+    static float out[FDL_CHANNELS_MAX * 80];
+    static struct fdl_affine a;
+    size_t n = (size_t)(f->width * f->channels);
+    affine_of(&a, true, rounding);
+    for (size_t i = 0; i < sizeof(bytes[0]); i++) {
+        bytes[0][i] = (uint8_t)(i * 37);
+        bytes[1][i] = (uint8_t)(i * 91 + 5);
+    }
+    for (int c = 0; c < FDL_CHANNELS_MAX; c++) {
+        x[c] = bytes[0] + c;
+        y[c] = bytes[1] + c;
+    }
+    fdl_finish_choose(&fdl_finish_c, f)(x, &a, f, 0, plain[0]);
+    fdl_finish_choose(&fdl_finish_c, f)(y, &a, f, 0, plain[1]);
+    for (size_t i = 0; i < n; i++)
+        want[i] = mixed(plain[0][i], plain[1][i]);
+    k->finish->mix(x, &m, &a, f, 0, out);
+    assert_memory_equal(out, want, n * sizeof(*out));
+    k->mix->floats(out, plain[0], plain[1], n, m.own, m.other);
+    assert_memory_equal(out, want, n * sizeof(*out));
+    k->mix->bytes((uint8_t *)out, x[0], y[0], (size_t)f->width, m.own, m.other);
+    for (int32_t i = 0; i < f->width; i++)
+        assert_int_equal(((const uint8_t *)out)[i],
+                         (uint8_t)rintf(mixed(x[0][i], y[0][i])));
+}
+
+TEST(rows_are_mixed_as_after_the_last_pass)
+{
+    for (int i = 0; i < 2 * (FDL_ROUNDING_MULTIPLY + 1); i++)
+        for (int level = 0; level <= (int)fdl_cpu_level(); level++)
+            for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++)
+                for (int32_t width = 1; width <= 80; width += 3) {
+                    struct fdl_output_format f = {width, 1, channels,
+                                                  FEEDLINE_F32, i % 2 != 0};
+                    check_mixed_row(&f, level, (enum fdl_rounding)(i / 2));
+                }
+}
+
 TEST(rows_have_any_number_of_channels)
 {
     static const int32_t dtypes[] = {FEEDLINE_U8, FEEDLINE_F16, FEEDLINE_BF16,

@@ -18,8 +18,9 @@ enum { N = 40, SIDE = 64, CLASSES = 3 };
 
 FIXTURE_IMAGES(N)
 
-#define CROP "random_resized_crop size=64"
-#define BOTH CROP ";mix mixup_alpha=0.4 cutmix_alpha=1"
+#define CROP   "random_resized_crop size=64"
+#define BOTH   CROP ";mix mixup_alpha=0.4 cutmix_alpha=1"
+#define ERASED CROP ";random_erasing p=0.6 noise=true count=3"
 #define ELEM                                                                   \
   CROP ";mix like=timm mode=elem p=0.7 mixup_alpha=0.8 cutmix_alpha=1 "        \
        "label_smoothing=0.1 num_classes=5"
@@ -198,6 +199,7 @@ TEST_WITH(images_are_mixed_as_told, setup, teardown)
     uint32_t kinds[3] = {0};
     for (uint32_t i = 0; i < FDL_COUNT_OF(ways); i++)
         compare(ways[i], CROP, kinds);
+    compare(ERASED ";mix mixup_alpha=0.4 cutmix_alpha=1", ERASED, kinds);
     for (int k = 0; k < 3; k++)
         assert_true(kinds[k] > 0);
 }
@@ -314,9 +316,13 @@ TEST(shares_have_the_beta_distribution)
         double sum = 0, squares = 0;
         const int n = 8000;
         for (int i = 0; i < n; i++) {
-            struct feedline_image_mix out;
-            struct fdl_mix_key key = {.place = (uint64_t)i, .step = 1};
-            fdl_mix_draw(&m, &key, 1, 8, 8, &out);
+            struct fdl_mix_batch b = {
+                .key = {.place = (uint64_t)i, .step = 1},
+                .count = 1,
+                .width = 8,
+                .height = 8,
+            };
+            struct feedline_image_mix out = fdl_mix_draw(&m, &b, 0);
             assert_true(out.share >= 0 && out.share <= 1);
             sum += out.share - 0.5;
             squares += (out.share - 0.5) * (out.share - 0.5);

@@ -603,7 +603,7 @@ int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
 const char *fdl_pipeline_late_op(const struct fdl_pipeline *p)
 {
     for (uint32_t i = 0; i < p->n; i++) {
-        if (p->steps[i].op->finished)
+        if (p->steps[i].op->finished && !p->steps[i].op->mixes)
             return p->steps[i].op->name;
     }
     return NULL;

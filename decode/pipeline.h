@@ -138,8 +138,8 @@ int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
                             enum fdl_rounding rounding,
                             struct fdl_affine *affine);
 
-/* Name of the first operation that works on finished samples, so that they must
- * be finished where it runs; NULL: there is none. */
+/* Name of the first operation that works on a finished sample, so that it must
+ * be finished where that runs; NULL: there is none. */
 const char *fdl_pipeline_late_op(const struct fdl_pipeline *p);
 
 /* Finished steps of a sample, at most. */

@@ -46,6 +46,8 @@ struct fdl_finish {
     int32_t channels; /* 0: there is nothing to finish */
     int32_t dtype;    /* FEEDLINE_F32, F16 or BF16 */
     bool nhwc;
+    uint64_t mixes_at; /* of a struct fdl_image_mix of each image, in the slab;
+                          0: none is mixed */
     uint32_t table[4][256]; /* what each byte of a channel becomes: the bits, as
                                they are stored */
 };

@@ -139,6 +139,7 @@ void fdl_engine_set_finishing(const struct fdl_engine *l,
         .channels = delivered->channels,
         .dtype = delivered->dtype,
         .nhwc = delivered->nhwc,
+        .mixes_at = wire->told_at,
     };
     struct fdl_affine affine;
     int64_t rounding = fdl_option_int(&l->options, FDL_OPT_ROUNDING);

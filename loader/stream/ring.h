@@ -134,8 +134,8 @@ struct fdl_layout {
     uint32_t classes; /* of a soft target; 0: batches are not mixed, and have
                          none of these: */
     uint64_t targets_at, mixes_at, inputs_at;
-    uint64_t left_at, left_bytes; /* an image before the last pass; 0: that is
-                                     the device's */
+    uint64_t told_at; /* what the device is told, where it mixes; else 0: */
+    uint64_t left_at, left_bytes; /* an image before the last pass */
     uint64_t steps_at;
     uint32_t late_steps;           /* finished steps of an image, at most */
     uint64_t offsets_at, sizes_at; /* only where images differ */

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "loader/stream/ring.h"
+#include "transfer/cuda/cuda_kernels.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -49,6 +50,14 @@ static bool place_targets(struct fdl_layout *l, size_t *end)
            place_array(l->batch_size, row, &l->targets_at, end);
 }
 
+/* The part that moves. */
+static bool place_told(struct fdl_layout *l, size_t *end)
+{
+    return l->classes == 0 || l->left_bytes > 0 ||
+           place_array(l->batch_size, sizeof(struct fdl_image_mix), &l->told_at,
+                       end);
+}
+
 /* Planes of bytes are read in whole vectors. */
 static bool place_mixes(struct fdl_layout *l, size_t *end)
 {
@@ -76,7 +85,7 @@ static int32_t init_fixed(struct fdl_layout *l)
 {
     size_t end = 0;
     if (!place_labels(l, &end) || !place_targets(l, &end) ||
-        !align_up(end, IMAGES_ALIGN, &end) ||
+        !place_told(l, &end) || !align_up(end, IMAGES_ALIGN, &end) ||
         !place_array(l->batch_size / l->views, l->all_views_bytes,
                      &l->images_at, &end) ||
         !place_tables(l, &end) || !place_mixes(l, &end) ||

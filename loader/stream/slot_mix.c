@@ -3,6 +3,7 @@
 
 #include "decode/plan/mix_finish.h"
 #include "loader/stream/ring_own.h"
+#include "transfer/cuda/cuda_kernels.h"
 
 #include <string.h>
 
@@ -85,6 +86,29 @@ static struct fdl_mix_source source_of(const feedline_batch *b, uint32_t image)
     };
 }
 
+/* The device mixes it. */
+static void tell(const feedline_batch *b, uint32_t image, uint32_t other,
+                 const struct feedline_image_mix *mix)
+{
+    static const uint32_t kinds[] = {[FEEDLINE_MIX_NONE] = FDL_FINISH_ALONE,
+                                     [FEEDLINE_MIXUP] = FDL_FINISH_SUM,
+                                     [FEEDLINE_CUTMIX] = FDL_FINISH_BOX};
+    const int32_t *status = fdl_slot_status(b);
+    struct fdl_image_mix *told = at(b, b->layout->told_at);
+    told[image] = (struct fdl_image_mix){
+        .kind = kinds[mix->kind],
+        .other = other,
+        .own_share = (float)mix->share,
+        .other_share = (float)(1 - mix->share),
+        .left = (uint32_t)mix->box[0],
+        .top = (uint32_t)mix->box[1],
+        .right = (uint32_t)mix->box[2],
+        .bottom = (uint32_t)mix->box[3],
+        .blank = (status[image] < 0 ? FDL_FINISH_BLANK_OWN : 0) |
+                 (status[other] < 0 ? FDL_FINISH_BLANK_OTHER : 0),
+    };
+}
+
 static void make_image(feedline_batch *b, uint32_t image,
                        const struct feedline_image_mix *mix)
 {
@@ -97,8 +121,10 @@ static void make_image(feedline_batch *b, uint32_t image,
     fdl_mix_target(m, mix, labels[image], labels[other],
                    (float *)at(b, l->targets_at) +
                        (size_t)image * m->num_classes);
-    if (l->left_bytes == 0)
+    if (l->left_bytes == 0) {
+        tell(b, image, other, mix);
         return;
+    }
     struct fdl_mix_source own = source_of(b, image), its = source_of(b, other);
     fdl_mix_finish(mix, &l->format, b->ring->affine, &own, &its,
                    fdl_slot_images_at(b) + image * l->sample_bytes);

@@ -510,8 +510,15 @@ TEST(late_operations_are_named)
 {
     struct fdl_pipeline *p = make("train");
     assert_null(fdl_pipeline_late_op(p));
-    add(p, "random_erasing", NULL);
+    add(p, "random_erasing", "count=3");
+    add(p, "mix", "mixup_alpha=1");
     assert_string_equal(fdl_pipeline_late_op(p), "random_erasing");
+    assert_int_equal(fdl_pipeline_late_steps(p), 3);
+    fdl_pipeline_destroy(p);
+    p = make("train"); /* mixed where it is finished */
+    add(p, "mix", "mixup_alpha=1");
+    assert_null(fdl_pipeline_late_op(p));
+    assert_int_equal(fdl_pipeline_late_steps(p), 0);
     fdl_pipeline_destroy(p);
 }
 

@@ -30,6 +30,41 @@ static struct module *modules; /* guarded by the double's lock; none ends */
 
 /* ---- Numbers -------------------------------------------------------- */
 
+/* Number c of pixel `at` of an image, before others are mixed in. */
+static uint32_t number_of(const struct fdl_finish_args *a, uint64_t image,
+                          uint64_t at, uint32_t c, bool blank)
+{
+    uint32_t x = a->src[(image * a->plane + at) * a->channels + c];
+    return a->table && !blank ? a->table[c * 256 + x] : 0;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static uint32_t mixed(const struct fdl_finish_args *a, uint64_t image,
+                      uint64_t at, uint32_t c)
+{
+    const struct fdl_image_mix *m = &a->mixes[image];
+    uint32_t own = number_of(a, image, at, c, m->blank & FDL_FINISH_BLANK_OWN);
+    uint32_t its =
+        number_of(a, m->other, at, c, m->blank & FDL_FINISH_BLANK_OTHER);
+    uint64_t x = at % a->width, y = at / a->width;
+    if (m->kind == FDL_FINISH_SUM) {
+        volatile float left = float_of(own) * m->own_share;
+        volatile float right = float_of(its) * m->other_share;
+        float sum = left + right;
+        memcpy(&own, &sum, sizeof(own));
+    }
+    if (m->kind == FDL_FINISH_BOX && m->left <= x && x < m->right &&
+        m->top <= y && y < m->bottom)
+        own = its;
+    return own;
+}
+
 static void finish(const struct fdl_finish_args *a, uint64_t pixels)
 {
     unsigned char *dst = a->dst;
@@ -38,8 +73,8 @@ static void finish(const struct fdl_finish_args *a, uint64_t pixels)
             uint64_t image = p / a->plane, at = p % a->plane;
             uint64_t to = a->nhwc ? p * a->channels + c
                                   : (image * a->channels + c) * a->plane + at;
-            uint32_t x = a->src[p * a->channels + c];
-            uint32_t number = a->table ? a->table[c * 256 + x] : 0;
+            uint32_t number = a->mixes ? mixed(a, image, at, c)
+                                       : number_of(a, image, at, c, false);
             uint16_t half = (uint16_t)number;
             if (a->bytes == 4)
                 memcpy(dst + to * 4, &number, 4);
@@ -172,6 +207,16 @@ static bool prepare_finish_locked(struct double_op *op, uint64_t threads)
                             (const void *)a->table);
         return false;
     }
+    uint64_t images = a->pixels / a->plane;
+    uint64_t told = a->mixes ? images * sizeof(*a->mixes) : 0;
+    struct double_allocation *mixes =
+        a->mixes ? double_allocation_at_locked(a->mixes, told) : src;
+    if (!mixes || (a->mixes && (a->width < 1 || a->plane % a->width != 0))) {
+        double_fault_locked("fdl_kernel_finish: what is mixed, %" PRIu64
+                            " bytes at %p, or width %" PRIu32 " is wrong",
+                            told, (const void *)a->mixes, a->width);
+        return false;
+    }
     uint64_t covered = threads * FDL_FINISH_PIXELS;
     op->bytes = FDL_MIN(a->pixels, covered);
     op->amount = op->bytes;
@@ -179,6 +224,9 @@ static bool prepare_finish_locked(struct double_op *op, uint64_t threads)
     op->ranges[1] = (struct double_range){a->dst, written, true};
     op->ranges[2] =
         (struct double_range){(const void *)a->table, looked_up, false};
+    op->ranges[3] = (struct double_range){(const void *)a->mixes, told, false};
+    if (a->mixes)
+        a->mixes = (const void *)double_backing(mixes, a->mixes);
     a->src = double_backing(src, a->src);
     a->dst = double_backing(dst, a->dst);
     if (a->table)

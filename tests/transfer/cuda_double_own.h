@@ -142,7 +142,7 @@ struct double_event {
 
 enum double_op_kind { OP_COPY, OP_WAIT, OP_RECORD, OP_READ, OP_KERNEL };
 
-#define DOUBLE_RANGES 3
+#define DOUBLE_RANGES 4
 
 /* Device memory that an operation touches; no bytes: none. */
 struct double_range {

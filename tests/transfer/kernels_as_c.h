@@ -37,4 +37,15 @@ static inline uint64_t clock_ns(void)
     return as_c_now += 32;
 }
 
+static inline uint32_t sum_of_products(uint32_t x, float a, uint32_t y, float b)
+{
+    float p, q;
+    memcpy(&p, &x, sizeof(p));
+    memcpy(&q, &y, sizeof(q));
+    volatile float left = p * a, right = q * b;
+    p = left + right;
+    memcpy(&x, &p, sizeof(x));
+    return x;
+}
+
 #endif

@@ -214,6 +214,116 @@ TEST(rounds_the_tiny_and_the_huge)
     }
 }
 
+/* ---- Mixed -------------------------------------------------------------- */
+
+enum { MIXED = 5 };
+
+static struct fdl_image_mix draw_mix(const struct fdl_output_format *f)
+{
+    uint32_t width = (uint32_t)f->width, height = (uint32_t)f->height;
+    struct fdl_image_mix m = {
+        .kind = draw() % 3,
+        .other = draw() % MIXED,
+        .own_share = (float)draw_between(0, 1),
+        .left = draw() % (width + 1),
+        .top = draw() % (height + 1),
+        .blank = draw() % 8 < 4 ? draw() % 4 : 0,
+    };
+    if (m.kind == FDL_FINISH_SUM && f->dtype != FEEDLINE_F32)
+        m.kind = FDL_FINISH_BOX;
+    m.other_share = 1 - m.own_share;
+    m.right = m.left + draw() % (width + 1 - m.left);
+    m.bottom = m.top + draw() % (height + 1 - m.top);
+    return m;
+}
+
+/* Element i of an image, by what the CPU finished. */
+static void mix_element(const struct fdl_output_format *f,
+                        const struct fdl_image_mix *m, size_t i,
+                        const uint8_t *own, const uint8_t *its, uint8_t *out)
+{
+    size_t size = fdl_dtype_bytes(f->dtype);
+    size_t width = (size_t)f->width, height = (size_t)f->height;
+    size_t pixel = f->nhwc ? i / (size_t)f->channels : i % (width * height);
+    size_t x = pixel % width, y = pixel / width;
+    bool cut = m->kind == FDL_FINISH_BOX && x >= m->left && x < m->right &&
+               y >= m->top && y < m->bottom;
+    if (m->kind == FDL_FINISH_SUM) {
+        float a, b;
+        memcpy(&a, own + i * size, size);
+        memcpy(&b, its + i * size, size);
+        volatile float left = a * m->own_share, right = b * m->other_share;
+        a = left + right;
+        memcpy(out, &a, size);
+        return;
+    }
+    memcpy(out, (cut ? its : own) + i * size, size);
+}
+
+static void check_mixed(const struct fdl_output_format *f)
+{
+    static struct fdl_affine affine;
+    struct fdl_image_mix mixes[MIXED];
+    size_t image = (size_t)(f->width * f->height * f->channels);
+    size_t size = fdl_dtype_bytes(f->dtype), out = image * size;
+    uint8_t *src = aligned(image * MIXED), *dst = aligned(out * MIXED);
+    uint8_t *own = aligned(out), *its = aligned(out);
+    uint32_t bits[4][256];
+    draw_affine(&affine, 1);
+    fdl_affine_bits(&affine, f->dtype, bits);
+    for (size_t i = 0; i < image * MIXED; i++)
+        src[i] = (uint8_t)draw();
+    for (size_t i = 0; i < MIXED; i++)
+        mixes[i] = draw_mix(f);
+    struct fdl_finish_args args = {
+        .src = src,
+        .dst = dst,
+        .table = bits[0],
+        .pixels = (uint64_t)(f->width * f->height) * MIXED,
+        .plane = (uint32_t)(f->width * f->height),
+        .channels = (uint32_t)f->channels,
+        .bytes = (uint32_t)size,
+        .nhwc = f->nhwc,
+        .width = (uint32_t)f->width,
+        .mixes = mixes,
+    };
+    launch(&args);
+    for (size_t k = 0; k < MIXED; k++) {
+        const struct fdl_image_mix *m = &mixes[k];
+        uint8_t want[4];
+        finish_image(f, &affine, src + k * image, own);
+        finish_image(f, &affine, src + m->other * image, its);
+        if (m->blank & FDL_FINISH_BLANK_OWN)
+            memset(own, 0, out);
+        if (m->blank & FDL_FINISH_BLANK_OTHER)
+            memset(its, 0, out);
+        for (size_t i = 0; i < image; i++) {
+            mix_element(f, m, i, own, its, want);
+            assert_memory_equal(dst + k * out + i * size, want, size);
+        }
+    }
+    free(own);
+    free(its);
+    free(src);
+    free(dst);
+}
+
+TEST(mixes_what_it_finished)
+{
+    static const int32_t dtypes[] = {FEEDLINE_F32, FEEDLINE_F16, FEEDLINE_BF16};
+    random_state = test_seed();
+    for (int32_t i = 0; i < 3 * 2 * 4; i++) {
+        struct fdl_output_format f = {
+            .width = 29,
+            .height = 44,
+            .channels = i / 6 + 1,
+            .dtype = dtypes[i % 3],
+            .nhwc = i / 3 % 2 != 0,
+        };
+        check_mixed(&f);
+    }
+}
+
 TEST(without_a_table_all_is_zero)
 {
     static _Alignas(16) uint8_t src[3 * 2048], dst[sizeof(src) * 2 + 1];

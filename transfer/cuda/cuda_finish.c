@@ -3,7 +3,7 @@
  * Finishing a batch: one kernel over all its images, by a table that is on the
  * device as long as the backend. Images of samples that failed are zeros,
  * whatever a black pixel would become, so a run of them is finished once more,
- * without the table.
+ * without the table; where images are mixed, the kernel is told of them.
  */
 #include "transfer/cuda/cuda_backend.h"
 
@@ -58,6 +58,7 @@ static struct fdl_finish_args args_of(const struct fdl_cuda *c,
         .channels = (uint32_t)f->channels,
         .bytes = size,
         .nhwc = f->nhwc,
+        .width = (uint32_t)f->width,
     };
 }
 
@@ -83,8 +84,11 @@ int fdl_cuda_finish(const struct fdl_cuda *c, const struct fdl_transfer *t,
 {
     struct fdl_finish_args args = args_of(c, t, to, 0, t->images);
     args.table = c->table;
+    if (c->config.finish.mixes_at > 0)
+        args.mixes = (const void *)((const uint8_t *)t->slab->device +
+                                    c->config.finish.mixes_at);
     int error = fdl_cuda_run_finish(c->device, &args, stream);
-    if (error == FDL_CUDA_SUCCESS && t->status)
+    if (error == FDL_CUDA_SUCCESS && t->status && !args.mixes)
         error = zero_failed(c, t, to, stream);
     return error;
 }

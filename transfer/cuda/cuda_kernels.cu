@@ -15,8 +15,8 @@
  *            `channels` times 4 elements that are neighbours in the warp. 4
  *            pixels in a row would store every third 16 bytes
  *   single   one pixel after the other, a block apart: for the last block, for
- *            planes whose size 4 does not divide, and for addresses that are
- *            not aligned
+ *            planes whose size 4 does not divide, for addresses that are not
+ *            aligned, and where images are mixed
  *
  * What becomes of each of the 256 bytes is in a table that the CPU's last pass
  * makes, so the arithmetic is that one's. A block has it in its own fast
@@ -46,6 +46,14 @@ static __device__ __forceinline__ uint64_t clock_ns(void)
     uint64_t now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     return now;
+}
+
+/* Of floats, as bits; each product and the sum rounded by itself. */
+static __device__ __forceinline__ uint32_t
+sum_of_products(uint32_t x, float a, uint32_t y, float b)
+{
+    return __float_as_uint(__fadd_rn(__fmul_rn(__uint_as_float(x), a),
+                                     __fmul_rn(__uint_as_float(y), b)));
 }
 
 #endif
@@ -86,6 +94,29 @@ store_four(const struct fdl_finish_args *a, uint64_t at, const uint32_t y[4])
     ((struct two_words *)a->dst)[at / 4] = out;
 }
 
+/* Number c of pixel p, which is in `image`, as bits: mixed with that of the
+ * other image. */
+static __device__ __forceinline__ uint32_t
+mixed(const struct fdl_finish_args *a, const uint32_t *table, uint64_t p,
+      uint64_t image, uint32_t c)
+{
+    const struct fdl_image_mix *m = &a->mixes[image];
+    uint32_t at = (uint32_t)(p - image * a->plane);
+    uint32_t x = at % a->width, y = at / a->width;
+    uint64_t other = m->other * (uint64_t)a->plane + at;
+    uint32_t own = table[c * 256u + a->src[p * a->channels + c]];
+    uint32_t its = table[c * 256u + a->src[other * a->channels + c]];
+    if (m->blank & FDL_FINISH_BLANK_OWN)
+        own = 0;
+    if (m->blank & FDL_FINISH_BLANK_OTHER)
+        its = 0;
+    if (m->kind == FDL_FINISH_SUM)
+        return sum_of_products(own, m->own_share, its, m->other_share);
+    bool cut = m->kind == FDL_FINISH_BOX && x >= m->left && x < m->right &&
+               y >= m->top && y < m->bottom;
+    return cut ? its : own;
+}
+
 static __device__ __forceinline__ void single(const struct fdl_finish_args *a,
                                               const uint32_t *table,
                                               uint64_t begin)
@@ -95,13 +126,15 @@ static __device__ __forceinline__ void single(const struct fdl_finish_args *a,
         end = a->pixels;
     for (uint64_t p = begin + threadIdx.x; p < end; p += FDL_KERNEL_BLOCK) {
         uint64_t from = p * a->channels, to = from, step = 1;
+        uint64_t image = p / a->plane;
         if (!a->nhwc) {
-            uint64_t image = p / a->plane;
             step = a->plane;
             to = image * a->channels * step + (p - image * step);
         }
         for (uint32_t c = 0; c < a->channels; c++)
-            store_one(a, to + c * step, table[c * 256u + a->src[from + c]]);
+            store_one(a, to + c * step,
+                      a->mixes ? mixed(a, table, p, image, c)
+                               : table[c * 256u + a->src[from + c]]);
     }
 }
 
@@ -182,7 +215,7 @@ KERNEL void __launch_bounds__(FDL_KERNEL_BLOCK)
         table[i] = a->table ? a->table[i] : 0;
     all_threads_are_here();
     uint64_t begin = (uint64_t)blockIdx.x * BLOCK_PIXELS;
-    if (begin + BLOCK_PIXELS > a->pixels || !is_aligned(a))
+    if (begin + BLOCK_PIXELS > a->pixels || !is_aligned(a) || a->mixes)
         single(a, table, begin);
     else if (a->channels == 1)
         whole(a, table, begin, 1);

@@ -13,6 +13,26 @@
 /* Threads of a block, for all of them. */
 #define FDL_KERNEL_BLOCK 256
 
+/* What becomes of an image: a sum of its numbers and those of another one, or
+ * parts of both. */
+enum fdl_finish_mix_kind {
+    FDL_FINISH_ALONE = 0,
+    FDL_FINISH_SUM, /* own * its numbers + other * the other's; of 4 bytes */
+    FDL_FINISH_BOX  /* the other's pixels in the box */
+};
+
+/* bits of fdl_image_mix.blank: whose numbers are zeros. */
+#define FDL_FINISH_BLANK_OWN   1u
+#define FDL_FINISH_BLANK_OTHER 2u
+
+struct fdl_image_mix {
+    uint32_t kind;
+    uint32_t other; /* its number */
+    float own_share, other_share;
+    uint32_t left, top, right, bottom;
+    uint32_t blank;
+};
+
 /* fdl_kernel_finish: each byte of u8 NHWC images becomes a number, as a table
  * has it for its channel. One thread does FDL_FINISH_PIXELS pixels in a row;
  * the grid covers images * plane of them. The one parameter is this struct, by
@@ -29,6 +49,8 @@ struct fdl_finish_args {
     uint32_t channels;     /* 1 to 4 */
     uint32_t bytes;        /* of a number: 4 or 2 */
     uint32_t nhwc;
+    uint32_t width;
+    const struct fdl_image_mix *mixes; /* [images]; NULL: none is mixed */
 };
 
 /* fdl_kernel_spin: one block of one thread runs until so many ns have passed.

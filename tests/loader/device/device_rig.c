@@ -139,6 +139,9 @@ feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
         p = in_views(p);
     else if (op && strcmp(op, "mix") == 0)
         assert_ok(feedline_pipeline_add(p, op, "mixup_alpha=1 cutmix_alpha=1"));
+    else if (op && strcmp(op, "cutmix") == 0)
+        assert_ok(feedline_pipeline_add(
+            p, "mix", "like=timm mode=elem p=0.7 cutmix_alpha=1"));
     else if (op && strcmp(op, "five_crop") != 0)
         assert_ok(feedline_pipeline_add(p, op, NULL));
     assert_ok(feedline_loader_create(cfg, ds, p, &l));

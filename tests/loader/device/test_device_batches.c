@@ -112,15 +112,21 @@ static struct feedline_batch_targets targets_of(const feedline_batch *b)
     return t;
 }
 
-/* Mixed by the host, which therefore finishes them, and the targets beside. */
+/* Mixed in the last pass, wherever that is made, and the targets beside. */
 TEST(equals_host_mixed)
 {
     struct rig r;
     struct echo e;
     rig_open(&r);
     check_equal(&r, "dtype=u8 op=mix", "auto", RIG_BATCHES);
-    check_equal(&r, "dtype=f32 layout=nhwc op=mix", "auto", RIG_BATCHES);
-    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "op=mix");
+    for (int i = 0; i < 8; i++) {
+        static const char *const forms[] = {
+            "dtype=f32 op=mix", "dtype=f32 layout=nhwc op=mix",
+            "dtype=f16 op=cutmix", "dtype=bf16 layout=nhwc op=cutmix"};
+        check_equal(&r, forms[i % 4], i < 4 ? "host" : "device", RIG_BATCHES);
+    }
+    feedline_loader *device =
+        rig_loader(r.dataset, "cuda:0", "op=mix finish=device");
     feedline_loader *host = rig_loader(r.dataset, "host", "op=mix");
     rig_echo_open(&r, &e, rig_batch_bytes(host));
     feedline_batch *db = rig_next(device), *hb = rig_next(host);
@@ -160,6 +166,8 @@ TEST(equals_host_where_samples_failed)
     }
     check_equal(&r, "on_error=zero dtype=f32 op=five_crop batch_size=10",
                 "device", 8);
+    check_equal(&r, "on_error=zero dtype=f32 op=mix", "device",
+                2 * RIG_BATCHES);
     rig_close(&r);
 }
 

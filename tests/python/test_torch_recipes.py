@@ -51,6 +51,7 @@ def loader_of(lines: str, photos: str) -> Any:
         "v2": v2,
         "torch": torch,
         "random": random,
+        "torchvision": torchvision,
         "photos": photos,
         "Image": Image,
         "ImageFilter": ImageFilter,
@@ -66,6 +67,10 @@ def loader_of(lines: str, photos: str) -> Any:
         names["create_transform"] = timm.data.create_transform
     if "v2." in lines and v2 is None:
         raise ImportError("no torchvision.transforms.v2")
+    if "VOC" in lines:
+        from moving_cases import voc_tree
+
+        names["voc"] = str(voc_tree(Path(photos).with_name("voc_of_recipes")))
     # By a file's name, as some transforms are known by their source.
     exec(compile(lines, _written(lines), "exec"), names)
     dataset = names.get("dataset")

@@ -85,6 +85,7 @@ class Chain:
     size: Optional[Size]  # of every sample, None where images differ
     # Chains of several views, and of how many each; then there are no ops.
     views: Tuple[Tuple["Chain", int], ...] = ()
+    pair: Any = None  # of targets that move with the images: a Pair
 
 
 @dataclass
@@ -269,6 +270,7 @@ class Builder:
         self.rounding = "once"
         self.ended = ""  # by a transform behind which the engine has none
         self.tv_tensor = False  # tensors are of the type of torchvision's own
+        self.typed = True  # so are targets that move
         self.half = ""  # the type of 16 bits that the samples have by now
         self.bordered = False  # small images may have a border by now
         self._deciding = ""  # the transform that draws whether this is done
@@ -663,17 +665,22 @@ class Builder:
             self.fail(f"{name}={value!r} is not a size")
         return found[1], found[0]
 
+    def of_image(self, name: str, value: Any) -> Any:
+        """An argument that may be a dict by type: that of the image."""
+        if isinstance(value, dict):
+            self.fail(
+                f"{name} as a dict is not supported natively; give one value"
+            )
+        return value
+
     def fill(self, transform: Any) -> Tuple[int, ...]:
         """Its colour for borders: one number, or one for each channel."""
         value = transform.fill
         kept = getattr(transform, "_fill", None)  # v2 looks at this one
         if isinstance(kept, dict) and list(kept) == ["others"]:
             value = kept["others"]
-        if value is None:
-            return (0,)
-        if isinstance(value, dict):
-            self.fail("fill as a dict is not supported natively; give a colour")
-        found = self.integers("fill", value)
+        value = self.of_image("fill", value)
+        found = self.integers("fill", 0 if value is None else value)
         if len(found) not in (1, self.channels):
             self.fail(f"fill={value!r} for images of {self.channels} channels")
         if min(found) < 0 or max(found) > 255:

@@ -592,18 +592,17 @@ def to_image(b: Builder, t: Any) -> None:
 
 @reads("v2", "ToPureTensor")
 def to_pure_tensor(b: Builder, t: Any) -> None:
-    b.tv_tensor = False
+    b.tv_tensor = b.typed = False
 
 
 @reads("v2", "ToDtype", "dtype scale")
 def to_dtype_v2(b: Builder, t: Any) -> None:
-    if isinstance(t.dtype, dict):
-        b.fail("dtype as a dict is not supported natively; give a torch.dtype")
-    if b.stage == Stage.IMAGE:
+    dtype = b.of_image("dtype", t.dtype)
+    if b.stage == Stage.IMAGE or dtype is None:
         return
-    if b.stage == Stage.BYTES and not t.scale and str(t.dtype) != "torch.uint8":
+    if b.stage == Stage.BYTES and not t.scale and str(dtype) != "torch.uint8":
         b.fail("it keeps values of 0 to 255; set scale=True")
-    to_dtype(b, t.dtype, "multiply")
+    to_dtype(b, dtype, "multiply")
 
 
 @reads("v2", "ConvertImageDtype", "dtype")

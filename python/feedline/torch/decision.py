@@ -22,7 +22,8 @@ from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
 from .known_sets import is_known_stream
 from .mixing import is_mixing, mix_of, recognised
-from .native import Head, Plan, head_of, plan as plan_of
+from .moving import check_loader
+from .native import Head, Plan, has_moving, head_of, plan as plan_of
 from .worker_init import only_seeds
 
 
@@ -80,6 +81,10 @@ class Decision:
         reason = _reason_in_arguments(loader)
         if reason is not None:
             raise NotNative(reason)
+        if has_moving(loader.dataset):
+            check_loader(loader)
+            return plan_of(loader.dataset)
+        _check_collate(loader)
         plan = self._with_mix(loader, plan_of(loader.dataset))
         if plan.keys is not None and loader.collate_fn is not default_collate:
             raise NotNative(
@@ -213,6 +218,17 @@ def _labels_are_exact(loader: Any, plan: Plan) -> bool:
     return type(label) is type(mine)
 
 
+def _check_collate(loader: Any) -> None:
+    """Raises NotNative for a function of samples, which may do anything."""
+    collate = loader.collate_fn
+    known = isinstance(recognised(collate), Collated) or is_mixing(collate)
+    if collates(loader) and collate is not default_collate and not known:
+        raise NotNative(
+            "collate_fn is one of your own; if it begins with "
+            "default_collate, use feedline.torch.collated"
+        )
+
+
 def _reason_in_arguments(loader: Any) -> Optional[str]:
     if loader._feedline.given.backend == "torch":
         return 'backend="torch" asks for that'
@@ -220,12 +236,6 @@ def _reason_in_arguments(loader: Any) -> Optional[str]:
         return "the data set is an IterableDataset"
     collate = loader.collate_fn
     if collates(loader):
-        known = isinstance(recognised(collate), Collated) or is_mixing(collate)
-        if collate is not default_collate and not known:
-            return (
-                "collate_fn is one of your own; if it begins with "
-                "default_collate, use feedline.torch.collated"
-            )
         reason = reason_in_switches()
         if reason is not None:
             return reason

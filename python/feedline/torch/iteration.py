@@ -30,6 +30,7 @@ import sys
 import weakref
 from array import array
 from collections import deque
+from functools import partial
 from typing import Any, Deque, Dict, List, Optional, Sequence, Tuple
 
 import torch
@@ -49,6 +50,7 @@ from .handover import Finish, Into, PinnedMemory, Take, check_dtype
 from .handover import current_stream, shared, shared_of, shared_views
 from .handover import targets_of, to_device, views_pinned, views_to_device
 from .mixing import recognised
+from .moving import samples_of
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .outputs import of_batch
@@ -267,7 +269,12 @@ class NativeIterator(CountedIterator):
         mixed = plan.mix is not None
         made = isinstance(self._collate_fn, Collated) and not mixed
         self._second = TARGETS if mixed else LABELS
-        self._pins = self._pin_memory and not made and self._settings.on_host
+        self._pins = (
+            self._pin_memory
+            and not made
+            and plan.moving is None
+            and self._settings.on_host
+        )
         self._pinned_memory: Dict[Lease, PinnedMemory] = {}
         # Tensors of batches to come, by their handles, which no other batch
         # can have while those are alive.
@@ -278,6 +285,7 @@ class NativeIterator(CountedIterator):
             and plan.keys is None
             and plan.output is None
             and plan.views == 0
+            and plan.moving is None
             and self._auto_collation
             and not made
             and not mixed
@@ -483,8 +491,14 @@ class NativeIterator(CountedIterator):
 
     def _way_of(self, batch: feedline.Batch) -> Take:
         """For this one and all that follow."""
+        take: Take
+        moving = self._settings.plan.moving
+        if moving is not None:
+            take = partial(samples_of, moving=moving[0], pair=moving[1])
+            self._take = take
+            return take
         views = self._settings.plan.views > 0
-        take: Take = shared_views if views else shared
+        take = shared_views if views else shared
         if batch.device != HOST:
             self._device = batch.device
             take = views_to_device if views else to_device
@@ -510,7 +524,9 @@ class NativeIterator(CountedIterator):
         data = self._hand_over(batch)
         views = self._settings.plan.views
         for place, image in made:
-            if views == 0:
+            if self._settings.plan.moving is not None:
+                data[place] = image
+            elif views == 0:
                 data[0][place] = image
             elif place % views == 0:
                 for view, one in zip(data[0], image):
@@ -536,6 +552,8 @@ class NativeIterator(CountedIterator):
         if plan.stream is not None:
             return plan.stream.image(plan.dataset, position)
         made = self._dataset[position]
+        if plan.moving is not None:
+            return made
         if plan.output is not None:
             return made[plan.output.index("image")]
         return made[0 if plan.keys is None else plan.keys[0]]
@@ -584,6 +602,8 @@ class NativeIterator(CountedIterator):
         seed = None
         if self._num_workers > 0:
             seed = seed_of_batch(self._progress.seed, number)
+        if self._settings.plan.moving is not None:
+            return self._arranged(data, seed)
         if self._settings.plan.targets is not None:
             step = max(1, self._settings.plan.views)
             data[1] = self._targets_of(batch.sample_index[::step], seed)
@@ -602,6 +622,15 @@ class NativeIterator(CountedIterator):
         if not isinstance(collate, Collated):
             return data
         return self._pinned(collate.of_batch(data, seed))
+
+    def _arranged(self, samples: List[Any], seed: Optional[int]) -> Any:
+        """What the collate_fn makes of samples whose targets moved."""
+        collate = self._collate_fn
+        collate = collate.fn if isinstance(collate, Collated) else collate
+        if seed is None:
+            return self._pinned(collate(samples))
+        with seeded(seed):
+            return self._pinned(collate(samples))
 
     def _targets_of(self, positions: List[int], seed: Optional[int]) -> Any:
         """The labels of a batch that the engine has by their positions."""

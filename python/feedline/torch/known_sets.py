@@ -71,6 +71,9 @@ class Piece:
     # Samples are tuples of these: "image", "label" and fields; None: pairs.
     output: Optional[Tuple[str, ...]] = None
     stream: Optional[Stream] = None
+    # Targets that move with the images: their kind, and how they are loaded.
+    kind: str = ""
+    moving: Optional[Callable[[], Any]] = None
 
 
 @dataclass

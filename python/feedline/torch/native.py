@@ -30,10 +30,13 @@ import feedline
 
 from ..options import option_pillow
 from . import chain_families, chain_gates, chain_timm, chain_torchvision
-from . import known_huggingface, known_torchvision, known_webdataset
+from . import known_huggingface, known_segmentation, known_torchvision
+from . import known_webdataset
 from .chain import Builder, Chain, NotNative, Size, is_read
+from .chain_pairs import Pair, bytes_of, read_pair
 from .chain_views import Part, parts_of
 from .known_sets import Piece, Stream, View, view_of
+from .moving import Moving
 from .targets import Targets, are_ints, as_bytes
 
 __all__ = ["NotNative", "Plan", "plan"]
@@ -57,6 +60,7 @@ class Plan:
         output: what samples are tuples of, where that is not image and label.
         stream: what an IterableDataset has in place of positions.
         mix: what is done to batches; None: nothing.
+        moving: what moves with the images, and what becomes of both.
     """
 
     dataset: feedline.Dataset
@@ -72,6 +76,7 @@ class Plan:
     stream: Optional[Stream]
     _digest: Callable[[], str] = field(repr=False)
     mix: Optional[Dict[str, Any]] = None
+    moving: Optional[Tuple[Moving, Pair]] = None
     _fingerprint: Optional[str] = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -119,6 +124,14 @@ class _Entry:
 _plans: Dict[int, _Entry] = {}
 
 
+def has_moving(dataset: Any) -> bool:
+    """Whether its targets move with the images, if it is native at all."""
+    try:
+        return any(piece.kind for piece in view_of(dataset).pieces)
+    except NotNative:
+        return False
+
+
 def plan(dataset: Any) -> Plan:
     """How the engine serves `dataset`.
 
@@ -157,6 +170,13 @@ def _chain_of(view: View) -> Chain:
     """The one chain that all pieces have."""
     chain = None
     for piece in view.pieces:
+        if piece.kind:
+            if len(view.pieces) > 1:
+                raise NotNative(
+                    "the data set is made of several, and one has targets that "
+                    "move; the engine has these of one alone"
+                )
+            return read_pair(piece.transform, piece.kind)
         found = read_chain(
             piece.transform, piece.channels, piece.size, piece.as_stored
         )
@@ -211,7 +231,7 @@ def head_of(dataset: Any) -> Head:
     for other in view.pieces:
         if other.transform is not piece.transform:
             raise NotNative("the parts of the data set have several chains")
-        if other.stream or other.keys or other.output:
+        if other.stream or other.keys or other.output or other.kind:
             raise NotNative("samples are not pairs of image and label")
     if len({(o.channels, o.size, o.as_stored) for o in view.pieces}) > 1:
         raise NotNative("the parts of the data set have different images")
@@ -276,6 +296,7 @@ def _make(view: View, chain: Chain) -> Plan:
         loaded = [piece.load() for piece in view.pieces]
         targets = _targets(view.pieces, loaded)
         dataset = _dataset(view.pieces, loaded, targets is None)
+        moving = _moving(view.pieces[0], dataset, chain)
     except (ValueError, OverflowError) as error:
         raise NotNative(
             f"a path or label of the data set does not fit the engine: {error}"
@@ -290,6 +311,12 @@ def _make(view: View, chain: Chain) -> Plan:
     }
     for piece in view.pieces:
         options.update(piece.options)
+    if moving is not None:
+        moving.check(chain.pair, indices or range(len(dataset)))
+        options.update(moving.options(chain.pair))
+        if chain.size is None:
+            most = bytes_of(chain, moving.largest)
+            options["max_sample_bytes"] = most
     width, height = chain.size or (0, 0)
     return Plan(
         dataset=dataset,
@@ -303,8 +330,20 @@ def _make(view: View, chain: Chain) -> Plan:
         keys=view.pieces[0].keys,
         output=view.pieces[0].output,
         stream=view.pieces[0].stream,
+        moving=None if moving is None else (moving, chain.pair),
         _digest=lambda: _digest(view.pieces, loaded, indices),
     )
+
+
+def _moving(
+    piece: Piece, dataset: feedline.Dataset, chain: Chain
+) -> Optional[Moving]:
+    """The targets of a piece that move, which the engine's data set gets."""
+    if piece.moving is None:
+        return None
+    made: Moving = piece.moving()
+    made.attach(dataset)
+    return made
 
 
 def _indices(view: View) -> Optional[Sequence[int]]:
@@ -428,6 +467,7 @@ LIBRARIES = (
     chain_timm,
     chain_torchvision,
     known_huggingface,
+    known_segmentation,
     known_torchvision,
     known_webdataset,
 )

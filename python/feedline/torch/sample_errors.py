@@ -2,8 +2,9 @@
 """Samples that the engine could not make: the data set does, or an exception.
 
 Pillow opens what the engine does not decode: a GIF that is called .jpg, a
-damaged file that it is lenient with. The data set then makes
-the sample itself, as it would for torch, in the thread that asks for the batch.
+damaged file that it is lenient with, an image above the engine's limits. The
+data set then makes the sample itself, as it would for torch, in the thread that
+asks for the batch.
 
 The exception is one of feedline's, with the path and the decoder's words, and
 by type also what the data set itself would have raised through torch's loader:
@@ -23,8 +24,13 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Type
 import feedline
 from feedline.errors import of_status
 
-# What the file itself may be to blame for.
-_OF_FILES = (feedline.DecodeError, feedline.ReadError, feedline.NotFound)
+# What the file itself may be to blame for, or its size.
+_OF_FILES = (
+    feedline.DecodeError,
+    feedline.ReadError,
+    feedline.NotFound,
+    feedline.RangeError,
+)
 
 _both: Dict[Tuple[type, type], Optional[Type[feedline.Error]]] = {}
 

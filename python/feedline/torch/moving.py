@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Targets that move with their images: how a batch of them is handed over.
+
+The engine has moved boxes or masks by the draws of their images. Here they
+become the samples that the data set would have given, and the collate_fn gets
+those. One is called if it only puts them in another order, as
+
+    lambda batch: tuple(zip(*batch))
+
+does, which is what detection scripts have; `arranges` tries it on two samples
+that nobody has seen before. Images share the batch's memory and hold it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Sequence
+
+import torch
+from torch.utils.data.dataloader import default_collate
+
+import feedline
+
+from .. import _c
+from ..fields import Memory
+from ._compat import collates
+from .chain import NotNative
+from .chain_pairs import Pair
+from .collated import Collated
+
+
+class Moving:
+    """Of a piece: what moves with its images.
+
+    largest: width and height that none of them exceeds, as far as known.
+    """
+
+    largest = (2048, 2048)
+
+    def options(self, pair: Pair) -> Dict[str, Any]:
+        """Of the loader."""
+        return {}
+
+    def attach(self, dataset: feedline.Dataset) -> None:
+        """Gives the engine's data set what it needs."""
+
+    def check(self, pair: Pair, samples: Sequence[int]) -> None:
+        """Whether torch could make all of these. Raises NotNative."""
+
+    def targets(
+        self, batch: feedline.Batch, pair: Pair, images: List[torch.Tensor]
+    ) -> List[Any]:
+        raise NotImplementedError
+
+
+def samples_of(batch: feedline.Batch, moving: Moving, pair: Pair) -> List[Any]:
+    """The samples of a batch, as the data set gives them."""
+    images = images_of(batch)
+    targets = moving.targets(batch, pair, images)
+    if pair.image:
+        from torchvision import tv_tensors
+
+        images = [tv_tensors.Image(image) for image in images]
+    return list(zip(images, targets))
+
+
+_TYPES = {
+    _c.U8: torch.uint8,
+    _c.F16: torch.float16,
+    _c.BF16: torch.bfloat16,
+    _c.F32: torch.float32,
+}
+
+
+def images_of(batch: feedline.Batch) -> List[torch.Tensor]:
+    """Each image as a tensor [C, H, W], whether they are of one size or not."""
+    info = batch.info
+    dtype = _TYPES[info.images.dtype]
+    hold = batch.export(_c.LABELS)
+    found = []
+    for i in range(info.count):
+        if info.image_offset:
+            height, width = info.image_size[i]
+            offset = info.image_offset[i]
+        else:
+            height, width = info.images.shape[2], info.images.shape[3]
+            offset = i * (info.image_bytes // info.count)
+        shape = (info.images.shape[1], int(height), int(width))
+        count = shape[0] * shape[1] * shape[2]
+        address = info.images.data + offset
+        found.append(tensor_of(hold, address, dtype, count).view(shape))
+    return found
+
+
+def tensor_of(
+    hold: Any, address: int, dtype: torch.dtype, count: int
+) -> torch.Tensor:
+    """Numbers in memory that `hold` keeps."""
+    import numpy
+
+    if count == 0:
+        return torch.empty(0, dtype=dtype)
+    size = torch.empty(0, dtype=dtype).element_size()
+    memory = Memory(hold, address, "|u1", count * size)
+    return torch.from_numpy(numpy.asarray(memory)).view(dtype)
+
+
+# ---- The collate_fn ---------------------------------------------------------
+
+
+def arranges(collate: Any) -> bool:
+    """Whether it only puts the parts of samples in another order."""
+    if isinstance(collate, Collated):
+        return collate.samples
+    probe = [(object(), object()), (object(), object())]
+    try:
+        made = collate([*probe])
+    except Exception:
+        return False
+    leaves = list(_leaves(made))
+    wanted = [part for sample in probe for part in sample]
+    return len(leaves) == len(wanted) and {id(one) for one in leaves} == {
+        id(one) for one in wanted
+    }
+
+
+def _leaves(made: Any) -> Any:
+    if type(made) in (list, tuple):
+        for part in made:
+            yield from _leaves(part)
+    else:
+        yield made
+
+
+def check_loader(loader: Any) -> None:
+    """Raises NotNative for what is not done with samples that move."""
+    given, collate = loader._feedline.given, loader.collate_fn
+    for name, usual in (("on_error", "raise"), ("layout", None)):
+        if getattr(given, name) != usual:
+            raise NotNative(
+                f"{name}={getattr(given, name)!r} is not for images with "
+                "targets that move; leave it out"
+            )
+    if str(given.device or "cpu") != "cpu":
+        raise NotNative(
+            "images with targets that move are made in host memory; leave out "
+            "device, and move them behind the loader"
+        )
+    if not collates(loader):
+        raise NotNative("samples with targets that move come in batches")
+    if collate is not default_collate and not arranges(collate):
+        raise NotNative(
+            "collate_fn is one of your own; one that only rearranges samples, "
+            "as lambda batch: tuple(zip(*batch)), is native, and any other as "
+            "feedline.torch.collated(fn, samples=True)"
+        )

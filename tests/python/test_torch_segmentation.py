@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masks that move with their images: data sets of torchvision, wrapped for v2,
+with the preset of torchvision's segmentation references."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moving_cases import SIZES, check, same, save_images, tv_tensors
+from moving_cases import voc_tree, wrap, zipped
+from images import Image
+from torch_cases import Ours, Theirs, torch, torchvision, v2
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+TAIL = [
+    v2.PILToTensor(),
+    v2.ToDtype(
+        {torch.Tensor: torch.float32, tv_tensors.Mask: torch.int64},
+        scale=True,
+    ),
+    v2.Normalize(MEAN, STD),
+    v2.ToPureTensor(),
+]
+FLIP = v2.RandomHorizontalFlip()
+TRAIN = [
+    v2.RandomResize(26, 104),
+    FLIP,
+    v2.RandomCrop(
+        48, pad_if_needed=True, fill={"others": 0, tv_tensors.Mask: 255}
+    ),
+]
+
+
+@pytest.fixture
+def voc(tmp_path: Path) -> Any:
+    return wrap(
+        torchvision.datasets.VOCSegmentation(
+            str(voc_tree(tmp_path)), "2007", transforms=v2.Compose(TAIL)
+        )
+    )
+
+
+def test_the_reference(voc: Any) -> None:
+    loader = check(voc, v2.Compose([*TRAIN, *TAIL]), 6)
+    for collate in (None, zipped):
+        loader = Ours(voc, 3, collate_fn=collate)
+        assert loader.native, loader.fallback_reason
+        images, masks = next(iter(loader))
+        assert images[0].shape == (3, 48, 48) and masks[0].shape == (1, 48, 48)
+        assert masks[0].dtype == torch.int64
+
+
+def test_images_of_their_own_sizes(voc: Any) -> None:
+    check(voc, v2.Compose([v2.RandomResize(40, 41), *TAIL]))
+    check(voc, v2.Compose([FLIP, v2.ToImage()]))
+
+
+def test_as_torchs_loader(voc: Any) -> None:
+    voc.transforms = v2.Compose([v2.Resize((30, 44)), *TAIL])
+    for collate in (None, zipped):
+        arguments = {"batch_size": 4, "collate_fn": collate}
+        ours, theirs = Ours(voc, **arguments), Theirs(voc, **arguments)
+        assert ours.native, ours.fallback_reason
+        assert all(same(a, b) for a, b in zip(ours, theirs))
+
+
+def test_pets(tmp_path: Path) -> None:
+    base = tmp_path / "oxford-iiit-pet"
+    names = save_images(base / "images")
+    (base / "annotations" / "trimaps").mkdir(parents=True)
+    lines = [f"{name} 1 1 1" for name in names]
+    (base / "annotations" / "trainval.txt").write_text("\n".join(lines))
+    for number, size in enumerate(SIZES):
+        mask = Image.new("L", size, 1 + number % 3)
+        mask.putpixel((3, 4), 2)
+        mask.save(base / "annotations" / "trimaps" / f"{number}.png")
+    pets = torchvision.datasets.OxfordIIITPet(
+        str(tmp_path), target_types="segmentation", transform=v2.ToImage()
+    )
+    check(wrap(pets), v2.Compose([*TRAIN, *TAIL]))
+
+
+def test_too_large_for_its_place(
+    voc: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The data set makes it."""
+    from feedline.torch.moving import Moving
+
+    monkeypatch.setattr(Moving, "largest", (80, 80))
+    voc.transforms = v2.Compose([v2.ToImage()])
+    ours = Ours(voc, 4, collate_fn=zipped)
+    theirs = Theirs(voc, 4, collate_fn=zipped)
+    assert ours.native, ours.fallback_reason
+    assert all(same(a, b) for a, b in zip(ours, theirs))
+
+
+def test_what_is_refused(voc: Any) -> None:
+    two = [v2.Pad(2, fill={"others": 0, tv_tensors.Mask: 7}), *TRAIN]
+    for chain, why in (
+        ([v2.RandomErasing(), *TAIL], "RandomErasing"),
+        ([*two, *TAIL], "two values"),
+        ([v2.RandomIoUCrop(), *TAIL], "a mask"),
+    ):
+        voc.transforms = v2.Compose(chain)
+        reason = Ours(voc, 2).fallback_reason
+        assert reason is not None and why in reason

@@ -192,6 +192,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
         {16, 64}, /* multiprocessors */
         {FDL_CUDA_ATTR_COPY_ENGINES, 2},
         {41, 1}, /* unified addresses */
+        {FDL_CUDA_ATTR_POOLS, double_world.set.pools},
         {FDL_CUDA_ATTR_HOST_REGISTER, double_world.set.registers},
         {75, double_world.set.capability / 10}, /* compute capability, */
         {76, double_world.set.capability % 10}, /* major and minor */

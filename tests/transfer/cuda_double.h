@@ -24,6 +24,7 @@
  *   taken=0             of it, by another program; may change at any time
  *   pinned=1t           host memory that may be pinned
  *   register=1          0: only memory of the driver's own, MemHostAlloc
+ *   pools=1             0: no device has memory pools
  *   queue=1024          operations that a stream holds; the call that finds it
  *                       full waits for room
  *   driver_version=12040  of CUDA, as cuDriverGetVersion tells it
@@ -47,6 +48,8 @@
  *     waits for the NULL stream, so a missing wait is always seen.
  *   - Pinned memory that a child of fork() gets is seen by the device as it was
  *     then, until it is unpinned (cuda_double_fork.c).
+ *   - A pool holds what was freed until it is trimmed, and uses none of it
+ *     again.
  *   - Copies of a device and direction use one engine, one after the other.
  *   - Handles are numbers that are never used twice, so a dead one is noticed.
  *   - What is given back in a broken context, or by a call that fails by order,
@@ -119,6 +122,7 @@ enum { DOUBLE_GLOBAL, DOUBLE_THREAD_LOCAL, DOUBLE_RELAXED };
 #define DOUBLE_DECLARE(name, version, parameters)                              \
   DOUBLE_API int cu##name##version parameters;
 FDL_CUDA_FUNCTIONS(DOUBLE_DECLARE)
+FDL_CUDA_POOL_FUNCTIONS(DOUBLE_DECLARE)
 #undef DOUBLE_DECLARE
 
 DOUBLE_API int cuCtxSetCurrent(void *context);

@@ -134,6 +134,8 @@ static bool set_number_locked(const char *name, const char *value)
         set->devices = x > 0 ? 0 : set->devices;
     else if (strcmp(name, "register") == 0 && x <= 1)
         set->registers = x > 0;
+    else if (strcmp(name, "pools") == 0 && x <= 1)
+        set->pools = x > 0;
     else if (strcmp(name, "hash") == 0 && x <= 1)
         set->hash = x > 0;
     else if (strcmp(name, "strict") == 0 && x <= 1)
@@ -199,6 +201,7 @@ void double_ready_locked(void)
         .pinned_bytes = 1ull << 40,
         .queue = 1024,
         .registers = true,
+        .pools = true,
         .hash = true,
     };
     const char *text = getenv("CUDA_DOUBLE");
@@ -287,6 +290,8 @@ void double_reset(void)
     double_close_all_locked();
     while (w->allocations)
         double_allocation_free_locked(w->allocations);
+    while (w->pools)
+        double_pool_forget_locked(w->pools);
     while (w->registrations)
         double_registration_free_locked(w->registrations);
     for (int i = 0; i < DOUBLE_DEVICES; i++)
@@ -356,6 +361,8 @@ static uint64_t leaks_locked(void)
     for (struct double_allocation *a = w->allocations; a; a = a->next)
         double_fault_locked("leak: %" PRIu64 " bytes of device %d at %p",
                             a->bytes, a->of_device, (void *)a->device);
+    for (struct double_pool *p = w->pools; p; p = p->next)
+        double_fault_locked("leak: a memory pool of device %d", p->of_device);
     for (struct double_registration *r = w->registrations; r; r = r->next)
         double_fault_locked("leak: %" PRIu64 " bytes of pinned memory at %p",
                             r->bytes, (void *)r->begin);

@@ -63,8 +63,8 @@ struct double_allocation *double_allocation_at_locked(const void *p,
     struct double_allocation *a = double_world.allocations;
     for (; a; a = a->next) {
         uintptr_t begin = (uintptr_t)a->device;
-        if (at >= begin && at - begin < a->bytes && bytes <= a->bytes &&
-            at - begin <= a->bytes - bytes)
+        if (!a->freeing && at >= begin && at - begin < a->bytes &&
+            bytes <= a->bytes && at - begin <= a->bytes - bytes)
             return a;
     }
     return NULL;
@@ -108,7 +108,7 @@ static uint64_t left_locked(const struct double_device *d)
     return set->device_bytes > used ? set->device_bytes - used : 0;
 }
 
-static int allocate_locked(void **memory, uint64_t bytes)
+int double_allocate_locked(void **memory, uint64_t bytes)
 {
     struct double_world *w = &double_world;
     int device = double_device_now();
@@ -153,7 +153,7 @@ int cuMemAlloc(void **memory, size_t bytes)
     if (!error && (!memory || bytes == 0))
         error = DOUBLE_ERROR_INVALID;
     if (!error)
-        error = allocate_locked(memory, bytes);
+        error = double_allocate_locked(memory, bytes);
     return double_leave(error);
 }
 

@@ -48,6 +48,12 @@ enum double_need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT };
     X(cuMemAlloc,                  CONTEXT)                                   \
     X(cuMemFree,                   CONTEXT)                                   \
     X(cuMemGetInfo,                CONTEXT)                                   \
+    X(cuMemPoolCreate,             DRIVER)                                    \
+    X(cuMemPoolDestroy,            DRIVER)                                    \
+    X(cuMemPoolSetAttribute,       DRIVER)                                    \
+    X(cuMemPoolTrimTo,             DRIVER)                                    \
+    X(cuMemAllocFromPoolAsync,     CONTEXT)                                   \
+    X(cuMemFreeAsync,              CONTEXT)                                   \
     X(cuMemHostRegister,           CONTEXT)                                   \
     X(cuMemHostUnregister,         CONTEXT)                                   \
     X(cuMemHostAlloc,              CONTEXT)                                   \
@@ -94,7 +100,7 @@ struct double_settings {
     int64_t latency_ns, delay_ns;
     double bytes_per_ns; /* 0: no limit */
     uint64_t seed, device_bytes, taken_bytes, pinned_bytes, queue;
-    bool registers, hash, strict;
+    bool registers, pools, hash, strict;
 };
 
 struct double_rule {
@@ -110,6 +116,14 @@ struct double_allocation {
     unsigned char *backing; /* the bytes */
     void *reserved;         /* addresses around `device` */
     uint64_t bytes, reserved_bytes, backing_bytes;
+    int of_device;
+    struct double_pool *pool; /* NULL: none, or it is gone */
+    bool freeing, freed;      /* by cuMemFreeAsync: called; done */
+};
+
+struct double_pool {
+    struct double_pool *next;
+    uint64_t handle, threshold;
     int of_device;
 };
 
@@ -140,7 +154,15 @@ struct double_event {
     uint64_t captured_on; /* its last record is in the graph of that stream */
 };
 
-enum double_op_kind { OP_COPY, OP_WAIT, OP_RECORD, OP_READ, OP_KERNEL };
+enum double_op_kind {
+    OP_COPY,
+    OP_WAIT,
+    OP_RECORD,
+    OP_READ,
+    OP_KERNEL,
+    OP_ALLOC,
+    OP_FREE
+};
 
 #define DOUBLE_RANGES 4
 
@@ -169,6 +191,8 @@ struct double_op {
     bool watched; /* hash holds */
     bool to_host;
     int64_t ns; /* READ */
+
+    struct double_allocation *allocation; /* FREE */
 
     const char *kernel; /* KERNEL */
     uint64_t amount;
@@ -212,6 +236,7 @@ struct double_world {
     uint32_t n_threads;
     struct double_event *events;
     struct double_allocation *allocations;
+    struct double_pool *pools;
     struct double_registration *registrations;
     struct double_op *oldest, *newest; /* under way, in the order of queueing */
     struct double_rule rules[DOUBLE_RULES];
@@ -271,8 +296,15 @@ unsigned char *double_backing(const struct double_allocation *a,
 void double_memory_hold(void);
 void double_memory_release(void);
 uint64_t double_hash(const unsigned char *p, uint64_t bytes);
+int double_allocate_locked(void **memory, uint64_t bytes);
 void double_allocation_free_locked(struct double_allocation *a);
 void double_registration_free_locked(struct double_registration *r);
+
+/* ---- cuda_double_pool.c ------------------------------------------- */
+
+/* cuMemFreeAsync comes to be done. */
+void double_pool_freed_locked(struct double_allocation *a);
+void double_pool_forget_locked(struct double_pool *p);
 
 /* ---- cuda_double_stream.c ----------------------------------------- */
 

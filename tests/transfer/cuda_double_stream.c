@@ -80,6 +80,10 @@ static const char *op_name(const struct double_op *op)
         return "a read";
     case OP_KERNEL:
         return op->kernel;
+    case OP_ALLOC:
+        return "an allocation";
+    case OP_FREE:
+        return "a free";
     default:
         return "a wait";
     }
@@ -238,6 +242,13 @@ static void run_locked(struct double_op *op)
         break;
     case OP_KERNEL:
         run_kernel_locked(op);
+        break;
+    case OP_ALLOC:
+        begin_locked(op, FN_COUNT);
+        break;
+    case OP_FREE:
+        begin_locked(op, FN_COUNT);
+        double_pool_freed_locked(op->allocation);
         break;
     }
 }

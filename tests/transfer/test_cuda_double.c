@@ -64,6 +64,7 @@ TEST(is_one_instance_with_every_function)
     assert_memory_equal(&linked, &found, sizeof(found));                       \
   }
     FDL_CUDA_FUNCTIONS(SAME)
+    FDL_CUDA_POOL_FUNCTIONS(SAME)
 #undef SAME
     dlclose(library);
     no_faults();

@@ -18,6 +18,12 @@ SAME(FDL_CUDA_EVENT_BLOCKING_SYNC, CU_EVENT_BLOCKING_SYNC);
 SAME(FDL_CUDA_EVENT_NO_TIMING, CU_EVENT_DISABLE_TIMING);
 SAME(FDL_CUDA_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED);
 SAME(FDL_CUDA_ATTR_COPY_ENGINES, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
+SAME(FDL_CUDA_ATTR_POOLS, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+SAME(FDL_CUDA_POOL_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED);
+SAME(FDL_CUDA_POOL_ON_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
+SAME(FDL_CUDA_POOL_THRESHOLD, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+SAME(offsetof(struct fdl_cuda_pool_props, location),
+     offsetof(CUmemPoolProps, location.id));
 
 #define SAME_SIZE(ours, theirs)                                                \
   _Static_assert(sizeof(ours) == sizeof(theirs), #theirs)
@@ -30,6 +36,8 @@ SAME_SIZE(fdl_cuda_event, CUevent);
 SAME_SIZE(int, CUdevice);
 SAME_SIZE(int, CUresult);
 SAME_SIZE(int, CUdevice_attribute);
+SAME_SIZE(void *, CUmemoryPool);
+SAME_SIZE(struct fdl_cuda_pool_props, CUmemPoolProps);
 
 #define IS(type, declared)                                                     \
   _Static_assert(__builtin_types_compatible_p(type, declared), #type)
@@ -88,6 +96,16 @@ PAIR(LaunchKernel,
      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
       unsigned, CUstream, void **, void **));
 
+PAIR(MemPoolCreate, (void **, const struct fdl_cuda_pool_props *),
+     (CUmemoryPool *, const CUmemPoolProps *));
+PAIR(MemPoolDestroy, (void *), (CUmemoryPool));
+PAIR(MemPoolSetAttribute, (void *, int, void *),
+     (CUmemoryPool, CUmemPool_attribute, void *));
+PAIR(MemPoolTrimTo, (void *, size_t), (CUmemoryPool, size_t));
+PAIR(MemAllocFromPoolAsync, (void **, size_t, void *, fdl_cuda_stream),
+     (CUdeviceptr *, size_t, CUmemoryPool, CUstream));
+PAIR(MemFreeAsync, (void *, fdl_cuda_stream), (CUdeviceptr, CUstream));
+
 /* The header's name for today's binary interface is the one we look up: it
  * defines cuMemAlloc as cuMemAlloc_v2. cuEventElapsedTime alone is newer there
  * (12.8); both take the same. */
@@ -98,7 +116,9 @@ PAIR(LaunchKernel,
   _Static_assert(__builtin_strcmp(NAME(cu##name), "cu" #name #version) == 0,   \
                  "cu" #name);
 FDL_CUDA_FUNCTIONS(LOOKED_UP)
+FDL_CUDA_POOL_FUNCTIONS(LOOKED_UP)
 
 /* As many as there are. */
 #define ONE(name, version, parameters) +1
-_Static_assert(FDL_CUDA_FUNCTIONS(ONE) == 38, "a line is missing above");
+_Static_assert(FDL_CUDA_FUNCTIONS(ONE) FDL_CUDA_POOL_FUNCTIONS(ONE) == 44,
+               "a line is missing above");

@@ -55,7 +55,8 @@ static void destroy_streams(struct fdl_cuda *c)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
     if (c->table)
-        cuda->MemFree(c->table);
+        fdl_cuda_memory_free(&c->memory, c->stream, c->table, NULL);
+    fdl_cuda_memory_fini(&c->memory);
     if (c->finishing)
         cuda->StreamDestroy(c->finishing);
     if (c->stream)
@@ -106,6 +107,7 @@ static int make_streams(struct fdl_cuda *c)
 static int32_t start_threads(struct fdl_cuda *c)
 {
     int error = make_streams(c);
+    fdl_cuda_memory_init(&c->memory, c->device);
     if (error == FDL_CUDA_SUCCESS)
         error = c->device->cuda->EventCreate(&c->asked, 0);
     if (error != FDL_CUDA_SUCCESS)
@@ -161,33 +163,31 @@ static void count_bytes(struct fdl_cuda *c, uint64_t pinned, uint64_t device,
     fdl_unlock(&c->lock);
 }
 
-/* What the consumer's streams still do with it comes first. */
+/* What the consumer's streams still do with it comes first. No copy waits for
+ * that, as no run is on. */
 static void free_device_part(struct fdl_cuda *c, struct fdl_slab *slab)
 {
-    const struct fdl_cuda_api *cuda = c->device->cuda;
     struct fdl_cuda_slab *own = slab->own;
-    for (uint32_t i = 0; i < own->n_used; i++)
-        if (!own->late[i])
-            fdl_cuda_wait_event(cuda, own->used[i]);
+    fdl_cuda_wait_consumers(c, own);
     if (own->step)
         fdl_cuda_step_let_go(c, own->step);
     own->step = NULL;
     own->begun = false;
     own->n_jobs = own->n_moved = own->n_streams = own->n_used = 0;
-    if (slab->finished)
-        cuda->MemFree(slab->finished);
-    if (slab->device)
-        cuda->MemFree(slab->device);
+    fdl_cuda_memory_free(&c->memory, c->stream, slab->device, slab->finished);
 }
 
 static int32_t alloc_device_part(struct fdl_cuda *c, struct fdl_slab *slab)
 {
-    const struct fdl_cuda_api *cuda = c->device->cuda;
-    int error = cuda->MemAlloc(&slab->device, (size_t)slab->bytes);
+    int error = fdl_cuda_memory_alloc(&c->memory, c->stream,
+                                      (size_t)slab->bytes, &slab->device);
     if (error == FDL_CUDA_SUCCESS && c->config.finish.bytes > 0)
-        error = cuda->MemAlloc(&slab->finished, (size_t)c->config.finish.bytes);
+        error = fdl_cuda_memory_alloc(&c->memory, c->stream,
+                                      (size_t)c->config.finish.bytes,
+                                      &slab->finished);
     if (error != FDL_CUDA_SUCCESS)
-        return fdl_cuda_fail(cuda, error, "device memory for a batch");
+        return fdl_cuda_fail(c->device->cuda, error,
+                             "device memory for a batch");
     return FEEDLINE_OK;
 }
 

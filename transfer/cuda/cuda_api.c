@@ -59,6 +59,9 @@ static const char *find_functions(void *library, struct fdl_cuda_api *api)
 #define FIND(name, version, parameters)                                        \
   if (!find(library, "cu" #name #version, &api->name) && !missing)             \
     missing = "cu" #name #version;
+    FDL_CUDA_POOL_FUNCTIONS(FIND)
+    api->has_pools = !missing;
+    missing = NULL;
     FDL_CUDA_FUNCTIONS(FIND)
 #undef FIND
     return missing;

@@ -41,9 +41,19 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
 #define FDL_CUDA_STREAM_NON_BLOCKING 1u
 #define FDL_CUDA_EVENT_BLOCKING_SYNC 1u
 #define FDL_CUDA_EVENT_NO_TIMING     2u
-#define FDL_CUDA_CAPTURE_RELAXED     2  /* CU_STREAM_CAPTURE_MODE_... */
-#define FDL_CUDA_ATTR_COPY_ENGINES   40 /* ..._ASYNC_ENGINE_COUNT */
-#define FDL_CUDA_ATTR_HOST_REGISTER  99 /* ..._HOST_REGISTER_SUPPORTED */
+#define FDL_CUDA_CAPTURE_RELAXED     2   /* CU_STREAM_CAPTURE_MODE_... */
+#define FDL_CUDA_ATTR_COPY_ENGINES   40  /* ..._ASYNC_ENGINE_COUNT */
+#define FDL_CUDA_ATTR_HOST_REGISTER  99  /* ..._HOST_REGISTER_SUPPORTED */
+#define FDL_CUDA_ATTR_POOLS          115 /* ..._MEMORY_POOLS_SUPPORTED */
+
+/* CUmemPoolProps: memory of a device that can be used as any other. */
+#define FDL_CUDA_POOL_PINNED    1
+#define FDL_CUDA_POOL_ON_DEVICE 1
+#define FDL_CUDA_POOL_THRESHOLD 4 /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
+struct fdl_cuda_pool_props {
+    int type, handle_types, location_type, location;
+    void *zero[9];
+};
 
 /* The first CUDA version whose driver (450) has all of these functions. */
 #define FDL_CUDA_VERSION_NEEDED 11000
@@ -101,12 +111,25 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
                             unsigned block_y, unsigned block_z,               \
                             unsigned shared_bytes, fdl_cuda_stream stream,    \
                             void **parameters, void **extra))
+
+/* Those that a driver may lack: all of 11.2. */
+#define FDL_CUDA_POOL_FUNCTIONS(X)                                            \
+    X(MemPoolCreate,,      (void **pool,                                      \
+                            const struct fdl_cuda_pool_props *props))         \
+    X(MemPoolDestroy,,     (void *pool))                                      \
+    X(MemPoolSetAttribute,, (void *pool, int attribute, void *value))         \
+    X(MemPoolTrimTo,,      (void *pool, size_t keep))                         \
+    X(MemAllocFromPoolAsync,, (void **memory, size_t bytes, void *pool,       \
+                               fdl_cuda_stream stream))                       \
+    X(MemFreeAsync,,       (void *memory, fdl_cuda_stream stream))
 /* clang-format on */
 
 struct fdl_cuda_api {
 #define FDL_CUDA_MEMBER(name, version, parameters) int(*name) parameters;
     FDL_CUDA_FUNCTIONS(FDL_CUDA_MEMBER)
+    FDL_CUDA_POOL_FUNCTIONS(FDL_CUDA_MEMBER)
 #undef FDL_CUDA_MEMBER
+    bool has_pools;     /* those functions */
     int driver_version; /* of CUDA: 12040 is 12.4 */
     int n_devices;
 };

@@ -32,6 +32,7 @@
 #include "transfer/backend.h"
 #include "transfer/cuda/cuda_clock.h"
 #include "transfer/cuda/cuda_device.h"
+#include "transfer/cuda/cuda_memory.h"
 #include "transfer/cuda/cuda_pin.h"
 
 #include <pthread.h>
@@ -106,7 +107,8 @@ struct fdl_cuda {
     const struct fdl_cuda_device *device; /* NULL before the first slab */
     fdl_cuda_stream stream;               /* of copies */
     fdl_cuda_stream finishing; /* of kernels; NULL where the consumer's is */
-    void *table;               /* of finish, on the device */
+    struct fdl_cuda_memory memory;
+    void *table; /* of finish, on the device */
     struct fdl_cuda_clock clock;
     _Atomic uint32_t clock_epoch;
     struct fdl_thread copy_thread, land_thread;
@@ -159,8 +161,10 @@ int32_t fdl_cuda_finish_prepare(struct fdl_cuda *c);
 int fdl_cuda_finish(const struct fdl_cuda *c, const struct fdl_transfer *t,
                     void *to, fdl_cuda_stream stream);
 
-/* cuda_copy.c: the copy thread; arg: struct fdl_cuda. */
+/* cuda_copy.c: the copy thread; arg: struct fdl_cuda. And the copy stream goes
+ * on once the batch that was in the slab before is used up: CUresult. */
 void *fdl_cuda_copy_main(void *arg);
+int fdl_cuda_wait_consumers(struct fdl_cuda *c, struct fdl_cuda_slab *own);
 
 /* cuda_land.c: the land thread, and the reports that can go out now; any
  * thread that has the device current. */

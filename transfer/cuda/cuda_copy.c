@@ -39,8 +39,7 @@ static int mark_late(struct fdl_cuda *c, struct fdl_cuda_slab *own, uint32_t i)
     return error;
 }
 
-/* The stream goes on once the batch that was here before is used up. */
-static int wait_for_consumers(struct fdl_cuda *c, struct fdl_cuda_slab *own)
+int fdl_cuda_wait_consumers(struct fdl_cuda *c, struct fdl_cuda_slab *own)
 {
     int error = FDL_CUDA_SUCCESS;
     for (uint32_t i = 0; i < own->n_used && error == FDL_CUDA_SUCCESS; i++) {
@@ -72,7 +71,7 @@ static int32_t begin(struct fdl_cuda *c, struct fdl_transfer *t)
     own->step->ticket = t->ticket;
     own->step->queued_ns = fdl_now_ns();
     own->begun = true;
-    int error = wait_for_consumers(c, own);
+    int error = fdl_cuda_wait_consumers(c, own);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error, "a copy cannot be queued");
     return FEEDLINE_OK;

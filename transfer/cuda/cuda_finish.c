@@ -16,7 +16,7 @@ static int queue_table(struct fdl_cuda *c)
     const struct fdl_cuda_api *cuda = c->device->cuda;
     const uint32_t(*table)[256] = c->config.finish.table;
     size_t bytes = sizeof(c->config.finish.table);
-    int error = cuda->MemAlloc(&c->table, bytes);
+    int error = fdl_cuda_memory_alloc(&c->memory, c->stream, bytes, &c->table);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->MemcpyHtoDAsync(c->table, table, bytes, c->stream);
     if (error == FDL_CUDA_SUCCESS)

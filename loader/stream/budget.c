@@ -13,6 +13,9 @@
 #define PATIENCE_NS INT64_C(100000000)
 #define LOOK_NS     200000
 
+/* Twice the depth that a run begins with, but no more than tuners go to. */
+#define REACH_MOST 64u
+
 /* Of the device, by default: a part of what is free, and no more than that. */
 #define DEVICE_PART UINT64_C(20)
 #define DEVICE_MOST (UINT64_C(2) << 30)
@@ -33,6 +36,16 @@ uint32_t fdl_budget_depth(const struct fdl_engine *e, uint32_t depth)
     if (fits <= FDL_SPARE_SLOTS)
         return 1;
     return (uint32_t)FDL_MIN(depth, fits - FDL_SPARE_SLOTS);
+}
+
+/* Files that are not decoded keep half of the host's budget. */
+uint32_t fdl_budget_reach(const struct fdl_engine *e, uint32_t depth)
+{
+    uint64_t half = e->config.memory_budget / 2 / fdl_ring_slot_bytes(e->ring);
+    uint32_t reach = FDL_MAX(FDL_BUDGET_REACH, FDL_MIN(2 * depth, REACH_MOST));
+    if (half < reach + FDL_SPARE_SLOTS)
+        reach = half > FDL_SPARE_SLOTS ? (uint32_t)half - FDL_SPARE_SLOTS : 1;
+    return FDL_MAX(depth, fdl_budget_depth(e, reach));
 }
 
 static bool fits_host(const struct fdl_engine *e, uint64_t slots)

@@ -6,6 +6,9 @@
  *     |--------------------- memory_budget ---------------------|
  *     | slots: (depth + 2) batches | fields | files not decoded |
  *
+ * On a device memory is made before a run, so there a run has slots for more
+ * depth than it begins with, as far as both budgets go.
+ *
  * Batches come first: a depth whose slots do not fit is refused. What they
  * leave is the allowance of read buffers (buffers.h), and of fields, which take
  * what they need: the buffers then shrink. A deeper ring gets its slots only
@@ -29,6 +32,13 @@ struct fdl_engine;
 
 /* Slots that fit both budgets. That of the device counts once it is known. */
 uint64_t fdl_budget_slots(const struct fdl_engine *l);
+
+/* What a run on a device has slots for at least, if they fit: a depth that most
+ * programs never reach. */
+#define FDL_BUDGET_REACH 16u
+
+/* The depth for which a run on a device that begins with `depth` has slots. */
+uint32_t fdl_budget_reach(const struct fdl_engine *l, uint32_t depth);
 
 /* The most of `depth` whose slots fit, and no less than 1. */
 uint32_t fdl_budget_depth(const struct fdl_engine *l, uint32_t depth);

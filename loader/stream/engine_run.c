@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of the engine: begin starts its threads, stop joins them. */
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "loader/stream/budget.h"
@@ -78,6 +79,30 @@ static void see_pinned_locked(struct fdl_engine *e)
         atomic_store_explicit(&e->pinned_known, true, memory_order_release);
 }
 
+/* A depth that the run before had no memory for is tried again. */
+static uint32_t first_depth(const struct fdl_engine *e)
+{
+    uint32_t asked = (uint32_t)fdl_engine_asked(e, FDL_OPT_DEPTH);
+    return asked ? fdl_budget_depth(e, asked) : fdl_load(&e->depth);
+}
+
+static int32_t make_slots_locked(struct fdl_engine *e)
+{
+    uint32_t depth = first_depth(e), got = depth;
+    int32_t status = fdl_ring_set_depth(e->ring, &got);
+    if (status >= 0 && got == depth && fdl_ring_slot_device_bytes(e->ring) > 0)
+        fdl_ring_reserve(e->ring, fdl_budget_reach(e, depth));
+    fdl_budget_share_locked(e);
+    if (status < 0)
+        return status;
+    if (got < depth)
+        fdl_log(FDL_LOG_WARNING,
+                "memory suffices for depth %u instead of %u; continuing", got,
+                depth);
+    atomic_store_explicit(&e->depth, got, memory_order_relaxed);
+    return FEEDLINE_OK;
+}
+
 static int32_t start_threads_locked(struct fdl_engine *e)
 {
     fdl_window_reset(e->window);
@@ -91,20 +116,10 @@ static int32_t start_threads_locked(struct fdl_engine *e)
         fdl_window_set_waker(e->window, wake_worker, e);
     fdl_engine_set_limit_locked(e);
     status = fdl_budget_ask_device_locked(e);
+    if (status >= 0)
+        status = make_slots_locked(e);
     if (status < 0)
         return status;
-    uint32_t depth = atomic_load_explicit(&e->depth, memory_order_relaxed);
-    uint32_t got = depth;
-    status = fdl_ring_set_depth(e->ring, &got);
-    fdl_budget_share_locked(e);
-    if (status < 0)
-        return status;
-    if (got < depth) {
-        fdl_log(FDL_LOG_WARNING,
-                "memory suffices for depth %u instead of %u; continuing", got,
-                depth);
-        atomic_store_explicit(&e->depth, got, memory_order_relaxed);
-    }
     see_pinned_locked(e);
     return fdl_pool_set_active(
         e, atomic_load_explicit(&e->workers, memory_order_relaxed));

@@ -156,11 +156,15 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
 /* ---- Slots for tickets -------------------------------------------------- */
 
 /* On a device the one that has been free for longest: a copy waits for what
- * its former consumers have queued, and all later copies wait with it. On the
+ * its former consumers have queued, and all later copies wait with it. Those
+ * that depth does not need lie in front of it, and stay out of caches. On the
  * host the one released last, whose memory may still be in a cache. */
 static feedline_batch *take_free_locked(struct fdl_ring *r)
 {
-    uint32_t at = fdl_ring_is_on_device(r) ? 0 : r->n_free - 1;
+    uint32_t usual = r->depth + FDL_SPARE_SLOTS;
+    uint32_t idle = r->n_slots > usual ? r->n_slots - usual : 0;
+    uint32_t at =
+        fdl_ring_is_on_device(r) ? FDL_MIN(idle, r->n_free - 1) : r->n_free - 1;
     feedline_batch *b = r->free_slots[at];
     r->n_free--;
     memmove(&r->free_slots[at], &r->free_slots[at + 1],
@@ -206,6 +210,7 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
     atomic_store_explicit(&r->awaited, 0, memory_order_relaxed);
     r->starved_of_slots = false;
     r->full_at = 0;
+    r->outgrown = false;
     r->stream = stream;
     r->window = window;
     fdl_ring_issue_locked(r);

@@ -21,8 +21,11 @@
  * A ring that may grow gets a slot for each batch that the consumer keeps
  * beyond the usual, so that depth tickets stay ahead however many those are.
  * These slots go once batches came back and no more were kept from one trim to
- * the next; on a device, where nothing is freed during a run, after the first
- * run that did without them.
+ * the next.
+ *
+ * On a device memory is made before a run and freed after it: what depth and
+ * kept batches may come to is there from the start (fdl_ring_reserve). Only if
+ * the program holds every slot there is, more are made.
  *
  * The ring outlives its loader while batches are held: it is reference-counted.
  */
@@ -218,6 +221,8 @@ struct fdl_ring {
     bool may_grow;      /* constant */
     uint32_t full_at;   /* slots beside which there was no memory for one more;
                            0: not known */
+    uint32_t reserve;   /* slots that a run on a device begins with; 0: none */
+    bool outgrown;      /* the run has needed more than that */
     uint32_t depth;
 
     feedline_batch **by_ticket; /* [FDL_RING_TICKETS], see fdl_ring_slot */
@@ -248,8 +253,14 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
 void fdl_ring_unref(struct fdl_ring *r);
 
 /* Slots for `depth` batches ahead and two held ones; fewer, down to depth 1, if
- * memory runs out (*depth is set); ENOMEM below that. Any thread. */
+ * memory runs out, or a run on a device has no more (*depth is set); ENOMEM
+ * below that. Any thread. */
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
+
+/* Before a run on a device: slots for any depth up to this one, as far as there
+ * is memory. reach: the depth that the run has slots for; UINT32_MAX: any. */
+void fdl_ring_reserve(struct fdl_ring *r, uint32_t depth);
+uint32_t fdl_ring_reach(struct fdl_ring *r);
 
 /* Slots left over by a smaller depth, or by batches that came back, are freed
  * as they become free: here, and in set_depth; on a device only between runs.
@@ -265,7 +276,7 @@ void fdl_ring_rest(struct fdl_ring *r);
  * consumer keeps. false: none was needed. Any thread. ENOMEM. */
 int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew);
 
-/* Whether it would, and may have the memory; and how many batches are kept. */
+/* Whether it should, and may have the memory; and how many batches are kept. */
 bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
 
 /* How many there are, without those for batches that are kept. */

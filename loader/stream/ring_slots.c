@@ -4,10 +4,10 @@
  * program may keep batches (held=grow), one more for each that it keeps beyond
  * the usual. Giving a batch back frees no slot; a trim does.
  *
- * A GPU's driver may wait for the whole device before it frees memory, or let
- * every launch wait meanwhile. So there a slot lives until the run is over,
- * however many were needed for a moment, and a loader that is stopped keeps
- * nothing but batches that the program holds.
+ * A GPU's driver may wait for the whole device before it makes or frees memory,
+ * pinned memory as well, or let every launch wait meanwhile. So there the slots
+ * of a run are made before it and live until it is over, and a loader that is
+ * stopped keeps nothing but batches that the program holds.
  */
 #include "base/memory.h"
 #include "base/status.h"
@@ -117,6 +117,7 @@ static int32_t add_slot(struct fdl_ring *r)
 static uint32_t extra_locked(const struct fdl_ring *r)
 {
     uint32_t usual = r->depth > 0 ? r->depth + FDL_SPARE_SLOTS : 0;
+    usual = FDL_MAX(usual, r->reserve);
     return r->n_slots > usual ? r->n_slots - usual : 0;
 }
 
@@ -130,15 +131,15 @@ static uint32_t for_kept_locked(const struct fdl_ring *r)
     return FDL_MIN(extra_locked(r), most - FDL_SPARE_SLOTS);
 }
 
-static bool may_free_locked(const struct fdl_ring *r)
+static bool has_fixed_slots_locked(const struct fdl_ring *r)
 {
-    return !r->stream || !fdl_ring_is_on_device(r);
+    return r->stream && fdl_ring_is_on_device(r);
 }
 
 bool fdl_ring_has_surplus(struct fdl_ring *r)
 {
     fdl_lock(&r->lock);
-    bool has = extra_locked(r) > 0 && may_free_locked(r);
+    bool has = extra_locked(r) > 0 && !has_fixed_slots_locked(r);
     fdl_unlock(&r->lock);
     return has;
 }
@@ -148,7 +149,7 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
 {
     feedline_batch *b = NULL;
     fdl_lock(&r->lock);
-    if (may_free_locked(r) && extra_locked(r) > for_kept_locked(r) &&
+    if (!has_fixed_slots_locked(r) && extra_locked(r) > for_kept_locked(r) &&
         r->n_free > 0) {
         b = r->free_slots[--r->n_free];
         uint32_t i = 0;
@@ -167,7 +168,7 @@ static void trim_growing(struct fdl_ring *r)
     while ((b = take_surplus(r)))
         slot_destroy(b); /* outside the lock, as pinned memory takes long */
     fdl_lock(&r->lock);
-    if (may_free_locked(r))
+    if (!has_fixed_slots_locked(r))
         r->most_held = r->n_held;
     fdl_unlock(&r->lock);
 }
@@ -185,7 +186,7 @@ void fdl_ring_rest(struct fdl_ring *r)
         return;
     fdl_lock(&r->growing);
     fdl_lock(&r->lock);
-    r->depth = 0;
+    r->depth = r->reserve = 0;
     fdl_unlock(&r->lock);
     trim_growing(r);
     fdl_unlock(&r->growing);
@@ -196,12 +197,14 @@ static bool is_short_locked(const struct fdl_ring *r)
     return r->may_grow && r->stream && r->n_slots < r->depth + r->n_held;
 }
 
-/* Memory is asked for once: to pin it, find the device full and free it again
- * at every batch would stall the launches of the program. */
+/* On a device only where it cannot be helped any more. Memory is asked for
+ * once: to pin it, find the device full and free it again at every batch would
+ * stall the launches of the program. */
 bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
 {
     fdl_lock(&r->lock);
-    bool is_short = is_short_locked(r) && r->n_slots != r->full_at;
+    bool is_short = is_short_locked(r) && r->n_slots != r->full_at &&
+                    (r->outgrown || !fdl_ring_is_on_device(r));
     *n_held = r->n_held;
     fdl_unlock(&r->lock);
     return is_short;
@@ -220,6 +223,7 @@ int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
     fdl_lock(&r->growing);
     fdl_lock(&r->lock);
     *grew = is_short_locked(r);
+    r->outgrown |= *grew;
     /* The tables grow by half: a program may keep thousands. */
     if (*grew && r->n_slots == r->slots_capacity)
         status = reserve_slots_locked(r, r->n_slots + 1 + r->n_slots / 2);
@@ -237,18 +241,28 @@ int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
 
 /* ---- Depth -------------------------------------------------------------- */
 
-static int32_t set_depth_growing(struct fdl_ring *r, uint32_t *depth)
+/* Up to `most` slots; n: how many there are now. */
+static int32_t make_slots_growing(struct fdl_ring *r, uint32_t most,
+                                  uint32_t *n)
 {
     fdl_lock(&r->lock);
-    int32_t status = reserve_slots_locked(r, *depth + FDL_SPARE_SLOTS);
-    uint32_t n = r->n_slots; /* nobody else changes it */
+    int32_t status = reserve_slots_locked(r, most);
+    bool may_add = !has_fixed_slots_locked(r);
+    *n = r->n_slots; /* nobody else changes it */
     fdl_unlock(&r->lock);
-    while (status >= 0 && n < *depth + FDL_SPARE_SLOTS) {
+    while (may_add && status >= 0 && *n < most) {
         status = add_slot(r);
-        n += status >= 0;
+        *n += status >= 0;
     }
-    if (status < 0 && n > FDL_SPARE_SLOTS) {
-        *depth = n - FDL_SPARE_SLOTS;
+    return status;
+}
+
+static int32_t set_depth_growing(struct fdl_ring *r, uint32_t *depth)
+{
+    uint32_t n;
+    int32_t status = make_slots_growing(r, *depth + FDL_SPARE_SLOTS, &n);
+    if (n > FDL_SPARE_SLOTS) {
+        *depth = FDL_MIN(*depth, n - FDL_SPARE_SLOTS);
         status = FEEDLINE_OK;
     }
     if (status < 0)
@@ -267,6 +281,29 @@ int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
     int32_t status = set_depth_growing(r, depth);
     fdl_unlock(&r->growing);
     return status;
+}
+
+/* Without the memory the run does with less. */
+void fdl_ring_reserve(struct fdl_ring *r, uint32_t depth)
+{
+    uint32_t n;
+    fdl_lock(&r->growing);
+    if (make_slots_growing(r, depth + FDL_SPARE_SLOTS, &n) < 0)
+        fdl_clear_error();
+    fdl_lock(&r->lock);
+    r->reserve = FDL_MIN(n, depth + FDL_SPARE_SLOTS);
+    fdl_unlock(&r->lock);
+    trim_growing(r);
+    fdl_unlock(&r->growing);
+}
+
+uint32_t fdl_ring_reach(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    uint32_t reach =
+        has_fixed_slots_locked(r) ? r->n_slots - FDL_SPARE_SLOTS : UINT32_MAX;
+    fdl_unlock(&r->lock);
+    return reach;
 }
 
 /* ---- Counts ------------------------------------------------------------- */

@@ -21,6 +21,19 @@ static void unlock(const struct fdl_engine *e)
 
 /* ---- Live knobs --------------------------------------------------------- */
 
+/* On a device the slots of a run are made before it. */
+static uint32_t within_run(const struct fdl_engine *e, uint32_t depth)
+{
+    uint32_t reach = fdl_ring_reach(e->ring);
+    if (depth <= reach)
+        return depth;
+    fdl_log(FDL_LOG_INFO,
+            "depth=%u is for the next run; this one has memory on the device "
+            "for depth=%u",
+            depth, reach);
+    return reach;
+}
+
 static int32_t set_depth_locked(struct fdl_engine *e, uint32_t depth)
 {
     uint64_t batch = fdl_ring_slot_bytes(e->ring);
@@ -28,6 +41,7 @@ static int32_t set_depth_locked(struct fdl_engine *e, uint32_t depth)
     if (status < 0)
         return status;
     if (e->running) {
+        depth = within_run(e, depth);
         uint64_t room =
             fdl_budget_make_room_locked(e, (depth + FDL_SPARE_SLOTS) * batch);
         uint32_t got = (uint32_t)FDL_MAX(room / batch, FDL_SPARE_SLOTS + 1) -

@@ -123,6 +123,7 @@ static void limit_depth(const struct fdl_control *c,
     uint32_t fixed = option(o, FDL_OPT_DEPTH);
     if (fixed == 0)
         fixed = most ? most : DEPTH_MAX;
+    fixed = FDL_MIN(fixed, fdl_ring_reach(fdl_engine_ring(c->engine)));
     out->depth_max = fdl_budget_depth(c->engine, fixed);
     out->depth_min = option(o, FDL_OPT_DEPTH) ? out->depth_max : 1;
 }

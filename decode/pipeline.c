@@ -617,3 +617,12 @@ uint32_t fdl_pipeline_late_steps(const struct fdl_pipeline *p)
             n += steps_of(&p->steps[i]);
     return n;
 }
+
+const char *fdl_pipeline_objects_op(const struct fdl_pipeline *p)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->steps[i].op->objects)
+            return p->steps[i].op->name;
+    }
+    return NULL;
+}

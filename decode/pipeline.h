@@ -138,6 +138,9 @@ int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
                             enum fdl_rounding rounding,
                             struct fdl_affine *affine);
 
+/* Name of the first operation that is about objects; NULL: there is none. */
+const char *fdl_pipeline_objects_op(const struct fdl_pipeline *p);
+
 /* Name of the first operation that works on a finished sample, so that it must
  * be finished where that runs; NULL: there is none. */
 const char *fdl_pipeline_late_op(const struct fdl_pipeline *p);

@@ -37,6 +37,7 @@ struct fdl_op {
     bool normalizes; /* pixels are no longer 0 to 1: neither does after */
     bool finished;   /* works on the finished sample: only these after */
     bool mixes;      /* works on the finished batch: nothing after */
+    bool objects;    /* is about the objects of a sample */
     uint32_t views;  /* that it makes of an image; 0: it makes none */
     const struct fdl_option *options;
     uint32_t n_options;
@@ -97,6 +98,8 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
   OP(pad)                                                                      \
   OP(trim_border)                                                              \
   OP(random_zoom_out)                                                          \
+  OP(random_iou_crop)                                                          \
+  OP(sanitize_boxes)                                                           \
   OP(horizontal_flip)                                                          \
   OP(vertical_flip)                                                            \
   OP(random_rotation)                                                          \

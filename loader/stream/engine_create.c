@@ -140,6 +140,18 @@ static int32_t choose_masks(struct fdl_engine *e)
     return fdl_pipeline_check_mask(e->pipeline, e->mask.nearest);
 }
 
+static int32_t check_objects(const struct fdl_engine *e)
+{
+    const char *op = fdl_pipeline_objects_op(e->pipeline);
+    if (e->dataset->objects)
+        return fdl_pipeline_check_targets(e->pipeline, "objects");
+    return !op ? FEEDLINE_OK
+               : fdl_fail(FEEDLINE_EINVAL,
+                          "%s is about the objects of samples, and the data "
+                          "set has none (docs/targets.md)",
+                          op);
+}
+
 /* Options that determine the order have no effect if the program supplies it.
  */
 static int32_t check_given(const struct fdl_options *o)
@@ -510,8 +522,8 @@ static int32_t make_parts(struct fdl_engine *e,
     status = choose_views(e);
     if (status >= 0)
         status = choose_masks(e);
-    if (status >= 0 && e->dataset->objects && !e->is_encoded)
-        status = fdl_pipeline_check_targets(e->pipeline, "objects");
+    if (status >= 0 && !e->is_encoded)
+        status = check_objects(e);
     if (status >= 0)
         status = make_sampler(e);
     if (status >= 0)

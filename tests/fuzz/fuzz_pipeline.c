@@ -17,6 +17,7 @@
 #include "fuzz.h"
 #include "tests/decode/inputs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,28 @@ static void check_inside(const struct fdl_box *box, int32_t width,
                box->height <= height - box->y);
 }
 
+/* The plan, and objects in its sample: boxes stay finite. */
+static int32_t draw(const struct fdl_pipeline *p, struct subject *s)
+{
+    float boxes[12] = {0}, points[6] = {0};
+    uint32_t source[3] = {0, 1, 2};
+    struct fdl_objects objects = {3, 1, boxes, points, source};
+    struct fdl_draw_key key = {.seed = s->seed,
+                               .epoch = 1,
+                               .sample = s->seed,
+                               .channels = 3,
+                               .view = FDL_EVERY_VIEW,
+                               .objects = &objects};
+    boxes[2] = boxes[6] = (float)s->width;
+    boxes[3] = boxes[7] = (float)s->height / 2;
+    boxes[4] = (float)s->seed;
+    int32_t status = fdl_pipeline_draw(p, &key, s->width, s->height, &s->plan);
+    fuzz_check(objects.n <= 3);
+    for (uint32_t i = 0; i < 4 * objects.n; i++)
+        fuzz_check(isfinite(boxes[i]));
+    return status;
+}
+
 static void make_plan(const struct fdl_pipeline *p, struct subject *s)
 {
     int32_t width, height;
@@ -77,8 +100,7 @@ static void make_plan(const struct fdl_pipeline *p, struct subject *s)
         fdl_pipeline_output_size(p, s->width, s->height, &width, &height);
     if (promised != FEEDLINE_OK)
         fuzz_check_error(promised);
-    s->status =
-        first_plan(p, s->seed, 1, s->seed, s->width, s->height, &s->plan);
+    s->status = draw(p, s);
     if (s->status != FEEDLINE_OK) {
         fuzz_check_error(s->status);
         return;

@@ -218,6 +218,7 @@ OPERATIONS = (
     ("zoom-out", b"random_zoom_out p=0.9\n"
                  b"random_crop_or_pad width=9 height=99\n"
                  b"fixed_size_crop width=20 height=10 padding_mode=reflect"),
+    ("iou-crop", b"random_iou_crop trials=9 overlaps=0.1:0.9\nsanitize_boxes"),
     ("vertical-flip", b"vertical_flip p=1"),
     ("points", b"random_invert\nrandom_posterize bits=3\nrandom_equalize\n"
                b"random_autocontrast\nrandom_solarize threshold=99.5"),

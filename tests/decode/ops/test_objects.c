@@ -2,7 +2,7 @@
 /*
  * Objects move with the image: each operation against where a point of the
  * image goes, and the rules that differ between boxes and keypoints. That the
- * numbers are torchvision's is objects_parity.py's.
+ * numbers are torchvision's is tests/python/test_objects.py's.
  */
 #include "base/status.h"
 #include "decode/plan/affine.h"
@@ -217,6 +217,100 @@ TEST(dropped_objects_leave_the_others_in_order)
     assert_int_equal(c.source[0], 1);
     check(c.boxes, 0, 0, 0, 0);
     assert_true(c.points[0] == 99 && c.points[1] == 79);
+}
+
+/* ---- Operations about objects -------------------------------------------- */
+
+/* By one operation, for a sample; an image of 100 x 80. */
+static void run_op(struct case_of *c, const char *op, const char *args,
+                   uint64_t sample)
+{
+    struct fdl_pipeline *p;
+    struct fdl_draw_key key = {.sample = sample,
+                               .channels = 3,
+                               .view = FDL_EVERY_VIEW,
+                               .objects = &c->objects};
+    assert_int_equal(fdl_pipeline_create("none", &p), FEEDLINE_OK);
+    assert_int_equal(fdl_pipeline_add(p, op, args), FEEDLINE_OK);
+    assert_int_equal(fdl_pipeline_draw(p, &key, 100, 80, &c->plan),
+                     FEEDLINE_OK);
+    fdl_pipeline_destroy(p);
+}
+
+TEST(sanitize_drops_what_is_small_or_outside)
+{
+    static const struct {
+        float box[4];
+        const char *args;
+        bool stays;
+    } cases[] = {
+        {{10, 20, 11, 21}, "", true},
+        {{10, 20, 10.5f, 60}, "", false},
+        {{10, 20, 60, 20.5f}, "", false},
+        {{30, 20, 10, 60}, "", false},
+        {{10, 20, 30, 60}, "min_size=20 min_area=800", true},
+        {{10, 20, 30, 60}, "min_size=20.5", false},
+        {{10, 20, 30, 60}, "min_area=801", false},
+        {{-0.5f, 20, 30, 60}, "", false},
+        {{10, -0.5f, 30, 60}, "", false},
+        {{10, 20, 100.5f, 60}, "", false},
+        {{10, 20, 30, 80.5f}, "", false},
+        {{0, 0, 0, 0}, "", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct case_of c;
+        begin(&c);
+        memcpy(c.boxes, cases[i].box, sizeof(cases[i].box));
+        run_op(&c, "sanitize_boxes", cases[i].args, i);
+        assert_int_equal(c.objects.n, cases[i].stays ? 2 : 1);
+        assert_int_equal(c.source[c.objects.n - 1], 1);
+    }
+}
+
+/* Of 1000 crops; the first box is 800 pixels, the second all 8000. */
+TEST(iou_crops_overlap_a_box_by_the_share)
+{
+    uint32_t crops = 0, without = 0;
+    for (uint64_t sample = 0; sample < 1000; sample++) {
+        struct case_of c;
+        begin(&c);
+        run_op(&c, "random_iou_crop", "overlaps=0.3", sample);
+        struct fdl_box box = c.plan.geometry.box;
+        float shape = (float)box.width / (float)box.height;
+        assert_true(shape >= 0.5f && shape <= 2);
+        assert_true(box.width >= 30 && box.height >= 24);
+        bool has_first = box.x < 20 && 20 < box.x + box.width && box.y < 40 &&
+                         40 < box.y + box.height;
+        bool has_second = box.x < 50 && 50 < box.x + box.width && box.y < 40 &&
+                          40 < box.y + box.height;
+        assert_true(has_first || has_second);
+        assert_int_equal(c.boxes[2] > 0, has_first);
+        assert_int_equal(c.boxes[6] > 0, has_second);
+        assert_true(!has_second || c.boxes[6] == (float)box.width);
+        assert_true(has_first || box.width * box.height >= 2400);
+        crops += box.width < 100 || box.height < 80;
+        without += !has_first;
+    }
+    assert_true(crops > 990 && without > 100 && without < 900);
+}
+
+TEST(iou_crop_may_leave_the_image)
+{
+    for (uint64_t sample = 0; sample < 20; sample++) {
+        struct case_of c;
+        begin(&c);
+        run_op(&c, "random_iou_crop", "overlaps=1", sample);
+        check(c.boxes, 10, 20, 30, 60);
+        begin(&c);
+        c.objects.n = 0; /* nothing to overlap */
+        run_op(&c, "random_iou_crop", "overlaps=0.5", sample);
+        assert_int_equal(fdl_plan_width(&c.plan), 100);
+        begin(&c);
+        c.boxes[0] = 300; /* no crop has their middles */
+        c.boxes[4] = 300;
+        run_op(&c, "random_iou_crop", "overlaps=0 trials=3", sample);
+        assert_int_equal(fdl_plan_width(&c.plan), 100);
+    }
 }
 
 TEST_MAIN("decode_objects")

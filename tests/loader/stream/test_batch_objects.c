@@ -271,6 +271,9 @@ TEST_WITH(what_objects_cannot_follow_is_refused, setup, teardown)
                      FEEDLINE_EINVAL, bad[i][1]);
     }
     assert_ok(feedline_dataset_set_objects(ds, NULL));
+    SCOPED_LOADER none;
+    assert_error(fixture_try(&none, ds, NULL, "sanitize_boxes", "batch_size=5"),
+                 FEEDLINE_EINVAL, "sanitize_boxes is about the objects");
     SCOPED_LOADER l =
         fixture_with(ds, NULL, "five_crop size=8", "batch_size=10 dtype=u8");
     feedline_batch *b = fixture_next(l);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* torchvision v2's SanitizeBoundingBoxes: objects are dropped whose box is too
+ * small or reaches out of the image. */
+#include "decode/ops/op.h"
+
+enum { ROW_MIN_SIZE, ROW_MIN_AREA, ROWS };
+
+#define LEAST(key, about)                                                      \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLE, .double_min = 1,                   \
+    .double_max = 1e12, .default_text = "1", .unit = "pixels", .help = about   \
+  }
+
+static const struct fdl_option options[ROWS] = {
+    [ROW_MIN_SIZE] = LEAST("min_size", "least width and height of a box"),
+    [ROW_MIN_AREA] = LEAST("min_area", "least area of a box"),
+};
+
+struct bounds {
+    float size, area, width, height;
+};
+
+static bool is_good(const float b[4], const void *arg)
+{
+    const struct bounds *k = arg;
+    float w = b[2] - b[0], h = b[3] - b[1];
+    return w >= k->size && h >= k->size && w * h >= k->area && b[0] >= 0 &&
+           b[1] >= 0 && b[2] <= k->width && b[3] <= k->height;
+}
+
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
+{
+    (void)rng;
+    struct bounds k = {(float)fdl_option_double(o, ROW_MIN_SIZE),
+                       (float)fdl_option_double(o, ROW_MIN_AREA),
+                       (float)fdl_plan_width(plan),
+                       (float)fdl_plan_height(plan)};
+    if (plan->objects)
+        fdl_objects_keep(plan->objects, is_good, &k);
+    return FEEDLINE_OK;
+}
+
+const struct fdl_op fdl_op_sanitize_boxes = {
+    .name = "sanitize_boxes",
+    .help = "objects with a box that is small or reaches out are dropped",
+    .objects = true,
+    .options = options,
+    .n_options = ROWS,
+    .plan = plan,
+};

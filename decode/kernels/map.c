@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interpolating maps in plain C. */
+/* Maps in plain C. */
 #include "decode/kernels/map.h"
 
 #include "base/compiler.h"
@@ -35,10 +35,21 @@ static size_t clamp(int32_t v, int32_t n)
 typedef void mix_fn(const struct fdl_image *in, double x, double y,
                     uint8_t *out, size_t out_plane);
 
-/* Point (x, y) of the image, from the four pixels round it. */
+/* The pixel that point (x, y) of the image is in. */
+static void take_1(const struct fdl_image *in, double x, double y, uint8_t *out,
+                   size_t out_plane)
+{
+    for (int32_t c = 0; c < in->channels; c++)
+        out[(size_t)c * out_plane] =
+            fdl_image_row(in, c, (int32_t)y)[(int32_t)x];
+}
+
+/* The point from the four pixels round it. */
 static void mix_4(const struct fdl_image *in, double x, double y, uint8_t *out,
                   size_t out_plane)
 {
+    x -= 0.5;
+    y -= 0.5;
     int32_t left = below(x), top = below(y);
     double dx = x - left, dy = y - top;
     size_t x0 = clamp(left, in->width), x1 = clamp(left + 1, in->width);
@@ -57,6 +68,8 @@ static void mix_4(const struct fdl_image *in, double x, double y, uint8_t *out,
 static void mix_16(const struct fdl_image *in, double x, double y, uint8_t *out,
                    size_t out_plane)
 {
+    x -= 0.5;
+    y -= 0.5;
     int32_t left = below(x) - 1, top = below(y) - 1;
     double dx = x - (left + 1), dy = y - (top + 1);
     size_t at[4];
@@ -105,7 +118,7 @@ static void map(const struct fdl_map_job *job, mix_fn *mix)
             double from[2];
             find(job, x, y, from);
             if (is_inside(in, from)) {
-                mix(in, from[0] - 0.5, from[1] - 0.5, to, out->plane);
+                mix(in, from[0], from[1], to, out->plane);
                 continue;
             }
             for (size_t c = 0; c < (size_t)in->channels; c++)
@@ -124,7 +137,53 @@ static void bicubic_c(const struct fdl_map_job *job)
     map(job, mix_16);
 }
 
+/* What is the same for all pixels is in variables of its own, as bytes that are
+ * written could be anything. */
+static void walk_c(const struct fdl_map_job *job, struct fdl_map_walk x,
+                   struct fdl_map_walk y, uint8_t *to, int64_t n)
+{
+    const struct fdl_image *in = job->in;
+    const uint8_t *from = in->data;
+    size_t plane = in->plane, out_plane = job->out->plane;
+    int64_t width = in->width;
+    for (int32_t c = in->channels; c > 0; c -= 3) {
+        size_t b = c > 1 ? plane : 0, r = c > 2 ? 2 * plane : b;
+        size_t to_b = c > 1 ? out_plane : 0,
+               to_r = c > 2 ? 2 * out_plane : to_b;
+        struct fdl_map_walk x_at = x, y_at = y;
+        for (int64_t i = 0; i < n; i++) {
+            const uint8_t *at =
+                from + (y_at.start >> 16) * width + (x_at.start >> 16);
+            to[i] = at[0];
+            to[to_b + (size_t)i] = at[b];
+            to[to_r + (size_t)i] = at[r];
+            x_at.start += x.step;
+            y_at.start += y.step;
+        }
+        from += 3 * plane;
+        to += 3 * out_plane;
+    }
+}
+
+static void pick_c(const struct fdl_map_job *job, int32_t y,
+                   const int32_t *from, uint8_t *to, int64_t n)
+{
+    for (int32_t c = 0; c < job->in->channels; c++, to += job->out->plane) {
+        const uint8_t *row = fdl_image_row(job->in, c, y);
+        for (int64_t i = 0; i < n; i++)
+            to[i] = row[from[i]];
+    }
+}
+
+static void perspective_c(const struct fdl_map_job *job)
+{
+    map(job, take_1);
+}
+
 const struct fdl_map_kernels fdl_map_c = {
     .bilinear = bilinear_c,
     .bicubic = bicubic_c,
+    .walk = walk_c,
+    .pick = pick_c,
+    .perspective = perspective_c,
 };

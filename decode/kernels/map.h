@@ -28,15 +28,31 @@ struct fdl_map_job {
     uint8_t *scratch;
 };
 
+/* A coordinate along a row, in fixed point of 16 bits. */
+struct fdl_map_walk {
+    int64_t start, step;
+};
+
 struct fdl_map_kernels {
-    /* Of bilinear and bicubic. NULL: none. 0: sizes overflow. */
+    /* NULL: none. 0: sizes overflow. */
     size_t (*scratch_bytes)(const struct fdl_image *in);
     void (*bilinear)(const struct fdl_map_job *job);
     void (*bicubic)(const struct fdl_map_job *job);
+
+    /* What fdl_map_nearest is made of. To be called before walk and pick;
+     * NULL: nothing to do. */
+    void (*prepare)(const struct fdl_map_job *job);
+    /* n pixels at `to`, all from inside the image. */
+    void (*walk)(const struct fdl_map_job *job, struct fdl_map_walk x,
+                 struct fdl_map_walk y, uint8_t *to, int64_t n);
+    /* From columns `from` of row y. */
+    void (*pick)(const struct fdl_map_job *job, int32_t y, const int32_t *from,
+                 uint8_t *to, int64_t n);
+    void (*perspective)(const struct fdl_map_job *job);
 };
 
-/* Needs no scratch. */
-void fdl_map_nearest(const struct fdl_map_job *job);
+void fdl_map_nearest(const struct fdl_map_kernels *k,
+                     const struct fdl_map_job *job);
 
 /* Of each level; levels.h has them all. */
 extern const struct fdl_map_kernels fdl_map_c, fdl_map_avx2;

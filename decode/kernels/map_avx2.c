@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interpolating maps with AVX2, four pixels of the result at a time. The image
+ * Maps with AVX2, four pixels of the result at a time. The image
  * is copied to pixels of four bytes first, with a border that repeats its edge,
  * so no point is at an edge, and the taps of a row are a single load for all
  * channels:
@@ -17,6 +17,8 @@
  * value comes so near to a whole number that float may be on the wrong side of
  * it, in one pixel of a hundred, the pixel is made again in double, in plain
  * C's order. (Bilinear has as little to compute that float gains nothing.)
+ *
+ * The nearest of pixels in a line are gathered, sixteen at a time.
  *
  * As in blend_avx2.c the target is without FMA on purpose.
  */
@@ -133,11 +135,12 @@ AVX2 FDL_INLINE __m256d coordinate(const struct line *l, __m256d x, int i)
                          l->start[i]);
 }
 
-/* Points outside become 0, which is as good as any. */
+/* What is `before` each point. Points outside become 0, which is as good as
+ * any. */
 AVX2 FDL_INLINE void find_points(const struct line *l, bool perspective,
-                                 int32_t x, struct points *p)
+                                 int32_t x, double before, struct points *p)
 {
-    const __m256d half = _mm256_set1_pd(0.5), edge = _mm256_set1_pd(EDGE);
+    const __m256d half = _mm256_set1_pd(before), edge = _mm256_set1_pd(EDGE);
     const __m256d whole = _mm256_set1_pd(WHOLE);
     __m256d px =
         _mm256_add_pd(_mm256_set1_pd(x), _mm256_setr_pd(0.5, 1.5, 2.5, 3.5));
@@ -163,6 +166,106 @@ AVX2 FDL_INLINE void find_points(const struct line *l, bool perspective,
     __m256d place = _mm256_add_pd(_mm256_add_pd(left, top), whole);
     _mm256_storeu_si256((__m256i *)p->place,
                         _mm256_castpd_si256(_mm256_xor_pd(place, whole)));
+}
+
+/* ---- Nearest ------------------------------------------------------------ */
+
+/* In pixels. */
+static int32_t pitch_in_pixels(const struct fdl_map_job *job)
+{
+    return job->in->width + 2 * EDGE;
+}
+
+/* Of the image, as copied. */
+static const int *first_pixel(const struct fdl_map_job *job)
+{
+    return (const int *)(const void *)(job->scratch +
+                                       EDGE * pitch_of(job->in)) +
+           EDGE;
+}
+
+/* 16 pixels by their places behind the first one. */
+AVX2 FDL_INLINE void take_16(const int *pixels, __m256i low, __m256i high,
+                             size_t plane, int32_t channels, uint8_t *to)
+{
+    const __m256i planes =
+        _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
+                         0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    low = _mm256_shuffle_epi8(_mm256_i32gather_epi32(pixels, low, 4), planes);
+    high = _mm256_shuffle_epi8(_mm256_i32gather_epi32(pixels, high, 4), planes);
+    __m256i ab = _mm256_unpacklo_epi32(low, high);
+    __m256i cd = _mm256_unpackhi_epi32(low, high);
+    __m128i even = _mm256_castsi256_si128(ab);
+    __m128i odd = _mm256_extracti128_si256(ab, 1);
+    store_16(to, _mm_unpacklo_epi32(even, odd));
+    if (channels > 1) {
+        store_16(to + plane, _mm_unpackhi_epi32(even, odd));
+        even = _mm256_castsi256_si128(cd);
+        odd = _mm256_extracti128_si256(cd, 1);
+    }
+    if (channels > 2)
+        store_16(to + 2 * plane, _mm_unpacklo_epi32(even, odd));
+    if (channels > 3)
+        store_16(to + 3 * plane, _mm_unpackhi_epi32(even, odd));
+}
+
+/* The last 16 may have been among those before them. */
+AVX2 static void walk(const struct fdl_map_job *job, struct fdl_map_walk x,
+                      struct fdl_map_walk y, uint8_t *to, int64_t n)
+{
+    if (n < 16) {
+        fdl_map_c.walk(job, x, y, to, n);
+        return;
+    }
+    const int *pixels = first_pixel(job);
+    const __m256i number = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i pitch = _mm256_set1_epi32(pitch_in_pixels(job));
+    int32_t channels = job->in->channels;
+    size_t plane = job->out->plane;
+    __m256i x_step = _mm256_set1_epi32((int32_t)x.step);
+    __m256i y_step = _mm256_set1_epi32((int32_t)y.step);
+    __m256i x_part = _mm256_mullo_epi32(x_step, number);
+    __m256i y_part = _mm256_mullo_epi32(y_step, number);
+    x_step = _mm256_slli_epi32(x_step, 3);
+    y_step = _mm256_slli_epi32(y_step, 3);
+    for (int64_t i = 0; i < n; i += 16) {
+        int64_t at = FDL_MIN(i, n - 16);
+        __m256i px = _mm256_set1_epi32((int32_t)(x.start + at * x.step));
+        __m256i py = _mm256_set1_epi32((int32_t)(y.start + at * y.step));
+        __m256i place[2];
+        px = _mm256_add_epi32(px, x_part);
+        py = _mm256_add_epi32(py, y_part);
+        for (int k = 0; k < 2; k++) {
+            place[k] = _mm256_add_epi32(
+                _mm256_mullo_epi32(_mm256_srai_epi32(py, 16), pitch),
+                _mm256_srai_epi32(px, 16));
+            px = _mm256_add_epi32(px, x_step);
+            py = _mm256_add_epi32(py, y_step);
+        }
+        take_16(pixels, place[0], place[1], plane, channels, to + at);
+    }
+}
+
+AVX2 static void pick(const struct fdl_map_job *job, int32_t y,
+                      const int32_t *from, uint8_t *to, int64_t n)
+{
+    if (n < 16) {
+        fdl_map_c.pick(job, y, from, to, n);
+        return;
+    }
+    const int *row =
+        first_pixel(job) + (size_t)y * (size_t)pitch_in_pixels(job);
+    for (int64_t i = 0; i < n; i += 16) {
+        int64_t at = FDL_MIN(i, n - 16);
+        const __m256i *places = (const __m256i *)(const void *)(from + at);
+        take_16(row, _mm256_loadu_si256(places), _mm256_loadu_si256(places + 1),
+                job->out->plane, job->in->channels, to + at);
+    }
+}
+
+static void prepare(const struct fdl_map_job *job)
+{
+    interleave_image(job->in, job->scratch);
 }
 
 /* ---- Bilinear ------------------------------------------------------------ */
@@ -427,13 +530,32 @@ AVX2 FDL_INLINE bool are_zero(__m256d x)
     return _mm256_movemask_pd(same) == (1 << BLOCK) - 1;
 }
 
-/* Four pixels, each channel of them in four bytes. */
+/* Four pixels, each channel of them in four bytes, from four interleaved. */
+AVX2 FDL_INLINE void store_planes(__m128i pixels, uint8_t out[PIXEL][BLOCK])
+{
+    const __m128i planes =
+        _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    store_16(out[0], _mm_shuffle_epi8(pixels, planes));
+}
+
+AVX2 FDL_INLINE void take_nearest(const struct fdl_map_job *job,
+                                  const struct points *p,
+                                  uint8_t out[PIXEL][BLOCK])
+{
+    const uint8_t *image = job->scratch;
+    __m128i a = load_pixel(image + p->place[0]);
+    __m128i b = load_pixel(image + p->place[1]);
+    __m128i c = load_pixel(image + p->place[2]);
+    __m128i d = load_pixel(image + p->place[3]);
+    store_planes(
+        _mm_unpacklo_epi64(_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d)),
+        out);
+}
+
 AVX2 FDL_INLINE void mix_bicubic(const struct fdl_map_job *job,
                                  const struct points *p,
                                  uint8_t out[PIXEL][BLOCK])
 {
-    const __m128i planes =
-        _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     size_t pitch = pitch_of(job->in);
     const uint8_t *first = job->scratch - pitch - PIXEL;
     struct weights w;
@@ -446,23 +568,27 @@ AVX2 FDL_INLINE void mix_bicubic(const struct fdl_map_job *job,
         pixels = mix(first, pitch, p, &w, COLUMN);
     else
         pixels = mix(first, pitch, p, &w, BOTH);
-    store_16(out[0], _mm_shuffle_epi8(pixels, planes));
+    store_planes(pixels, out);
 }
 
 /* ---- Images ------------------------------------------------------------- */
 
-/* `channels` and `cubic` are constants where that pays. */
+enum filter { NEAREST, BILINEAR, BICUBIC };
+
+/* `channels` and `filter` are constants where that pays. */
 AVX2 FDL_INLINE void map_row(const struct fdl_map_job *job,
-                             const struct line *l, int channels, bool cubic,
-                             int32_t y)
+                             const struct line *l, int channels,
+                             enum filter filter, int32_t y)
 {
     const struct fdl_image *out = job->out;
     uint8_t *to = fdl_image_row(out, 0, y);
     for (int32_t x = 0; x < out->width; x += BLOCK, to += BLOCK) {
         struct points p;
         uint8_t block[PIXEL][BLOCK];
-        find_points(l, job->perspective, x, &p);
-        if (cubic)
+        find_points(l, job->perspective, x, filter == NEAREST ? 0.0 : 0.5, &p);
+        if (filter == NEAREST)
+            take_nearest(job, &p, block);
+        else if (filter == BICUBIC)
             mix_bicubic(job, &p, block);
         else
             mix_bilinear(job, &p, channels, block);
@@ -492,31 +618,40 @@ AVX2 static void prepare_line(const struct fdl_map_job *job, int32_t y,
     l->pitch = _mm256_set1_pd((double)pitch_of(job->in));
 }
 
-AVX2 FDL_INLINE void map(const struct fdl_map_job *job, bool cubic)
+AVX2 FDL_INLINE void map(const struct fdl_map_job *job, enum filter filter)
 {
     interleave_image(job->in, job->scratch);
     for (int32_t y = 0; y < job->out->height; y++) {
         struct line l;
         prepare_line(job, y, &l);
         if (job->out->channels == 3)
-            map_row(job, &l, 3, cubic, y);
+            map_row(job, &l, 3, filter, y);
         else
-            map_row(job, &l, job->out->channels, cubic, y);
+            map_row(job, &l, job->out->channels, filter, y);
     }
 }
 
 AVX2 static void bilinear(const struct fdl_map_job *job)
 {
-    map(job, false);
+    map(job, BILINEAR);
 }
 
 AVX2 static void bicubic(const struct fdl_map_job *job)
 {
-    map(job, true);
+    map(job, BICUBIC);
+}
+
+AVX2 static void perspective(const struct fdl_map_job *job)
+{
+    map(job, NEAREST);
 }
 
 const struct fdl_map_kernels fdl_map_avx2 = {
     .scratch_bytes = scratch_bytes,
     .bilinear = bilinear,
     .bicubic = bicubic,
+    .prepare = prepare,
+    .walk = walk,
+    .pick = pick,
+    .perspective = perspective,
 };

@@ -17,11 +17,6 @@ struct span {
     int64_t first, end;
 };
 
-/* A coordinate along a row in fixed point. */
-struct walk {
-    int64_t start, step;
-};
-
 #define ONE 65536
 
 static int64_t fixed(double v)
@@ -47,7 +42,7 @@ static int64_t divide_up(int64_t a, int64_t b)
 }
 
 /* Cuts the span to what is within [0, size). */
-static void cut(struct span *s, struct walk w, int64_t size)
+static void cut(struct span *s, struct fdl_map_walk w, int64_t size)
 {
     int64_t low = 0, end = size * ONE; /* low <= start + i * step < end */
     if (w.step == 0) {
@@ -56,7 +51,7 @@ static void cut(struct span *s, struct walk w, int64_t size)
         return;
     }
     if (w.step < 0) {
-        w = (struct walk){-w.start, -w.step};
+        w = (struct fdl_map_walk){-w.start, -w.step};
         low = 1 - end;
         end = 1;
     }
@@ -75,8 +70,8 @@ static void fill(const struct fdl_map_job *job, uint8_t *row, int64_t first,
 }
 
 /* A row that is a row of the image, moved. */
-static void copy(const struct fdl_map_job *job, struct walk x, struct walk y,
-                 uint8_t *row, struct span s)
+static void copy(const struct fdl_map_job *job, struct fdl_map_walk x,
+                 struct fdl_map_walk y, uint8_t *row, struct span s)
 {
     int32_t y_at = (int32_t)(y.start >> 16);
     int64_t x_at = (x.start >> 16) + s.first;
@@ -86,44 +81,19 @@ static void copy(const struct fdl_map_job *job, struct walk x, struct walk y,
                (size_t)(s.end - s.first));
 }
 
-/* Any row. What is the same for its pixels is in variables of its own, as bytes
- * that are written could be anything. */
-static void pick(const struct fdl_map_job *job, struct walk x, struct walk y,
-                 uint8_t *row, struct span s)
-{
-    const struct fdl_image *in = job->in;
-    const uint8_t *from = in->data;
-    size_t plane = in->plane, out_plane = job->out->plane;
-    int64_t width = in->width, n = s.end - s.first;
-    uint8_t *to = row + s.first;
-    x.start += s.first * x.step;
-    y.start += s.first * y.step;
-    for (int32_t c = in->channels; c > 0; c -= 3) {
-        size_t b = c > 1 ? plane : 0, r = c > 2 ? 2 * plane : b;
-        size_t to_b = c > 1 ? out_plane : 0,
-               to_r = c > 2 ? 2 * out_plane : to_b;
-        struct walk x_at = x, y_at = y;
-        for (int64_t i = 0; i < n; i++) {
-            const uint8_t *at =
-                from + (y_at.start >> 16) * width + (x_at.start >> 16);
-            to[i] = at[0];
-            to[to_b + (size_t)i] = at[b];
-            to[to_r + (size_t)i] = at[r];
-            x_at.start += x.step;
-            y_at.start += y.step;
-        }
-        from += 3 * plane;
-        to += 3 * out_plane;
-    }
-}
-
-static void fixed_point(const struct fdl_map_job *job)
+static void fixed_point(const struct fdl_map_kernels *k,
+                        const struct fdl_map_job *job)
 {
     const double *a = job->a;
     const struct fdl_image *in = job->in, *out = job->out;
-    struct walk x = {fixed(a[2] + a[0] * 0.5 + a[1] * 0.5), fixed(a[0])};
-    struct walk y = {fixed(a[5] + a[3] * 0.5 + a[4] * 0.5), fixed(a[3])};
+    struct fdl_map_walk x = {fixed(a[2] + a[0] * 0.5 + a[1] * 0.5),
+                             fixed(a[0])};
+    struct fdl_map_walk y = {fixed(a[5] + a[3] * 0.5 + a[4] * 0.5),
+                             fixed(a[3])};
     int64_t line_x = fixed(a[1]), line_y = fixed(a[4]);
+    bool copies = x.step == ONE && y.step == 0;
+    if (k->prepare && !copies)
+        k->prepare(job);
     for (int32_t i = 0; i < out->height; i++) {
         uint8_t *row = fdl_image_row(out, 0, i);
         struct span s = {0, out->width};
@@ -131,10 +101,13 @@ static void fixed_point(const struct fdl_map_job *job)
         cut(&s, y, in->height);
         fill(job, row, 0, s.first);
         fill(job, row, s.end, out->width);
-        if (x.step == ONE && y.step == 0)
+        if (copies)
             copy(job, x, y, row, s);
         else
-            pick(job, x, y, row, s);
+            k->walk(job,
+                    (struct fdl_map_walk){x.start + s.first * x.step, x.step},
+                    (struct fdl_map_walk){y.start + s.first * y.step, y.step},
+                    row + s.first, s.end - s.first);
         x.start += line_x;
         y.start += line_y;
     }
@@ -144,7 +117,8 @@ static void fixed_point(const struct fdl_map_job *job)
 #define COLUMNS 256
 
 /* Columns of all rows, from columns `from` of the image. */
-static void pick_columns(const struct fdl_map_job *job, const int32_t *from,
+static void pick_columns(const struct fdl_map_kernels *k,
+                         const struct fdl_map_job *job, const int32_t *from,
                          int64_t at, int64_t n)
 {
     const struct fdl_image *in = job->in;
@@ -159,24 +133,24 @@ static void pick_columns(const struct fdl_map_job *job, const int32_t *from,
         bool inside = y >= 0 && y < in->height;
         fill(job, row, at, at + (inside ? s.first : n));
         fill(job, row, at + s.end, at + n);
-        for (int32_t c = 0; inside && c < in->channels; c++) {
-            const uint8_t *source = fdl_image_row(in, c, (int32_t)y);
-            uint8_t *to = row + (size_t)c * job->out->plane + at;
-            for (int64_t k = s.first; k < s.end; k++)
-                to[k] = source[from[k]];
-        }
+        if (inside)
+            k->pick(job, (int32_t)y, from + s.first, row + at + s.first,
+                    s.end - s.first);
     }
 }
 
-static void scale(const struct fdl_map_job *job)
+static void scale(const struct fdl_map_kernels *k,
+                  const struct fdl_map_job *job)
 {
     int32_t from[COLUMNS];
     double x = job->a[2] + job->a[1] * 0.5 + job->a[0] * 0.5;
+    if (k->prepare)
+        k->prepare(job);
     for (int32_t at = 0; at < job->out->width; at += COLUMNS) {
         int32_t n = FDL_MIN(job->out->width - at, COLUMNS);
         for (int32_t i = 0; i < n; i++, x += job->a[0])
             from[i] = x >= 0 && x < job->in->width ? (int32_t)x : -1;
-        pick_columns(job, from, at, n);
+        pick_columns(k, job, from, at, n);
     }
 }
 
@@ -209,29 +183,16 @@ static void by_addition(const struct fdl_map_job *job)
     }
 }
 
-static void perspective(const struct fdl_map_job *job)
-{
-    const double *a = job->a;
-    for (int32_t y = 0; y < job->out->height; y++) {
-        uint8_t *to = fdl_image_row(job->out, 0, y);
-        for (int32_t x = 0; x < job->out->width; x++, to++) {
-            double px = x + 0.5, py = y + 0.5;
-            double over = a[6] * px + a[7] * py + 1;
-            put(job, to, (a[0] * px + a[1] * py + a[2]) / over,
-                (a[3] * px + a[4] * py + a[5]) / over);
-        }
-    }
-}
-
-void fdl_map_nearest(const struct fdl_map_job *job)
+void fdl_map_nearest(const struct fdl_map_kernels *k,
+                     const struct fdl_map_job *job)
 {
     const double *a = job->a;
     if (job->perspective)
-        perspective(job);
+        k->perspective(job);
     else if (a[1] == 0 && a[3] == 0)
-        scale(job);
+        scale(k, job);
     else if (!fits_fixed(a, job->out->width, job->out->height))
         by_addition(job);
     else
-        fixed_point(job);
+        fixed_point(k, job);
 }

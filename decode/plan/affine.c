@@ -65,8 +65,22 @@ static void divide(const struct fdl_image *image)
                          image->data + colours * image->plane);
 }
 
-static int32_t interpolate(struct fdl_map_job *job, enum fdl_map_filter filter,
-                           struct fdl_canvas *canvas)
+static void interpolate(const struct fdl_map_kernels *k,
+                        const struct fdl_map_job *job,
+                        enum fdl_map_filter filter)
+{
+    if (FDL_HAS_ALPHA(job->in->channels))
+        multiply(job->in);
+    if (filter == FDL_MAP_BILINEAR)
+        k->bilinear(job);
+    else
+        k->bicubic(job);
+    if (FDL_HAS_ALPHA(job->in->channels))
+        divide(job->out);
+}
+
+static int32_t map(struct fdl_map_job *job, enum fdl_map_filter filter,
+                   struct fdl_canvas *canvas)
 {
     const struct fdl_map_kernels *k = fdl_kernels[fdl_cpu_level()].map;
     if (k->scratch_bytes) {
@@ -78,14 +92,10 @@ static int32_t interpolate(struct fdl_map_job *job, enum fdl_map_filter filter,
         if (status)
             return status;
     }
-    if (FDL_HAS_ALPHA(job->in->channels))
-        multiply(job->in);
-    if (filter == FDL_MAP_BILINEAR)
-        k->bilinear(job);
+    if (filter == FDL_MAP_NEAREST)
+        fdl_map_nearest(k, job);
     else
-        k->bicubic(job);
-    if (FDL_HAS_ALPHA(job->in->channels))
-        divide(job->out);
+        interpolate(k, job, filter);
     return FEEDLINE_OK;
 }
 
@@ -103,10 +113,8 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
     memcpy(job.fill, s.fill, sizeof(job.fill));
     if (s.quarters)
         turn_quarters(in, &out, s.quarters);
-    else if (s.filter == FDL_MAP_NEAREST)
-        fdl_map_nearest(&job);
     else
-        status = interpolate(&job, s.filter, canvas);
+        status = map(&job, s.filter, canvas);
     if (!status)
         fdl_canvas_swap(canvas, &out);
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interpolating maps of one level against plain C: tiny images, tails of rows,
+/* Maps of one level against plain C: tiny images, tails of rows,
  * turns, shears, perspectives, shifts by less than a pixel and far outside. */
 #include "base/compiler.h"
 #include "checkdec.h"
@@ -77,6 +77,17 @@ static bool is_same(const struct fdl_map_job *job, const struct fdl_image *want,
     return false;
 }
 
+static const char *const names[] = {"nearest", "bilinear", "bicubic"};
+
+static void map(const struct fdl_map_kernels *k, int filter,
+                const struct fdl_map_job *job)
+{
+    if (filter == 0)
+        fdl_map_nearest(k, job);
+    else
+        (filter == 1 ? k->bilinear : k->bicubic)(job);
+}
+
 static bool check_one(const struct fdl_map_kernels *k, uint64_t *state)
 {
     const struct fdl_map_kernels *c = fdl_kernels[FDL_CPU_C].map;
@@ -86,12 +97,12 @@ static bool check_one(const struct fdl_map_kernels *k, uint64_t *state)
     got.data = must_alloc(bytes);
     struct fdl_map_job job = {.in = &in, .out = &want, .fill = {7, 99, 255, 1}};
     pick_map(state, &job);
-    bool cubic = pick(state, 0, 1);
-    (cubic ? c->bicubic : c->bilinear)(&job);
+    int filter = pick(state, 0, 2);
+    map(c, filter, &job);
     job.out = &got;
     job.scratch = must_alloc(k->scratch_bytes ? k->scratch_bytes(&in) : 0);
-    (cubic ? k->bicubic : k->bilinear)(&job);
-    bool same = is_same(&job, &want, cubic ? "bicubic" : "bilinear");
+    map(k, filter, &job);
+    bool same = is_same(&job, &want, names[filter]);
     free(in.data);
     free(want.data);
     free(got.data);

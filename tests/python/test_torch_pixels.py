@@ -21,7 +21,7 @@ from torch_cases import T as v1, engine_of, epoch_of, families, torch
 from torch_cases import torchvision, v2
 
 import feedline
-from feedline.torch.chain_torchvision import resizes_bytes
+from feedline.torch._compat import resizes_bytes
 from feedline.torch.folders import ImageList
 from feedline.torch.native import NotNative, Plan, plan
 from feedline.transforms import Python

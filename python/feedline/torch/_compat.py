@@ -42,6 +42,7 @@ __all__ = [
     "index_sampler_of",
     "is_stream",
     "pin_memory",
+    "resizes_bytes",
     "returns_tv_tensors",
 ]
 
@@ -108,3 +109,15 @@ def returns_tv_tensors() -> bool:
     """Whether set_return_type("TVTensor") is in force (torchvision 0.16)."""
     helpers = sys.modules.get("torchvision.tv_tensors._torch_function_helpers")
     return bool(getattr(helpers, "_TORCHFUNCTION_SUBCLASS", False))
+
+
+def resizes_bytes(interpolation: str) -> bool:
+    """torch resizes uint8 tensors without a detour through floats: since
+    torchvision 0.16, and bilinear where the processor has AVX2."""
+    try:
+        from torchvision.transforms.v2.functional import _geometry as geometry
+
+        decide = geometry._do_native_uint8_resize_on_cpu
+    except (ImportError, AttributeError):
+        return False
+    return bool(decide(geometry.InterpolationMode(interpolation)))

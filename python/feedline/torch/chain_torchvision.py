@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional, Sequence, Tuple
 
+from . import _compat
 from .chain import Builder, Stage, reads
 
 _FILTERS = {
@@ -114,24 +115,12 @@ def resampling(b: Builder, t: Any, interpolation: str) -> Dict[str, str]:
             f"interpolation={interpolation} on a tensor is not supported "
             "natively; use bilinear or bicubic, or put ToImage behind it"
         )
-    if not resizes_bytes(interpolation):
+    if not _compat.resizes_bytes(interpolation):
         b.fail(
             "this torchvision, or torch on this processor, resizes tensors as "
             "floats; put ToImage behind it"
         )
     return {"interpolation": interpolation, "pixels": "tensor"}
-
-
-def resizes_bytes(interpolation: str) -> bool:
-    """torch resizes uint8 tensors without a detour through floats: since
-    torchvision 0.16, and bilinear where the processor has AVX2."""
-    try:
-        from torchvision.transforms.v2.functional import _geometry as geometry
-
-        decide = geometry._do_native_uint8_resize_on_cpu
-    except (ImportError, AttributeError):
-        return False
-    return bool(decide(geometry.InterpolationMode(interpolation)))
 
 
 @reads("v1 v2", "Resize", "size max_size interpolation antialias")

@@ -176,10 +176,10 @@ typedef struct feedline_dataset feedline_dataset;
  * torchvision's ImageFolder), "list:/data/train.tsv" (path, blank, label on
  * each line; paths relative to the list; for parts of files path, label, offset
  * and length with TABs between, under a first line of these words; columns that
- * ?fields= chooses: feedline/fields.h), "idx:/data/mnist" (its train images and
- * labels, or "idx:IMAGES,LABELS"), shards such as "zip:/data/{000..146}.zip"
- * (docs/options.md, "Shards"), or a bare path, whose kind is detected; behind
- * any "?quarantine=FILE" (feedline/files.h). Errors name the file or folder:
+ * ?fields= chooses: feedline/fields.h), "coco:a.json?images=train2017" (boxes,
+ * feedline/objects.h), "idx:/data/mnist" (or "idx:IMAGES,LABELS"), shards such
+ * as "zip:/data/{000..146}.zip" (docs/options.md, "Shards"), or a bare path,
+ * whose kind is detected; "?quarantine=FILE": feedline/files.h. Errors name it:
  * ENOENT: missing, or an empty class; EIO: not readable; EINVAL: not clear. */
 FEEDLINE_API int32_t feedline_dataset_open(const char *uri,
                                            feedline_dataset **out);

@@ -95,6 +95,7 @@ struct feedline_dataset {
 int32_t fdl_dataset_open_folder(const char *path, feedline_dataset **out);
 int32_t fdl_dataset_open_list(const char *path, feedline_dataset **out);
 int32_t fdl_dataset_open_idx(const char *spec, feedline_dataset **out);
+int32_t fdl_dataset_open_coco(const char *spec, feedline_dataset **out);
 int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out);
 int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
                                uint64_t count, feedline_dataset **out);

@@ -138,6 +138,7 @@ static int32_t open_known(const char *uri, feedline_dataset **out)
         {"folder:", fdl_dataset_open_folder},
         {"list:", fdl_dataset_open_list},
         {"idx:", fdl_dataset_open_idx},
+        {"coco:", fdl_dataset_open_coco},
     };
 
     for (size_t i = 0; i < FDL_COUNT_OF(kinds); i++) {
@@ -164,7 +165,7 @@ static int32_t open_known(const char *uri, feedline_dataset **out)
     if (scheme > 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: unknown kind of data set '%.*s'; use folder:, "
-                        "list:, idx: or a shard format",
+                        "list:, idx:, coco: or a shard format",
                         uri, (int)scheme, uri);
     return fdl_fail_path(uri, error);
 }

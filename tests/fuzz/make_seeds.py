@@ -326,6 +326,24 @@ def lists():
     yield "zero", b"a\0b 1\n"
 
 
+def cocos():
+    images = [{"id": 7, "file_name": "b.jpg", "width": 3, "height": 4},
+              {"file_name": "\u00e4/a.jpg", "id": 3}]
+    notes = [{"image_id": 7, "bbox": [1, 2.5, 3e0, 4], "category_id": 1,
+              "segmentation": [[1, 2, 3, 4]], "iscrowd": 0, "id": 1},
+             {"image_id": 3, "bbox": [0, 0, 1, 1], "category_id": 2,
+              "keypoints": [1, 2, 2, 3, 4, 0], "iscrowd": 1, "id": 2}]
+    whole = {"info": {"year": 2017}, "images": images, "annotations": notes,
+             "categories": [{"id": 1, "name": "cat"}]}
+    yield "whole", json.dumps(whole).encode()
+    yield "late", json.dumps({"annotations": notes, "images": images}).encode()
+    yield "bare", json.dumps({"images": images[:1]}).encode()
+    yield "twins", json.dumps({"images": images[:1] * 2}).encode()
+    yield "short", json.dumps(whole).encode()[:150]
+    yield "boxless", json.dumps(
+        {"images": images, "annotations": [{"image_id": 7}]}).encode()
+
+
 def idxs():
     def pair(labels, *images):
         labels = struct.pack(">3BBI", 0, 0, 8, 1, len(labels)) + labels
@@ -419,7 +437,7 @@ def shards():
 
 TARGETS = {"image": images, "exif": exifs, "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,
-           "idx": idxs, "shard": shards,
+           "idx": idxs, "coco": cocos, "shard": shards,
            "index_cache": index_caches, "json": jsons}
 
 

@@ -145,6 +145,19 @@ static const struct fdl_choice three_weighted[] = {
     {FDL_AUGMENT_EQUALIZE, 1},      {FDL_AUGMENT_INVERT, 1},
 };
 
+static const struct fdl_choice augmix[] = {
+    {FDL_AUGMENT_AUTOCONTRAST, 1},    {FDL_AUGMENT_COLOR, 1},
+    {FDL_AUGMENT_CONTRAST, 1},        {FDL_AUGMENT_BRIGHTNESS, 1},
+    {FDL_AUGMENT_SHARPNESS, 1},       {FDL_AUGMENT_EQUALIZE, 1},
+    {FDL_AUGMENT_ROTATE, 1},          {FDL_AUGMENT_POSTERIZE, 1},
+    {FDL_AUGMENT_SOLARIZE, 1},        {FDL_AUGMENT_SHEAR_X, 1},
+    {FDL_AUGMENT_SHEAR_Y, 1},         {FDL_AUGMENT_TRANSLATE_X_REL, 1},
+    {FDL_AUGMENT_TRANSLATE_Y_REL, 1},
+};
+
+const struct fdl_choice_set fdl_augmix_set = {"augmix", false,
+                                              FDL_COUNT_OF(augmix), augmix};
+
 const struct fdl_choice_set fdl_choice_sets[] = {
     {"", false, FDL_COUNT_OF(usual), usual},
     {"weights", true, FDL_COUNT_OF(weights), weights},

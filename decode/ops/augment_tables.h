@@ -112,6 +112,7 @@ struct fdl_choice_set {
 
 /* The usual one first, up to one without a name. */
 extern const struct fdl_choice_set fdl_choice_sets[];
+extern const struct fdl_choice_set fdl_augmix_set;
 
 /* ---- Policies ----------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timm's AutoAugment and RandAugment, from timm's own configuration text. Each
+ * timm's AutoAugment, RandAugment and AugMix, from timm's own configuration
+ * text. Each
  * operation may be skipped, has its level drawn around the given one, and its
  * filter, too, if that is "random".
  */
@@ -10,6 +11,7 @@
 #include "decode/ops/op.h"
 #include "decode/ops/shared_options.h"
 #include "decode/ops/timm_config.h"
+#include "decode/plan/branches.h"
 
 #include <math.h>
 
@@ -22,10 +24,9 @@ static const struct fdl_option options[ROWS] = {
                     .type = FEEDLINE_T_STRING,
                     .default_text = "rand-m9-mstd0.5-inc1",
                     .unit = "",
-                    .help =
-                        "rand, original, originalr, v0, v0r or 3a, and behind "
-                        "dashes m9 n2 p0.5 mstd0.5 mmax10 inc1 tweights, "
-                        "as in timm"},
+                    .help = "rand, augmix, original, originalr, v0, v0r or 3a, "
+                            "and behind dashes m9 n2 p0.5 mstd0.5 mmax10 inc1 "
+                            "tweights, of augmix w3 d2, as in timm"},
     [ROW_INTERPOLATION] = {.name = "interpolation",
                            .type = FEEDLINE_T_ENUM,
                            .default_text = "random",
@@ -167,7 +168,7 @@ static uint32_t choose(struct fdl_rng *rng, const struct fdl_choice_set *set,
     return last;
 }
 
-static int32_t add_chosen(const struct drawing *d)
+static int32_t add_chosen(const struct drawing *d, uint32_t layers)
 {
     const struct fdl_timm_config *c = &d->config;
     double sum = 0;
@@ -175,7 +176,7 @@ static int32_t add_chosen(const struct drawing *d)
     int32_t status = FEEDLINE_OK;
     for (uint32_t i = 0; i < c->set->n; i++)
         sum += c->set->choices[i].weight;
-    for (uint32_t n = 0; n < c->layers && !status; n++) {
+    for (uint32_t n = 0; n < layers && !status; n++) {
         uint32_t i = choose(d->rng, c->set, taken, sum);
         if (c->set->weighted) {
             taken |= 1u << i;
@@ -194,6 +195,33 @@ static int32_t add_pair(const struct drawing *d)
     for (int i = 0; i < 2 && !status; i++)
         status = add(d, (enum fdl_augment)pair[i].op, pair[i].tenths / 10.0,
                      pair[i].level);
+    return status;
+}
+
+/* Weights and share are evenly distributed, as timm has them unless asked:
+ * Dirichlet's and the beta distribution of 1. Each goes by float32. */
+static int32_t add_branches(const struct drawing *d)
+{
+    const struct fdl_timm_config *c = &d->config;
+    double weights[FDL_AUGMENT_OPS_MAX], sum = 0;
+    float share = (float)fdl_rng_uniform(d->rng);
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; i < c->branches; i++)
+        sum += weights[i] = -log(1 - fdl_rng_uniform(d->rng));
+    fdl_plan_branch(d->plan);
+    for (uint32_t i = 0; i < c->branches && !status; i++) {
+        struct fdl_branch_end e = {.weight = (float)(weights[i] / sum),
+                                   .first = i == 0,
+                                   .last = i == c->branches - 1,
+                                   .share = share};
+        uint32_t layers = c->layers;
+        status = add_chosen(d, layers ? layers : 1 + fdl_rng_below(d->rng, 3));
+        fdl_plan_branch_end(d->plan, &e);
+        fdl_note_op(d->plan, "mix_in");
+        fdl_note_double(d->plan, "weight", (double)e.weight);
+        fdl_note_double(d->plan, "share", (double)share);
+        fdl_note_op_end(d->plan);
+    }
     return status;
 }
 
@@ -222,6 +250,9 @@ static int32_t check_channels(const struct fdl_options *o, int32_t channels)
 static uint32_t steps(const struct fdl_options *o)
 {
     struct fdl_timm_config c = config_of(o);
+    if (c.branches)
+        return FDL_STEPS_BRANCHING +
+               c.branches * (FDL_STEPS_OF_BRANCH + (c.layers ? c.layers : 3));
     return c.set ? c.layers : 2;
 }
 
@@ -230,16 +261,27 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 {
     struct drawing d = {
         .o = o, .rng = rng, .plan = plan, .config = config_of(o)};
+    struct fdl_objects *objects = plan->objects;
+    int32_t status;
     fdl_fill_of(o, ROW_FILL, d.fill);
+    /* What AugMix moves is still there as it was: masks and objects stay. */
+    if (d.config.branches && plan->mask.on)
+        return FEEDLINE_OK;
     fdl_note_list(plan, "ops");
-    int32_t status = d.config.set ? add_chosen(&d) : add_pair(&d);
+    if (d.config.branches) {
+        plan->objects = NULL;
+        status = add_branches(&d);
+        plan->objects = objects;
+    } else {
+        status = d.config.set ? add_chosen(&d, d.config.layers) : add_pair(&d);
+    }
     fdl_note_list_end(plan);
     return status;
 }
 
 const struct fdl_op fdl_op_timm_augment = {
     .name = "timm_augment",
-    .help = "timm's RandAugment and AutoAugment, by its configuration text",
+    .help = "timm's RandAugment, AutoAugment and AugMix, by their text",
     .pixels = true,
     .maps = true,
     .options = options,

@@ -20,21 +20,26 @@
 struct key {
     const char *name;
     bool whole;
-    bool of_policies;
+    uint32_t of;
     double max;
-    size_t at; /* in struct fdl_timm_config; increasing and layers: 0 */
+    size_t at; /* in struct fdl_timm_config; 0: a whole number in it */
 };
 
 #define AT(member) offsetof(struct fdl_timm_config, member)
-enum { KEY_LAYERS, KEY_INCREASING, KEYS = 6 };
+enum { KEY_INCREASING, KEY_BRANCHES, KEYS = 8 };
+#define OF_RAND   1u
+#define OF_POLICY 2u
+#define OF_MIX    4u
 
 static const struct key keys[KEYS] = {
-    [KEY_LAYERS] = {"n", true, false, FDL_AUGMENT_OPS_MAX, 0},
-    [KEY_INCREASING] = {"inc", true, false, 1, 0},
-    {"m", true, false, LEVEL_MAX, AT(magnitude)},
-    {"p", false, false, 1, AT(probability)},
-    {"mstd", false, true, 1e6, AT(deviation)},
-    {"mmax", true, false, LEVEL_MAX, AT(most)},
+    [KEY_INCREASING] = {"inc", true, OF_RAND, 1, 0},
+    [KEY_BRANCHES] = {"w", true, OF_MIX, FDL_AUGMENT_OPS_MAX, 0},
+    {"n", true, OF_RAND, FDL_AUGMENT_OPS_MAX, 0},
+    {"d", true, OF_MIX, FDL_AUGMENT_OPS_MAX, 0},
+    {"m", true, OF_RAND | OF_MIX, LEVEL_MAX, AT(magnitude)},
+    {"p", false, OF_RAND, 1, AT(probability)},
+    {"mstd", false, OF_RAND | OF_POLICY | OF_MIX, 1e6, AT(deviation)},
+    {"mmax", true, OF_RAND, LEVEL_MAX, AT(most)},
 };
 
 /* A section, not terminated. */
@@ -63,13 +68,20 @@ static int32_t set_number(struct fdl_timm_config *c, struct part p,
         return fdl_fail(FEEDLINE_ERANGE,
                         "timm_augment: '%.*s': %s takes 0 to %g", (int)p.length,
                         p.text, key->name, key->max);
-    if (key == &keys[KEY_LAYERS])
-        c->layers = (uint32_t)value;
-    else if (key == &keys[KEY_INCREASING])
+    if (key == &keys[KEY_INCREASING])
         c->increasing = value > 0;
+    else if (key == &keys[KEY_BRANCHES])
+        c->branches = (uint32_t)value;
+    else if (key->at == 0)
+        c->layers = (uint32_t)value;
     else
         memcpy((char *)c + key->at, &value, sizeof(value));
     return FEEDLINE_OK;
+}
+
+static uint32_t is_of(const struct fdl_timm_config *c)
+{
+    return c->policy ? OF_POLICY : c->set == &fdl_augmix_set ? OF_MIX : OF_RAND;
 }
 
 static int32_t read_number(struct fdl_timm_config *c, struct part p)
@@ -81,7 +93,7 @@ static int32_t read_number(struct fdl_timm_config *c, struct part p)
     for (size_t i = 0; i < KEYS; i++) {
         const char *end;
         double value;
-        if (!is(name, keys[i].name) || (c->policy && !keys[i].of_policies))
+        if (!is(name, keys[i].name) || !(keys[i].of & is_of(c)))
             continue;
         if (!fdl_parse_double(p.text + name.length, &end, &value) ||
             end != p.text + p.length ||
@@ -91,8 +103,11 @@ static int32_t read_number(struct fdl_timm_config *c, struct part p)
         return set_number(c, p, &keys[i], value);
     }
     return refuse(p, c->policy ? "section of it; a policy takes mstd"
-                               : "section of it; there are m, n, p, mstd, "
-                                 "mmax, inc and t, with a value");
+                     : is_of(c) == OF_MIX
+                         ? "section of it; there are m, w, d and mstd, with a "
+                           "value"
+                         : "section of it; there are m, n, p, mstd, mmax, inc "
+                           "and t, with a value");
 }
 
 static int32_t read_set(struct fdl_timm_config *c, struct part p)
@@ -111,16 +126,20 @@ static int32_t read_kind(struct fdl_timm_config *c, struct part p)
         c->set = fdl_choice_sets;
         return FEEDLINE_OK;
     }
+    if (is(p, "augmix")) {
+        *c = (struct fdl_timm_config){.set = &fdl_augmix_set,
+                                      .branches = 3,
+                                      .probability = 1,
+                                      .magnitude = 3,
+                                      .deviation = INFINITY};
+        return FEEDLINE_OK;
+    }
     for (c->policy = fdl_timm_policies; c->policy->name; c->policy++) {
         if (is(p, c->policy->name))
             return FEEDLINE_OK;
     }
-    if (is(p, "augmix"))
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "timm_augment: augmix mixes several copies of an "
-                        "image, which is not supported; use rand or a policy");
-    return refuse(p, "augmentation; there are rand, original, originalr, v0, "
-                     "v0r and 3a");
+    return refuse(p, "augmentation; there are rand, augmix, original, "
+                     "originalr, v0, v0r and 3a");
 }
 
 /* ---- The whole ---------------------------------------------------------- */
@@ -129,9 +148,11 @@ static int32_t check_whole(struct fdl_timm_config *c)
 {
     if (c->most == 0)
         c->most = DEFAULT_LEVEL;
-    if (c->set && c->deviation > EVEN_FROM)
+    if (is_of(c) == OF_MIX && c->branches == 0)
+        return fdl_fail(FEEDLINE_ERANGE, "timm_augment: w is 1 or more");
+    if (is_of(c) == OF_RAND && c->deviation > EVEN_FROM)
         c->deviation = INFINITY;
-    /* Sets with weights are of what increases, whatever inc says. */
+    /* All but the first set are of what increases, whatever inc says. */
     if (c->set && c->set->name[0])
         c->increasing = true;
     if (c->set && c->set->weighted && c->layers > c->set->n)
@@ -152,7 +173,7 @@ int32_t fdl_timm_parse(const char *text, struct fdl_timm_config *out)
         struct part p = {text, strcspn(text, "-")};
         if (first)
             status = read_kind(&c, p);
-        else if (c.set && p.length > 0 && p.text[0] == 't')
+        else if (is_of(&c) == OF_RAND && p.length > 0 && p.text[0] == 't')
             status = read_set(&c, p);
         else
             status = read_number(&c, p);

@@ -64,9 +64,10 @@ void fdl_canvas_fini(struct fdl_canvas *c)
 
 uint64_t fdl_canvas_memory(const struct fdl_canvas *c)
 {
-    return c->images[0].bytes + c->images[1].bytes + c->apart.bytes +
-           c->scratch[FDL_SCRATCH_STEP].bytes +
-           c->scratch[FDL_SCRATCH_CUSTOM].bytes;
+    uint64_t sum = c->images[0].bytes + c->images[1].bytes + c->apart.bytes;
+    for (size_t i = 0; i < FDL_SCRATCHES; i++)
+        sum += c->scratch[i].bytes;
+    return sum;
 }
 
 int32_t fdl_canvas_spare(struct fdl_canvas *c, int32_t width, int32_t height,

@@ -15,7 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fdl_canvas_scratch { FDL_SCRATCH_STEP, FDL_SCRATCH_CUSTOM, FDL_SCRATCHES };
+enum fdl_canvas_scratch {
+    FDL_SCRATCH_STEP,
+    FDL_SCRATCH_CUSTOM,
+    FDL_SCRATCH_BRANCHES,
+    FDL_SCRATCHES
+};
 
 struct fdl_canvas {
     struct fdl_image image; /* steps work on this */

@@ -231,6 +231,7 @@ OPERATIONS = (
     ("rand-augment", b"rand_augment num_ops=5 magnitude=30 version=v2"),
     ("auto-augment", b"auto_augment policy=cifar10 fill=1,2,3"),
     ("timm-augment", b"timm_augment config=rand-n5-p1-mstd2-mmax20-tweights"),
+    ("timm-augmix", b"timm_augment config=augmix-m9-w4-mstd1 fill=124"),
     ("timm-policy", b"timm_augment config=v0r-mstd1"),
 )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from test_torch_pixels import DRAWN, check, mode_of, samples
 from test_torch_recognise import ops, refusal
@@ -103,8 +105,14 @@ def test_what_is_refused_of_torchvisions(T: Any) -> None:
 def timm_again(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     timm = pytest.importorskip("timm.data.auto_augment")
     first = (getattr(t, "ops", None) or t.policy[0])[0]
+    original, mixed = image, None
     for op in d["ops"]:
         m = op.get("magnitude")
+        if op["op"] == "mix_in":
+            added = np.float32(op["weight"]) * np.asarray(image, np.float32)
+            mixed = added if mixed is None else mixed + added
+            image = original
+            continue
         if op["op"] in ("posterize", "solarize", "solarize_add"):
             m = int(m)
         if op["op"] == "posterize" and m <= 0:  # Pillow 13 raises
@@ -118,6 +126,9 @@ def timm_again(t: Any, image: Any, d: Dict[str, Any]) -> Any:
         image = timm.NAME_TO_OP[camel(op["op"])](
             image, *(() if m is None else (m,)), **how
         )
+    if mixed is not None:
+        top = Image.fromarray(np.clip(mixed, 0, 255).astype(np.uint8))
+        image = Image.blend(original, top, d["ops"][-1]["share"])
     return image
 
 
@@ -132,13 +143,15 @@ CONFIGS = (
     "v0",
     "v0r-mstd1",
     "3a",
+    "augmix-m5-w4-d2",
+    "augmix-mstd2",
 )
 
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_timms_pixels(config: str, samples: Any, monkeypatch: Any) -> None:
     timm_data = pytest.importorskip("timm.data")
-    for name in ("RandAugment", "AutoAugment"):
+    for name in ("RandAugment", "AutoAugment", "AugMixAugment"):
         monkeypatch.setitem(DRAWN, name, ("timm_augment", timm_again))
     for interpolation in ("bicubic", "random"):
         transform = timm_data.create_transform(
@@ -171,6 +184,9 @@ def test_timms_texts_come_back() -> None:
             },
         )
     made = timm.auto_augment_transform("v0r-mstd0.5", {})
+    mixed = timm.augment_and_mix_transform("augmix-m5-d2", {})
+    found = dict(ops(v1.Compose([mixed, v1.PILToTensor()])))["timm_augment"]
+    assert found["config"] == "augmix-m5-w3-d2"
     found = dict(ops(v1.Compose([made, v1.PILToTensor()])))["timm_augment"]
     assert found["config"] == "v0r-mstd0.5" and found["fill"] == (128,) * 3
     assert found["interpolation"] == "random"
@@ -198,5 +214,5 @@ def test_what_is_refused_of_timms() -> None:
     one = timm.auto_augment_transform("original", {})
     one.policy.pop()
     assert "policy is not one" in why(one)
-    mixed = timm.augment_and_mix_transform("augmix-m5", {})
-    assert "AugMix" in why(mixed)
+    for text in ("augmix-b1", "augmix-a2"):
+        assert "AugMix" in why(timm.augment_and_mix_transform(text, {}))

@@ -143,7 +143,7 @@ def test_what_is_not_native_is_timms(image_folder: Path) -> None:
         create_loader,
         image_folder,
         no_aug=False,
-        auto_augment="augmix-m5-w4-d2",
+        auto_augment="augmix-m5-b1",
         num_workers=0,
     )
     with pytest.warns(FallbackWarning):

@@ -87,6 +87,21 @@ _USUAL = (
     "AutoContrast Equalize Invert Rotate Posterize Solarize SolarizeAdd Color "
     "Contrast Brightness Sharpness ShearX ShearY TranslateXRel TranslateYRel"
 ).split()
+_OF_MIX = (
+    "AutoContrast",
+    "ColorIncreasing",
+    "ContrastIncreasing",
+    "BrightnessIncreasing",
+    "SharpnessIncreasing",
+    "Equalize",
+    "Rotate",
+    "PosterizeIncreasing",
+    "SolarizeIncreasing",
+    "ShearX",
+    "ShearY",
+    "TranslateXRel",
+    "TranslateYRel",
+)
 _INCREASING = frozenset(
     "Posterize Solarize Color Contrast Brightness Sharpness".split()
 )
@@ -212,9 +227,18 @@ def timm_auto_augment(b: Builder, t: Any) -> None:
 
 
 @reads("timm", "AugMixAugment", "ops alpha width depth blended")
-def aug_mix(b: Builder, t: Any) -> None:
-    b.fail(
-        "AugMix blends several copies of an image, and the engine makes one; "
-        "use rand-m9-mstd0.5-inc1 (--aa), or "
-        "feedline.transforms.PIL(transform)"
-    )
+def timm_aug_mix(b: Builder, t: Any) -> None:
+    op = _checked(b, t.ops)
+    if tuple(o.name for o in t.ops) != _OF_MIX:
+        b.fail("its operations are not those of timm's AugMix")
+    if any((o.prob, o.magnitude) != (1.0, op.magnitude) for o in t.ops):
+        b.fail("its operations have different parameters")
+    if t.alpha != 1 or t.blended or op.magnitude_max is not None:
+        b.fail("only m, w, d and mstd can be set for AugMix")
+    magnitude = whole(b, op, "magnitude", 0, 1000)
+    config = f"augmix-m{magnitude}-w{whole(b, t, 'width', 1, 16)}"
+    if t.depth > 0:
+        config += f"-d{whole(b, t, 'depth', 1, 16)}"
+    if op.magnitude_std != float("inf"):
+        config += f"-mstd{op.magnitude_std!r}"
+    _add(b, config, op)

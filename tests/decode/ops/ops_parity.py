@@ -31,7 +31,7 @@ try:
     from PIL import Image, ImageFilter, ImageOps
     from torchvision.transforms import InterpolationMode as Mode
     from torchvision.transforms.autoaugment import _apply_op
-    from timm_functions import TIMM
+    from timm_functions import camel, timm_again
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -253,10 +253,6 @@ def keep_ratio(image, given, drawn):
     return F.resize(image, size, Mode[(name or filter_of(given)).upper()])
 
 
-# torchvision's names, where they are not those of draws_json in CamelCase.
-CAMEL = {"autocontrast": "AutoContrast"}
-
-
 def augment(image, given, drawn):
     """v2 does what v1 does, with thresholds of 0 to 1 as parts of 255."""
     for op in drawn["ops"]:
@@ -264,24 +260,14 @@ def augment(image, given, drawn):
         if name == "solarize" and given.get("version") == "v2":
             magnitude *= 255.0
         image = _apply_op(
-            image, CAMEL.get(name, name.title().replace("_", "")), magnitude,
+            image, camel(name), magnitude,
             Mode(op.get("interpolation", "nearest")), fill_of(given, image))
     return image
 
 
 def timm_augment(image, given, drawn):
-    for op in drawn["ops"]:
-        name, m = op["op"], op.get("magnitude")
-        if name in ("posterize", "solarize", "solarize_add"):
-            m = int(m)
-        if name == "posterize" and m <= 0:  # Pillow 13 raises
-            image = image.point(lambda v: 0)
-            continue
-        filter_ = Image.Resampling[op.get("interpolation", "nearest").upper()]
-        image = TIMM[CAMEL.get(name, name.title().replace("_", ""))](
-            image, *(() if m is None else (m,)), resample=filter_,
-            fillcolor=fill_of({"fill": [128], **given}, image))
-    return image
+    fill = fill_of({"fill": [128], **given}, image)
+    return timm_again(image, drawn["ops"], fill)
 
 
 def normalize(pixels, given, drawn):
@@ -377,6 +363,12 @@ def timm_family(how):
         "rand-m7-n5-p1", "rand-mstd101-n3-tweights fill=124",
         "rand-m6-p1-mstd1-t3a", "rand-n14-p1-t3aw", "original-mstd0.5",
         "originalr-mstd1", "v0", "v0r-mstd3", "3a")]
+
+
+def augmix(how):
+    how = " interpolation=" + how
+    return [[SIZE, "timm_augment config=" + config + how] for config in (
+        "augmix-m5", "augmix-m9-w4-d2 fill=124", "augmix-m3-w1-mstd0.5")]
 
 
 def affines(name):
@@ -632,6 +624,8 @@ AUGMENTATIONS = [
           family(how))),
     *(("timm_augment, " + how, "timm: RandAugment, AutoAugment",
        timm_family(how)) for how in ("bilinear", "bicubic", "random")),
+    *(("timm_augment, AugMix, " + how, "timm: AugMix", augmix(how))
+      for how in ("bilinear", "random")),
     *((name + ", gray", other, pipelines) for name, other, pipelines in zip(
         ("trivial_augment_wide", "rand_augment", "auto_augment"),
         ("TrivialAugmentWide", "RandAugment", "AutoAugment"),

@@ -111,6 +111,11 @@ TEST(grammar_is_timms)
     assert_string_equal(c.policy->name, "originalr");
     assert_true(c.deviation == 101 && !c.set);
     assert_int_equal(parse("3a").policy->n, 3);
+    c = parse("augmix");
+    assert_true(c.branches == 3 && c.layers == 0 && c.magnitude == 3 &&
+                c.probability == 1 && c.increasing && isinf(c.deviation));
+    c = parse("augmix-m5-w4-d2-mstd101");
+    assert_true(c.branches == 4 && c.layers == 2 && c.deviation == 101);
 }
 
 TEST(other_grammar_is_refused_with_what_there_is)
@@ -119,7 +124,9 @@ TEST(other_grammar_is_refused_with_what_there_is)
         {"", "there are rand"},
         {"randm9", "there are rand"},
         {"v1", "there are rand"},
-        {"augmix-m5", "mixes several copies"},
+        {"augmix-b1", "there are m, w, d"},
+        {"augmix-w0", "w is 1"},
+        {"augmix-w0-tweights", "there are m, w, d"},
         {"rand-x3", "there are m, n, p"},
         {"rand-inc", "whole number"},
         {"rand-m9.5", "whole number"},
@@ -272,6 +279,40 @@ TEST(timms_draws_are_timms)
     for (uint32_t i = 0; i < fdl_choice_sets[0].n; i++)
         check_share(t.op[fdl_choice_sets[0].choices[i].op], t.all, 1.0 / 15);
     check_share(t.negative, t.all, 5.0 / 15 / 2);
+}
+
+/* Each chain has 1, 2 or 3 of 13, and its "mix_in". */
+TEST(augmix_has_chains_of_up_to_three)
+{
+    struct tally t = draw("timm_augment", "config=augmix-w4");
+    uint32_t all = t.all - 4 * DRAWS;
+    assert_true(fabs(all / (4.0 * DRAWS) - 2) < 0.05);
+    for (uint32_t i = 0; i < fdl_augmix_set.n; i++)
+        check_share(t.op[fdl_augmix_set.choices[i].op], all, 1.0 / 13);
+    t = draw("timm_augment", "config=augmix-w2-d5");
+    assert_int_equal(t.all, 2 * (5 + 1) * DRAWS);
+}
+
+/* What it moves is blended with what did not move. */
+TEST(augmix_leaves_masks_and_objects)
+{
+    static const char *const ops[][2] = {
+        {"timm_augment", "config=augmix-m10-d3"}, {NULL, NULL}};
+    struct fdl_pipeline *p = rig_pipeline(ops);
+    for (uint64_t i = 0; i < 50; i++) {
+        float box[4] = {3, 4, 20, 30};
+        uint32_t source = 0;
+        struct fdl_objects objects = {.n = 1, .boxes = box, .source = &source};
+        struct fdl_plan plan;
+        struct fdl_draw_key key = {.seed = 5, .sample = i, .objects = &objects};
+        assert_int_equal(fdl_pipeline_draw(p, &key, 50, 40, &plan), 0);
+        assert_true(plan.n_pixel_steps >= 1 + 3);
+        assert_true(box[0] == 3 && box[1] == 4 && box[2] == 20 && box[3] == 30);
+        key = (struct fdl_draw_key){.seed = 5, .sample = i, .mask.on = true};
+        assert_int_equal(fdl_pipeline_draw(p, &key, 50, 40, &plan), 0);
+        assert_int_equal(plan.n_steps, 0);
+    }
+    fdl_pipeline_destroy(p);
 }
 
 /* By weight without putting back: i first, or second behind any other. */

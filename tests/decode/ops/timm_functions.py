@@ -2,6 +2,7 @@
 """timm's operations by name: its own, or the same where it is not installed."""
 import importlib
 
+import numpy as np
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 
@@ -38,3 +39,34 @@ try:
     TIMM = importlib.import_module("timm.data.auto_augment").NAME_TO_OP
 except ImportError:
     pass
+
+
+def camel(name):
+    """torchvision's and timm's name of what draw_json calls so."""
+    if name == "autocontrast":
+        return "AutoContrast"
+    return name.title().replace("_", "")
+
+
+def timm_again(image, ops, fill):
+    """What timm_augment drew; "mix_in" ends a chain of AugMix."""
+    original, mixed = image, None
+    for op in ops:
+        name, m = op["op"], op.get("magnitude")
+        if name == "mix_in":
+            added = np.float32(op["weight"]) * np.asarray(image, np.float32)
+            mixed = added if mixed is None else mixed + added
+            image = original
+            continue
+        if name in ("posterize", "solarize", "solarize_add"):
+            m = int(m)
+        if name == "posterize" and m <= 0:  # Pillow 13 raises
+            image = image.point(lambda v: 0)
+            continue
+        filter_ = Image.Resampling[op.get("interpolation", "nearest").upper()]
+        image = TIMM[camel(name)](image, *(() if m is None else (m,)),
+                                  resample=filter_, fillcolor=fill)
+    if mixed is None:
+        return image
+    mixed = Image.fromarray(np.clip(mixed, 0, 255).astype(np.uint8))
+    return Image.blend(original, mixed, ops[-1]["share"])

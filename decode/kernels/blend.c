@@ -55,4 +55,7 @@ const struct fdl_blend_kernels fdl_blend_c = {
     .lookup = fdl_lookup,
     .range = fdl_range,
     .smooth = fdl_smooth_row,
+    .torch_luma = fdl_torch_luma,
+    .torch_line = fdl_torch_line,
+    .torch_hue = fdl_torch_hue,
 };

@@ -7,6 +7,7 @@
  *     hue      see hue.h
  *     cut, lookup, range   see tone.h
  *     smooth   see smooth.h
+ *     torch_*  see torch.h
  *
  * Every level of kernels gives the same bytes: each float operation is rounded
  * by itself, so nothing here may be contracted to a fused multiply-add.
@@ -17,6 +18,7 @@
 #include "base/cpu.h"
 #include "decode/kernels/smooth.h"
 #include "decode/kernels/tone.h"
+#include "decode/kernels/torch.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +40,13 @@ struct fdl_blend_kernels {
     void (*range)(const uint8_t *x, size_t n, uint8_t *low, uint8_t *high);
     void (*smooth)(const uint8_t *above, const uint8_t *row,
                    const uint8_t *below, size_t n, uint8_t *out);
+
+    void (*torch_luma)(const uint8_t *r, const uint8_t *g, const uint8_t *b,
+                       size_t n, uint8_t *out);
+    void (*torch_line)(uint8_t *x, const uint8_t *base, size_t n,
+                       const struct fdl_torch_blend *blend);
+    void (*torch_hue)(uint8_t *r, uint8_t *g, uint8_t *b, size_t n,
+                      float shift);
 };
 
 /* Of each level; levels.h has them all. */

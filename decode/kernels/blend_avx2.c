@@ -166,4 +166,7 @@ const struct fdl_blend_kernels fdl_blend_avx2 = {
     .lookup = fdl_lookup_avx2,
     .range = fdl_range_avx2,
     .smooth = fdl_smooth_row_avx2,
+    .torch_luma = fdl_torch_luma_avx2,
+    .torch_line = fdl_torch_line_avx2,
+    .torch_hue = fdl_torch_hue_avx2,
 };

@@ -118,7 +118,7 @@ static void add_factor(struct fdl_plan *plan, enum fdl_augment op,
     else if (op == FDL_AUGMENT_CONTRAST)
         add_adjust(plan, FDL_ADJUST_CONTRAST, factor);
     else
-        fdl_plan_sharpness(plan, factor);
+        fdl_plan_sharpness(plan, false, factor);
 }
 
 static void add_rest(struct fdl_plan *plan, enum fdl_augment_library library,

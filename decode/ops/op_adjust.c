@@ -9,19 +9,18 @@
 #include "decode/ops/shared_options.h"
 #include "decode/plan/adjust.h"
 
-enum { ROW_FACTOR, ROWS };
+enum { ROW_FACTOR, ROW_PIXELS, ROWS };
 
 #define FACTOR(low, high, text, about)                                         \
   {                                                                            \
-    [ROW_FACTOR] = {                                                           \
-        .name = "factor",                                                      \
-        .type = FEEDLINE_T_DOUBLES,                                            \
-        .double_min = (low),                                                   \
-        .double_max = (high),                                                  \
-        .default_text = text,                                                  \
-        .unit = "",                                                            \
-        .help = about ", or the range it is drawn from"                        \
-    }                                                                          \
+    [ROW_FACTOR] = {.name = "factor",                                          \
+                    .type = FEEDLINE_T_DOUBLES,                                \
+                    .double_min = (low),                                       \
+                    .double_max = (high),                                      \
+                    .default_text = text,                                      \
+                    .unit = "",                                                \
+                    .help = about ", or the range it is drawn from"},          \
+    [ROW_PIXELS] = FDL_OP_PIXELS                                               \
   }
 
 static const struct fdl_option factor_options[ROWS] =
@@ -49,7 +48,8 @@ static int32_t plan_one(const struct fdl_options *o, struct fdl_rng *rng,
     if (v->n_doubles == 2)
         factor = fdl_op_draw(rng, factor, v->doubles[1]);
     fdl_note_double(plan, "factor", factor);
-    struct fdl_adjust_step a = {.n = 1, .order = {which}};
+    struct fdl_adjust_step a = {
+        .n = 1, .order = {which}, .tensor = fdl_option_int(o, ROW_PIXELS) != 0};
     a.factor[which] = factor;
     fdl_plan_adjust(plan, &a);
     return FEEDLINE_OK;

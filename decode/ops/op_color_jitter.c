@@ -10,13 +10,15 @@
 #include "decode/ops/shared_options.h"
 #include "decode/plan/adjust.h"
 
+enum { ROW_PIXELS = FDL_ADJUSTS, ROWS };
+
 #define RANGE(key, low, high, about)                                           \
   {                                                                            \
     .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
     .double_max = (high), .default_text = "0", .unit = "", .help = about       \
   }
 
-static const struct fdl_option options[FDL_ADJUSTS] = {
+static const struct fdl_option options[ROWS] = {
     [FDL_ADJUST_BRIGHTNESS] =
         RANGE("brightness", 0, FDL_FACTOR_MAX,
               "how far the factor is from 1 at most, or its range"),
@@ -28,6 +30,7 @@ static const struct fdl_option options[FDL_ADJUSTS] = {
               "how far the factor is from 1 at most, or its range"),
     [FDL_ADJUST_HUE] =
         RANGE("hue", -0.5, 0.5, "how far it is turned at most, or the range"),
+    [ROW_PIXELS] = FDL_OP_PIXELS,
 };
 
 struct range {
@@ -82,7 +85,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
         order[i] = order[k];
         order[k] = i;
     }
-    struct fdl_adjust_step a = {0};
+    struct fdl_adjust_step a = {.tensor = fdl_option_int(o, ROW_PIXELS) != 0};
     for (uint32_t row = 0; row < FDL_ADJUSTS; row++) {
         struct range r = range_of(o, row);
         a.factor[row] = FDL_MIN(fdl_op_draw(rng, r.low, r.high), r.high);
@@ -102,7 +105,7 @@ const struct fdl_op fdl_op_color_jitter = {
             "order",
     .pixels = true,
     .options = options,
-    .n_options = FDL_ADJUSTS,
+    .n_options = ROWS,
     .check = check,
     .check_channels = check_channels,
     .plan = plan,

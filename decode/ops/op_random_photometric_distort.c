@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { ROW_P = FDL_ADJUSTS, ROWS };
+enum { ROW_P = FDL_ADJUSTS, ROW_PIXELS, ROWS };
 
 #define COLOURS 3
 
@@ -30,6 +30,7 @@ static const struct fdl_option options[ROWS] = {
     [FDL_ADJUST_SATURATION] = RANGE("saturation", 0, FDL_FACTOR_MAX, "0.5:1.5"),
     [FDL_ADJUST_HUE] = RANGE("hue", -0.5, 0.5, "-0.05:0.05"),
     [ROW_P] = FDL_OP_PROBABILITY("0.5", "each of them is done"),
+    [ROW_PIXELS] = FDL_OP_PIXELS,
 };
 
 static int32_t check(const struct fdl_options *o)
@@ -92,7 +93,7 @@ static bool draw(const struct fdl_options *o, struct fdl_rng *rng)
 static int32_t plan_distort(const struct fdl_options *o, struct fdl_rng *rng,
                             struct fdl_plan *plan)
 {
-    struct fdl_adjust_step a = {0};
+    struct fdl_adjust_step a = {.tensor = fdl_option_int(o, ROW_PIXELS) != 0};
     bool done[FDL_ADJUSTS];
     for (uint32_t i = 0; i < FDL_ADJUSTS; i++) {
         const double *range = fdl_option_value(o, i)->doubles;

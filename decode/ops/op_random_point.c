@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * torchvision's RandomInvert, RandomPosterize, RandomSolarize,
- * RandomAutocontrast, RandomEqualize and RandomAdjustSharpness: Pillow's
- * operation with a fixed argument, or nothing.
+ * RandomAutocontrast, RandomEqualize and RandomAdjustSharpness: an operation
+ * with a fixed argument, or nothing.
  */
 #include "base/compiler.h"
 #include "base/status.h"
@@ -12,11 +12,17 @@
 #include "decode/plan/point.h"
 #include "decode/plan/sharpness.h"
 
-enum { ROW_P, ROW_ARGUMENT };
+enum { ROW_P, ROW_ARGUMENT, ROW_SHARPNESS_PIXELS };
+enum { ROW_PIXELS = ROW_ARGUMENT };
 
 #define P FDL_OP_PROBABILITY("0.5", "it is done")
 
 static const struct fdl_option alone[] = {[ROW_P] = P};
+
+static const struct fdl_option autocontrast_options[] = {
+    [ROW_P] = P,
+    [ROW_PIXELS] = FDL_OP_PIXELS,
+};
 
 static const struct fdl_option posterize_options[] = {
     [ROW_P] = P,
@@ -46,6 +52,7 @@ static const struct fdl_option sharpness_options[] = {
                       .default_text = "2",
                       .unit = "",
                       .help = "1: unchanged; 0: smoothed"},
+    [ROW_SHARPNESS_PIXELS] = FDL_OP_PIXELS,
 };
 
 static bool draw(const struct fdl_options *o, struct fdl_rng *rng,
@@ -60,7 +67,8 @@ static int32_t plan_sharpness(const struct fdl_options *o, struct fdl_rng *rng,
                               struct fdl_plan *plan)
 {
     if (draw(o, rng, plan))
-        fdl_plan_sharpness(plan, fdl_option_double(o, ROW_ARGUMENT));
+        fdl_plan_sharpness(plan, fdl_option_int(o, ROW_SHARPNESS_PIXELS) != 0,
+                           fdl_option_double(o, ROW_ARGUMENT));
     return FEEDLINE_OK;
 }
 
@@ -76,7 +84,10 @@ static int32_t plan_sharpness(const struct fdl_options *o, struct fdl_rng *rng,
 PLAN(invert, FDL_POINT_INVERT, 0)
 PLAN(posterize, FDL_POINT_POSTERIZE, (double)fdl_option_int(o, ROW_ARGUMENT))
 PLAN(solarize, FDL_POINT_SOLARIZE, fdl_option_double(o, ROW_ARGUMENT))
-PLAN(autocontrast, FDL_POINT_AUTOCONTRAST, 0)
+PLAN(autocontrast,
+     fdl_option_int(o, ROW_PIXELS) ? FDL_POINT_AUTOCONTRAST_TENSOR
+                                   : FDL_POINT_AUTOCONTRAST,
+     0)
 PLAN(equalize, FDL_POINT_EQUALIZE, 0)
 
 /* Pillow has the point operations for images without alpha only. */
@@ -97,7 +108,8 @@ OP(random_posterize, plan_posterize, posterize_options, fdl_op_refuse_alpha,
    "fewer bits per value, at random")
 OP(random_solarize, plan_solarize, solarize_options, fdl_op_refuse_alpha,
    "values from a threshold on are inverted, at random")
-OP(random_autocontrast, plan_autocontrast, alone, fdl_op_refuse_alpha,
+OP(random_autocontrast, plan_autocontrast, autocontrast_options,
+   fdl_op_refuse_alpha,
    "each channel is stretched to the whole scale, at random")
 OP(random_equalize, plan_equalize, alone, fdl_op_refuse_alpha,
    "each channel gets an even histogram, at random")

@@ -41,16 +41,15 @@ struct fdl_plan; /* plan/plan.h */
 enum fdl_filter fdl_op_draw_filter(const struct fdl_options *o, uint32_t row,
                                    struct fdl_rng *rng,
                                    const struct fdl_plan *plan);
-/* Rows of operations that resample: by whose arithmetic. torch has its own for
- * uint8 tensors, and there not all of the filters. */
+/* Rows of operations that torch does otherwise with uint8 tensors. */
 #define FDL_OP_PIXELS                                                          \
   {                                                                            \
     .name = "pixels", .type = FEEDLINE_T_ENUM, .default_text = "pillow",       \
     .unit = "", .choices = "pillow|tensor",                                    \
-    .help =                                                                    \
-        "whose: Pillow's, or torchvision v2's of uint8 tensors, resampled "    \
-        "with bilinear, bicubic or lanczos"                                    \
+    .help = "rounded as Pillow's, or as torchvision v2's on uint8 tensors"     \
   }
+
+/* Not all filters are torch's: EINVAL for the others of that row. */
 int32_t fdl_op_check_pixels(const struct fdl_options *o, uint32_t row);
 
 /* Rows 0 and 1 of an operation whose result has a fixed size, which goes with

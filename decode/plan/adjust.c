@@ -25,7 +25,7 @@ static size_t colours_of(const struct fdl_image *image)
 }
 
 /* The luma of the image; of a gray one, itself. */
-static int32_t luma_of(struct fdl_canvas *c, const uint8_t **out)
+static int32_t luma_of(struct fdl_canvas *c, bool tensor, const uint8_t **out)
 {
     const struct fdl_image *image = &c->image;
     uint8_t *luma;
@@ -36,8 +36,7 @@ static int32_t luma_of(struct fdl_canvas *c, const uint8_t **out)
         fdl_canvas_scratch(c, FDL_SCRATCH_STEP, image->plane, &luma);
     if (status)
         return status;
-    c->kernels->luma(image->data, image->data + image->plane,
-                     image->data + 2 * image->plane, image->plane, luma);
+    fdl_canvas_luma(c, tensor, luma);
     *out = luma;
     return FEEDLINE_OK;
 }
@@ -49,40 +48,70 @@ static void blend_constant(struct fdl_canvas *c, uint8_t base, float factor)
                          factor);
 }
 
-static int32_t contrast(struct fdl_canvas *c, float factor)
+static struct fdl_torch_blend torch_blend(double factor)
+{
+    return (struct fdl_torch_blend){.scale = (float)factor,
+                                    .alpha = (float)(1.0 - factor)};
+}
+
+/* torch's mean is not rounded to a byte; its sum is a float, too, but which
+ * one above 2^24 depends on its threads. */
+static void blend_mean(struct fdl_canvas *c, uint64_t sum, double factor)
+{
+    struct fdl_image *image = &c->image;
+    struct fdl_torch_blend blend = torch_blend(factor);
+    uint8_t table[256];
+    fdl_torch_table((float)sum / (float)image->plane, &blend, table);
+    c->kernels->lookup(image->data, colours_of(image) * image->plane, table);
+}
+
+static int32_t contrast(struct fdl_canvas *c, bool tensor, double factor)
 {
     const uint8_t *luma;
-    int32_t status = luma_of(c, &luma);
+    int32_t status = luma_of(c, tensor, &luma);
     if (status)
         return status;
     size_t n = c->image.plane;
-    double mean = (double)c->kernels->sum(luma, n) / (double)n;
-    blend_constant(c, (uint8_t)(mean + 0.5), factor);
+    uint64_t sum = c->kernels->sum(luma, n);
+    if (tensor)
+        blend_mean(c, sum, factor);
+    else
+        blend_constant(c, (uint8_t)((double)sum / (double)n + 0.5),
+                       (float)factor);
     return FEEDLINE_OK;
 }
 
-static int32_t saturation(struct fdl_canvas *c, float factor)
+static int32_t saturation(struct fdl_canvas *c, bool tensor, double factor)
 {
+    struct fdl_torch_blend blend = torch_blend(factor);
     const uint8_t *luma;
     if (colours_of(&c->image) == 1)
         return FEEDLINE_OK; /* gray is its own gray */
-    int32_t status = luma_of(c, &luma);
+    int32_t status = luma_of(c, tensor, &luma);
     if (status)
         return status;
     size_t plane = c->image.plane;
-    for (size_t i = 0; i < colours_of(&c->image); i++)
-        c->kernels->line(c->image.data + i * plane, luma, plane, factor);
+    for (size_t i = 0; i < colours_of(&c->image); i++) {
+        uint8_t *x = c->image.data + i * plane;
+        if (tensor)
+            c->kernels->torch_line(x, luma, plane, &blend);
+        else
+            c->kernels->line(x, luma, plane, (float)factor);
+    }
     return FEEDLINE_OK;
 }
 
-static void hue(struct fdl_canvas *c, double factor)
+static void hue(struct fdl_canvas *c, bool tensor, double factor)
 {
     const struct fdl_image *image = &c->image;
+    size_t plane = image->plane;
+    uint8_t *r = image->data, *g = r + plane, *b = g + plane;
     if (image->channels == 1)
         return;
-    uint8_t shift = (uint8_t)(int32_t)(factor * 255);
-    c->kernels->hue(image->data, image->data + image->plane,
-                    image->data + 2 * image->plane, image->plane, shift);
+    if (tensor)
+        c->kernels->torch_hue(r, g, b, plane, (float)factor);
+    else
+        c->kernels->hue(r, g, b, plane, (uint8_t)(int32_t)(factor * 255));
 }
 
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
@@ -97,13 +126,13 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
             blend_constant(c, 0, (float)factor);
             break;
         case FDL_ADJUST_CONTRAST:
-            status = contrast(c, (float)factor);
+            status = contrast(c, a.tensor, factor);
             break;
         case FDL_ADJUST_SATURATION:
-            status = saturation(c, (float)factor);
+            status = saturation(c, a.tensor, factor);
             break;
         default:
-            hue(c, factor);
+            hue(c, a.tensor, factor);
             break;
         }
     }

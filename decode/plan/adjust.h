@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * torchvision's adjust_brightness, adjust_contrast, adjust_saturation and
- * adjust_hue on Pillow images, one or several in a drawn order, as one step.
+ * adjust_hue, one or several in a drawn order, as one step: on Pillow images,
+ * or v2's on uint8 tensors.
  */
 #ifndef FDL_DECODE_ADJUST_H
 #define FDL_DECODE_ADJUST_H
@@ -20,6 +21,7 @@ struct fdl_adjust_step {
     uint32_t n;
     uint32_t order[FDL_ADJUSTS]; /* enum fdl_adjust, first to last */
     double factor[FDL_ADJUSTS];  /* by enum fdl_adjust */
+    bool tensor;                 /* as of uint8 tensors, see torch.h */
 };
 
 /* Adds it; nothing if n is 0. */

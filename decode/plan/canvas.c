@@ -92,3 +92,14 @@ int32_t fdl_canvas_scratch(struct fdl_canvas *c, enum fdl_canvas_scratch which,
         *out = c->scratch[which].data;
     return status;
 }
+
+void fdl_canvas_luma(const struct fdl_canvas *c, bool tensor, uint8_t *out)
+{
+    const struct fdl_image *image = &c->image;
+    const uint8_t *r = image->data, *g = r + image->plane;
+    const uint8_t *b = g + image->plane;
+    if (tensor)
+        c->kernels->torch_luma(r, g, b, image->plane, out);
+    else
+        c->kernels->luma(r, g, b, image->plane, out);
+}

@@ -12,6 +12,7 @@
 #include "decode/pixels/scratch.h"
 #include "decode/plan/render_cost.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,5 +57,8 @@ int32_t fdl_canvas_spare(struct fdl_canvas *c, int32_t width, int32_t height,
 void fdl_canvas_swap(struct fdl_canvas *c, const struct fdl_image *image);
 int32_t fdl_canvas_scratch(struct fdl_canvas *c, enum fdl_canvas_scratch which,
                            size_t bytes, uint8_t **out);
+
+/* The luma of three colours, Pillow's or torch's; out may be one of them. */
+void fdl_canvas_luma(const struct fdl_canvas *c, bool tensor, uint8_t *out);
 
 #endif

@@ -36,7 +36,8 @@ struct tone {
 
 static bool needs_histogram(enum fdl_point which)
 {
-    return which == FDL_POINT_AUTOCONTRAST || which == FDL_POINT_EQUALIZE;
+    return which == FDL_POINT_AUTOCONTRAST || which == FDL_POINT_EQUALIZE ||
+           which == FDL_POINT_AUTOCONTRAST_TENSOR;
 }
 
 /* ---- Tables ------------------------------------------------------------- */
@@ -69,6 +70,14 @@ static void autocontrast(int32_t low, int32_t high, uint8_t table[256])
         int32_t y = (int32_t)(product + offset);
         table[i] = (uint8_t)FDL_MIN(FDL_MAX(y, 0), 255);
     }
+}
+
+/* In float; what is above 255 or below 0 does not occur. */
+static void autocontrast_tensor(int32_t low, int32_t high, uint8_t table[256])
+{
+    float scale = (float)(high - low) * (float)(1.0 / 255.0);
+    for (int32_t i = low; i <= high && low < high; i++)
+        table[i] = (uint8_t)FDL_MIN((float)(i - low) / scale, 255.0F);
 }
 
 static void equalize(const uint32_t histogram[256], uint8_t table[256])
@@ -150,15 +159,21 @@ static void make_table(struct tone *t, enum fdl_point which, uint8_t next[256])
     if (which == FDL_POINT_EQUALIZE) {
         count(t);
         equalize(t->histogram, next);
-    } else if (t->pending) {
+        return;
+    }
+    if (t->pending) {
         count(t);
         range_of(t->histogram, &low, &high);
-        autocontrast(low, high, next);
     } else { /* no histogram, if it is not needed later */
         uint8_t least, most;
         t->kernels->range(t->x, t->n, &least, &most);
-        autocontrast(least, most, next);
+        low = least;
+        high = most;
     }
+    if (which == FDL_POINT_AUTOCONTRAST)
+        autocontrast(low, high, next);
+    else
+        autocontrast_tensor(low, high, next);
 }
 
 static void add(struct tone *t, enum fdl_point which, double argument)

@@ -15,6 +15,7 @@ enum fdl_point {
     FDL_POINT_SOLARIZE,     /* argument: values from here on are inverted */
     FDL_POINT_SOLARIZE_ADD, /* argument: added to values below 128 */
     FDL_POINT_AUTOCONTRAST,
+    FDL_POINT_AUTOCONTRAST_TENSOR, /* of v2 on uint8 tensors */
     FDL_POINT_EQUALIZE,
     FDL_POINT_BRIGHTNESS, /* argument: the factor; fdl_plan_adjust uses it */
 };

@@ -8,9 +8,26 @@
 #include "base/status.h"
 #include "decode/kernels/alpha.h"
 
+struct sharpness {
+    double factor;
+    bool tensor;
+};
+
+/* torch's: x + (1 - factor) (smooth - x). */
+static void blend(const struct fdl_canvas *c, const struct sharpness *s,
+                  uint8_t *x, const uint8_t *smooth, size_t width)
+{
+    struct fdl_torch_blend torch = {
+        .part = 1.0F, .scale = 1.0F, .alpha = (float)(1.0 - s->factor)};
+    if (s->tensor)
+        c->kernels->torch_line(x, smooth, width, &torch);
+    else
+        c->kernels->line(x, smooth, width, (float)s->factor);
+}
+
 /* Rows and columns at the edges are their own smoothed ones: they stay. */
-static void sharpen(const struct fdl_canvas *c, int32_t channel, float factor,
-                    uint8_t *const smooth[2])
+static void sharpen(const struct fdl_canvas *c, int32_t channel,
+                    const struct sharpness *s, uint8_t *const smooth[2])
 {
     const struct fdl_image *image = &c->image;
     size_t width = (size_t)image->width;
@@ -21,16 +38,16 @@ static void sharpen(const struct fdl_canvas *c, int32_t channel, float factor,
             c->kernels->smooth(row - width, row, row + width, width,
                                smooth[y % 2]);
         if (y > 1)
-            c->kernels->line(row - width, smooth[1 - y % 2], width, factor);
+            blend(c, s, row - width, smooth[1 - y % 2], width);
     }
 }
 
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
 {
     const struct fdl_image *image = &c->image;
-    double factor;
+    struct sharpness s;
     uint8_t *rows;
-    fdl_step_values(step, &factor, sizeof(factor));
+    fdl_step_values(step, &s, sizeof(s));
     if (image->width < 3 || image->height < 3)
         return FEEDLINE_OK;
     size_t bytes = fdl_plane_bytes(image->width + FDL_PLANE_ALIGN);
@@ -38,7 +55,7 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
     if (status)
         return status;
     for (int32_t i = 0; i < FDL_COLOURS(image->channels); i++)
-        sharpen(c, i, (float)factor, (uint8_t *[]){rows, rows + bytes});
+        sharpen(c, i, &s, (uint8_t *[]){rows, rows + bytes});
     return FEEDLINE_OK;
 }
 
@@ -46,7 +63,8 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
 static const struct fdl_step_kind kind = {.commutes = FDL_WITH_FLIP,
                                           .run = run};
 
-void fdl_plan_sharpness(struct fdl_plan *plan, double factor)
+void fdl_plan_sharpness(struct fdl_plan *plan, bool tensor, double factor)
 {
-    fdl_plan_add(plan, &kind, &factor, sizeof(factor));
+    struct sharpness s = {.factor = factor, .tensor = tensor};
+    fdl_plan_add(plan, &kind, &s, sizeof(s));
 }

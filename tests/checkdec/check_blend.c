@@ -93,6 +93,33 @@ static bool check_smooth(const struct fdl_blend_kernels *c,
     return false;
 }
 
+static bool check_torch(const struct fdl_blend_kernels *c,
+                        const struct fdl_blend_kernels *k, struct lines *l,
+                        size_t n, float factor, uint64_t *state)
+{
+    struct fdl_torch_blend blend = {.part = (float)pick(state, 0, 1),
+                                    .scale = factor,
+                                    .alpha = (float)(1.0 - factor)};
+    struct lines other = *l;
+    float shift = (float)pick(state, -128, 128) / 256.0F;
+    memcpy(l->c, l->in[0], sizeof(l->c));
+    memcpy(l->other, l->in[0], sizeof(l->c));
+    c->torch_line(l->c, l->in[1], n, &blend);
+    k->torch_line(l->other, l->in[1], n, &blend);
+    if (!same(l, "blend of tensors", n, factor))
+        return false;
+    c->torch_luma(l->in[0], l->in[1], l->in[2], n, l->c);
+    k->torch_luma(l->in[0], l->in[1], l->in[2], n, l->other);
+    if (!same(l, "luma of tensors", n, factor))
+        return false;
+    c->torch_hue(l->in[0], l->in[1], l->in[2], n, shift);
+    k->torch_hue(other.in[0], other.in[1], other.in[2], n, shift);
+    if (memcmp(l->in, other.in, sizeof(l->in)) == 0)
+        return true;
+    printf("hue of %zu pixels of tensors by %g differs\n", n, (double)shift);
+    return false;
+}
+
 static bool check_one(const struct fdl_blend_kernels *k, uint64_t *state)
 {
     static const float factors[] = {0,    0.25F, 0.9999F, 1,   1.0001F,
@@ -129,7 +156,8 @@ static bool check_one(const struct fdl_blend_kernels *k, uint64_t *state)
     }
     return check_cut(c, k, &l, n, state) && check_table(c, k, &l, n, state) &&
            check_smooth(c, k, &l, state) &&
-           check_hue(c, k, &l, n, (uint8_t)make_random(state));
+           check_hue(c, k, &l, n, (uint8_t)make_random(state)) &&
+           check_torch(c, k, &l, n, factor, state);
 }
 
 bool check_blend(enum fdl_cpu_level level, uint64_t seed, int rounds)

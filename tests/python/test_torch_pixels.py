@@ -117,7 +117,7 @@ def jitter(t: Any, image: Any, d: Dict[str, Any]) -> Any:
 
 
 def gray(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    bands = len(image.getbands())
+    bands = F.get_image_num_channels(image)
     return F.to_grayscale(image, bands) if d["gray"] else image
 
 
@@ -140,7 +140,7 @@ def if_done(function: Any) -> Any:
 
 
 def permute(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    if "permutation" not in d or image.mode == "L":
+    if "permutation" not in d or F.get_image_num_channels(image) == 1:
         return image
     return v2.functional.permute_channels(image, d["permutation"])
 
@@ -500,6 +500,29 @@ def test_colours(T: Any, samples: Any) -> None:
     after = [T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.RandomGrayscale(0.5)]
     found = check(samples, T.Compose(first + after + [T.PILToTensor()]))
     assert found.shape == (1, 20, 20)
+
+
+@needs_tensors
+def test_colours_of_tensors(samples: Any, on_tensors: None) -> None:
+    for transform in (
+        v2.ColorJitter(0.4, 0.4, 0.4, 0.1),
+        v2.ColorJitter((0.5, 3), 2, (2, 5), (-0.5, 0.5)),
+        v2.RandomGrayscale(0.5),
+        v2.Grayscale(3),
+        v2.RandomPhotometricDistort((0, 2), (0, 3), (0, 3), (-0.5, 0.5), 0.8),
+        v2.RandomChannelPermutation(),
+        v2.RandomInvert(),
+        v2.RandomPosterize(3, p=0.7),
+        v2.RandomSolarize(99.5, p=0.7),
+        v2.RandomAutocontrast(0.7),
+        v2.RandomEqualize(0.7),
+        v2.RandomAdjustSharpness(1.7, p=0.7),
+    ):
+        for head in ([], [v2.Grayscale()]):
+            if head and isinstance(transform, v2.Grayscale):
+                continue  # of one channel
+            size = [v2.ToImage(), v2.Resize((23, 31)), transform]
+            check(samples, v2.Compose([*head, *size]))
 
 
 @families

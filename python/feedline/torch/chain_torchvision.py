@@ -359,9 +359,19 @@ def random_perspective(b: Builder, t: Any) -> None:
 # ---- Colours ----------------------------------------------------------------
 
 
+def arithmetic(b: Builder) -> Dict[str, str]:
+    """Whose the present transform is, as arguments: torch has its own for
+    tensors, with the fused operations of its vectors."""
+    if b.stage == Stage.IMAGE:
+        return {}
+    if not (b.on_bytes() and _compat.resizes_bytes("bilinear")):
+        b.need_image()
+    return {"pixels": "tensor"}
+
+
 @reads("v1 v2", "ColorJitter", "brightness contrast saturation hue")
 def color_jitter(b: Builder, t: Any) -> None:
-    b.need_image()
+    how = arithmetic(b)
     b.draws()
     ranges = {
         name: b.pair(name, getattr(t, name))
@@ -369,19 +379,22 @@ def color_jitter(b: Builder, t: Any) -> None:
         if getattr(t, name) is not None
     }
     if ranges:
-        b.add("color_jitter", **ranges)
+        b.add("color_jitter", **ranges, **how)
 
 
 @reads("v1 v2", "Grayscale", "num_output_channels")
 def grayscale(b: Builder, t: Any) -> None:
-    b.to_gray(t.num_output_channels)
+    if b.on_bytes() and t.num_output_channels == 3 == b.channels:
+        b.add("grayscale", **arithmetic(b))
+    else:
+        b.to_gray(t.num_output_channels)
 
 
 @reads("v1 v2", "RandomGrayscale", "p")
 def random_grayscale(b: Builder, t: Any) -> None:
-    b.need_image()
+    how = arithmetic(b)
     b.draws()
-    b.add("random_grayscale", p=b.number("p", t.p))
+    b.add("random_grayscale", p=b.number("p", t.p), **how)
 
 
 @reads("v1 v2", "RandomInvert", "p")
@@ -391,7 +404,7 @@ def random_invert(b: Builder, t: Any) -> None:
 
 @reads("v1 v2", "RandomAutocontrast", "p")
 def random_autocontrast(b: Builder, t: Any) -> None:
-    sometimes(b, t, "random_autocontrast")
+    sometimes(b, t, "random_autocontrast", **arithmetic(b))
 
 
 @reads("v1 v2", "RandomEqualize", "p")
@@ -415,12 +428,18 @@ def random_solarize(b: Builder, t: Any) -> None:
 @reads("v1 v2", "RandomAdjustSharpness", "sharpness_factor p")
 def random_adjust_sharpness(b: Builder, t: Any) -> None:
     factor = b.number("sharpness_factor", t.sharpness_factor)
-    sometimes(b, t, "random_adjust_sharpness", sharpness_factor=factor)
+    sometimes(
+        b,
+        t,
+        "random_adjust_sharpness",
+        sharpness_factor=factor,
+        **arithmetic(b),
+    )
 
 
 def sometimes(b: Builder, t: Any, op: str, **arguments: Any) -> None:
-    """A function of Pillow's with the probability p."""
-    b.need_image()
+    """A function of Pillow's, or the same on bytes, with the probability p."""
+    arithmetic(b)
     b.draws()
     b.add(op, p=b.number("p", t.p), **arguments)
 
@@ -539,7 +558,7 @@ def random_crop_v2(b: Builder, t: Any) -> None:
 
 @reads("v2", "RandomChannelPermutation")
 def random_channel_permutation(b: Builder, t: Any) -> None:
-    b.need_image()
+    arithmetic(b)
     b.draws()
     b.add("random_channel_permutation")
 
@@ -550,11 +569,11 @@ def random_channel_permutation(b: Builder, t: Any) -> None:
     "brightness contrast saturation hue p",
 )
 def random_photometric_distort(b: Builder, t: Any) -> None:
-    b.need_image()
+    how = arithmetic(b)
     b.draws()
     names = ("brightness", "contrast", "saturation", "hue")
     ranges = {name: b.pair(name, getattr(t, name)) for name in names}
-    b.add("random_photometric_distort", p=b.number("p", t.p), **ranges)
+    b.add("random_photometric_distort", p=b.number("p", t.p), **ranges, **how)
 
 
 @reads("v2", "RGB")

@@ -35,13 +35,12 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
-from tensor_reference import tensor_resize
+from tensor_reference import SIZE, TENSORS, on_tensor, tensor_resize
 
 torch.set_num_threads(1)  # there are other processes
 FLOAT_LIMIT = 1e-6
 APART = 5e-5  # of all values, by one level
 BEGIN, END = "<!-- contract: begin -->", "<!-- contract: end -->"
-SIZE = "resize width=61 height=47"
 
 
 # ---- Operations, done again --------------------------------------------------
@@ -74,13 +73,20 @@ def sides(given):
     return int(given["width"][0]), int(given["height"][0])
 
 
-def adjust(image, name, factor):
-    return getattr(F, "adjust_" + name)(image, factor)
+def colours(given, name, image, *arguments):
+    """A function of torchvision, on whichever pixels."""
+    if given.get("pixels") == "tensor":
+        return on_tensor(name, image, *arguments)
+    return getattr(F, name)(image, *arguments)
+
+
+def adjusted(name):
+    return lambda i, g, d: colours(g, "adjust_" + name, i, d["factor"])
 
 
 def jitter(image, given, drawn):
     for name in drawn["order"]:
-        image = adjust(image, name, drawn[name])
+        image = colours(given, "adjust_" + name, image, drawn[name])
     return image
 
 
@@ -283,23 +289,22 @@ def erase(pixels, given, drawn):
 
 
 ON_IMAGES = {
-    "brightness": lambda i, g, d: adjust(i, "brightness", d["factor"]),
-    "contrast": lambda i, g, d: adjust(i, "contrast", d["factor"]),
-    "saturation": lambda i, g, d: adjust(i, "saturation", d["factor"]),
-    "hue": lambda i, g, d: adjust(i, "hue", d["factor"]),
+    **{name: adjusted(name)
+       for name in ("brightness", "contrast", "saturation", "hue")},
     "color_jitter": jitter,
-    "grayscale": lambda i, g, d: F.to_grayscale(i, 3),
-    "random_grayscale":
-        lambda i, g, d: F.to_grayscale(i, 3) if d["gray"] else i,
+    "grayscale": lambda i, g, d: colours(g, "to_grayscale", i, 3),
+    "random_grayscale": lambda i, g, d:
+        colours(g, "to_grayscale", i, 3) if d["gray"] else i,
     "gaussian_blur": gaussian_blur,
     "pil_gaussian_blur": pil_blur,
     "random_invert": if_done(lambda i, g: F.invert(i)),
     "random_posterize": if_done(posterize),
     "random_solarize": if_done(lambda i, g: F.solarize(i, *g["threshold"])),
-    "random_autocontrast": if_done(lambda i, g: F.autocontrast(i)),
+    "random_autocontrast": if_done(lambda i, g: colours(g, "autocontrast", i)),
     "random_equalize": if_done(lambda i, g: F.equalize(i)),
     "random_adjust_sharpness":
-        if_done(lambda i, g: F.adjust_sharpness(i, *g["sharpness_factor"])),
+        if_done(lambda i, g: colours(g, "adjust_sharpness", i,
+                                     *g["sharpness_factor"])),
     "random_channel_permutation": permute,
     "random_photometric_distort": distort,
     "horizontal_flip": lambda i, g, d: F.hflip(i) if d["flip"] else i,
@@ -550,14 +555,7 @@ AUGMENTATIONS = [
         [SIZE, "random_perspective distortion_scale=1 p=0.8 fill=1,2,250 "
                "interpolation=" + name]])
       for name in ("nearest", "bilinear", "bicubic")),
-    ("random_resized_crop, tensor", "v2.RandomResizedCrop on uint8 tensors",
-     [["random_resized_crop width=56 height=64 pixels=tensor interpolation="
-       + name, "horizontal_flip"] for name in ("bilinear", "bicubic")]),
-    ("resize, tensor", "v2.Resize on uint8 tensors",
-     [["vertical_flip", "horizontal_flip",
-       f"resize width={size} height=90 pixels=tensor interpolation=" + name,
-       "center_crop width=50 height=60"]
-      for size in (61, 240) for name in ("bilinear", "bicubic")]),
+    *TENSORS,
     ("random_invert", "RandomInvert", [[SIZE, "random_invert p=0.9"]]),
     ("random_posterize", "RandomPosterize",
      [[SIZE, f"random_posterize p=0.9 bits={bits}"] for bits in range(9)]),

@@ -51,6 +51,11 @@ static int32_t of_histogram(enum fdl_point which, const uint32_t *h, int32_t x)
         int32_t y = (int32_t)(x * scale + offset);
         return y < 0 ? 0 : y > 255 ? 255 : y;
     }
+    if (which == FDL_POINT_AUTOCONTRAST_TENSOR) {
+        float scale = (float)(high - low) * (float)(1.0 / 255.0);
+        float y = high > low ? (float)(x - low) / scale : (float)x;
+        return y > 255.0F ? 255 : (int32_t)y;
+    }
     uint32_t sum = 0, before = 0;
     for (int32_t i = 0; i < 256; i++)
         sum += h[i];
@@ -91,7 +96,7 @@ static void point(struct planes *p, enum fdl_point which, double argument)
         for (size_t i = 0; i < n; i++) {
             int32_t x = p->data[c][i];
             bool counts =
-                which == FDL_POINT_AUTOCONTRAST || which == FDL_POINT_EQUALIZE;
+                which >= FDL_POINT_AUTOCONTRAST && which <= FDL_POINT_EQUALIZE;
             p->data[c][i] = (uint8_t)(counts ? of_histogram(which, h, x)
                                              : of_value(which, argument, x));
         }
@@ -211,7 +216,7 @@ TEST(sharpness_is_its_definition)
             double factor = factors[round % 5];
             sharpen(&want, (float)factor);
             fdl_plan_init(&plan, want.width, want.height);
-            fdl_plan_sharpness(&plan, factor);
+            fdl_plan_sharpness(&plan, false, factor);
             run_plan(&plan, &canvas, &got);
             for (int32_t c = 0; c < want.channels; c++)
                 assert_memory_equal(want.data[c], got.data[c],
@@ -265,7 +270,7 @@ TEST(crops_pass_points_but_no_histogram)
     assert_int_equal(plan.geometry.window.width, 30);
 
     fdl_plan_init(&plan, 40, 30);
-    fdl_plan_sharpness(&plan, 0.5);
+    fdl_plan_sharpness(&plan, false, 0.5);
     fdl_plan_flip(&plan);
     assert_int_equal(plan.n_steps, 1);
     fdl_plan_crop(&plan, (struct fdl_box){1, 1, 10, 10});

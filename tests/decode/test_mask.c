@@ -4,6 +4,8 @@
 #include "base/status.h"
 #include "rig.h"
 
+#include <math.h>
+
 static struct fdl_plan draw(const struct fdl_pipeline *p, uint64_t sample,
                             struct fdl_mask_rule mask)
 {
@@ -102,6 +104,90 @@ TEST(what_masks_cannot_follow_is_refused)
         assert_non_null(strstr(fdl_last_error(), bad[i].op));
         fdl_pipeline_destroy(p);
     }
+}
+
+/* Where the mask shows what was in the box: left, top, right, bottom; all 0 if
+ * nowhere. */
+static void find_bright(const uint8_t *mask, int32_t width, int32_t height,
+                        int32_t found[4])
+{
+    memset(found, 0, 4 * sizeof(found[0]));
+    for (int32_t i = 0; i < width * height; i++) {
+        int32_t x = i % width, y = i / width;
+        if (mask[i] != 200)
+            continue;
+        if (found[2] == 0) {
+            found[0] = x;
+            found[1] = y;
+        }
+        found[0] = FDL_MIN(found[0], x);
+        found[2] = FDL_MAX(found[2], x + 1);
+        found[3] = y + 1;
+    }
+}
+
+/* A box of the image and a mask that shows it, drawn and moved. */
+static void check_box(struct fdl_decoder *d, const struct fdl_pipeline *p,
+                      uint64_t sample, const char *op)
+{
+    static uint8_t pixels[61 * 47], out[300 * 300];
+    float box[4] = {12, 10, 30, 33};
+    uint32_t source = 0;
+    struct fdl_objects objects = {.n = 1, .boxes = box, .source = &source};
+    struct fdl_draw_key key = {.seed = 1,
+                               .sample = sample,
+                               .view = FDL_EVERY_VIEW,
+                               .channels = 1,
+                               .objects = &objects,
+                               .mask = {.on = true}};
+    struct fdl_encoded raw = raw_of(pixels, 61, 47, 1);
+    struct fdl_image_info info;
+    struct fdl_render_cost cost;
+    struct fdl_plan plan;
+    int32_t found[4];
+    for (int32_t i = 0; i < 61 * 47; i++) {
+        int32_t x = i % 61, y = i / 61;
+        pixels[i] = x >= 12 && x < 30 && y >= 10 && y < 33 ? 200 : 1;
+    }
+    assert_int_equal(fdl_pipeline_draw(p, &key, 61, 47, &plan), FEEDLINE_OK);
+    struct fdl_output_format f = {fdl_plan_width(&plan), fdl_plan_height(&plan),
+                                  1, FEEDLINE_U8, false};
+    assert_true(f.width * f.height <= (int32_t)sizeof(out));
+    assert_int_equal(fdl_decoder_open(d, &raw, &info), FEEDLINE_OK);
+    assert_int_equal(fdl_decoder_render(d, &plan, &f, out, &cost), FEEDLINE_OK);
+    find_bright(out, f.width, f.height, found);
+    bool gone = box[2] - box[0] < 1 || box[3] - box[1] < 1;
+    for (int i = 0; i < 4 && !gone; i++)
+        if (fabsf(box[i] - (float)found[i]) > 0.51f)
+            fail_msg("%s, sample %d: side %d of the box is at %g, its pixels "
+                     "at %d",
+                     op, (int)sample, i, (double)box[i], found[i]);
+}
+
+/* Sizes that are drawn, and crops of what may be smaller: where pixels of a box
+ * go, the box goes. */
+TEST(boxes_are_where_masks_show_them)
+{
+    static const char *const ops[][2] = {
+        {"scale_jitter", "width=60 height=80 scale=0.3:2"},
+        {"random_shortest_size", "min_size=20,31,77 max_size=90"},
+        {"random_resize", "min_size=17 max_size=90"},
+        {"random_zoom_out", "p=0.8 side_range=1:3"},
+        {"fixed_size_crop", "width=40 height=70"},
+        {"random_crop_or_pad", "width=90 height=30"},
+        {"trim_border", "size=11"},
+        {"resize_keep_ratio", "size=50 random_scale_prob=0.7 "
+                              "random_aspect_prob=0.7"},
+        {"random_crop", "width=70 height=40 pad_if_needed=true"}};
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    for (size_t i = 0; i < FDL_COUNT_OF(ops); i++) {
+        const char *const one[][2] = {{ops[i][0], ops[i][1]}, {NULL, NULL}};
+        struct fdl_pipeline *p = rig_pipeline(one);
+        for (uint64_t sample = 0; sample < 100; sample++)
+            check_box(d, p, sample, ops[i][0]);
+        fdl_pipeline_destroy(p);
+    }
+    fdl_decoder_destroy(d);
 }
 
 TEST_MAIN("decode_mask")

@@ -5,10 +5,11 @@
     bench/augment_draws.py LIBFEEDLINE [--draws N] [--seed N] [--rows NAME ...]
 
 For each row of ROWS as many draws of the operation, as the loader tells them
-(Loader.draws), and of the library's own class, are compared parameter by
-parameter: numbers by the test of Kolmogorov and Smirnov, and what has few
-values by a chi-square of their counts. Printed is the least p-value of each
-row; exit status 1 if one is below 0.001. Seeds are fixed: the result repeats.
+(Loader.draws, Batch.mixes), and of the library's own class, are compared
+parameter by parameter: numbers by the test of Kolmogorov and Smirnov, and what
+has few values by a chi-square of their counts. Printed is the least p-value of
+each row; exit status 1 if one is below 0.001. Seeds are fixed: the result
+repeats.
 
 Another operation is a row: its name, the pipeline, and a function that makes a
 function of no arguments, which draws once from the library and returns its
@@ -38,6 +39,8 @@ except ImportError:
     v2 = None
 try:
     from timm.data import auto_augment as timm
+    from timm.data import mixup as timm_mixup
+    from timm.data import transforms as timm_sizes
 except ImportError:
     timm = None
 
@@ -97,10 +100,10 @@ def erasing():
     return draw
 
 
-def of_v2(name):
-    t = getattr(v2, name)()
+def of_v2(name, *arguments, **named):
+    t = getattr(v2, name)(*arguments, **named)
     make = t.make_params if hasattr(t, "make_params") else t._get_params
-    return lambda: make([RAMP])
+    return lambda image=RAMP: make([image])
 
 
 def permutation():
@@ -235,7 +238,98 @@ def perspective():
     return draw
 
 
+def crop_or_pad():
+    get = timm_sizes.RandomCropOrPad.get_params
+    return lambda: dict(zip("yx", get(IMAGE, (300, 600))))
+
+
+def zoom_out():
+    draw, p = of_v2("RandomZoomOut"), v2.RandomZoomOut().p
+
+    def once():
+        if torch.rand(1) >= p:
+            return {"done": False}
+        left, top, right, bottom = draw(IMAGE)["padding"]
+        return {"done": True, "x": -left, "y": -top,
+                "width": left + WIDTH + right, "height": top + HEIGHT + bottom}
+    return once
+
+
+FINE = 1000  # times the image's size, so that rounding to pixels is not seen
+
+
+def jitter_scale():
+    draw = of_v2("ScaleJitter", (FINE * WIDTH, FINE * HEIGHT))
+    return lambda: {"scale": draw(IMAGE)["size"][0] / (FINE * HEIGHT)}
+
+
+def shortest():
+    sizes = 200, 300, 400
+    draw = of_v2("RandomShortestSize", sizes)
+
+    def once():
+        side = min(draw(IMAGE)["size"])  # truncated
+        return {"min_size": min(sizes, key=lambda size: abs(size - side))}
+    return once
+
+
+def drawn_size():
+    draw = of_v2("RandomResize", 100, 300)
+    return lambda: {"size": draw(IMAGE)["size"][0]}
+
+
+def keep_ratio():
+    get = timm_sizes.ResizeKeepRatio.get_params
+
+    def draw():
+        height, width = get(IMAGE, (FINE * HEIGHT, FINE * WIDTH), 0,
+                            random_scale_prob=0.5, random_aspect_prob=0.5,
+                            random_scale_range=(0.85, 1.05))
+        return {"height_factor": height / (FINE * HEIGHT),
+                "width_factor": width / (FINE * WIDTH)}
+    return draw
+
+
+def mixed(kind, share=1.0, box=()):
+    found = {"kind": kind}
+    if kind != "none":
+        found[kind] = float(share)
+    if kind == "cutmix":
+        found.update(zip(("left", "top", "right", "bottom"), box))
+    return found
+
+
+def mix_up():
+    draw = of_v2("MixUp", alpha=0.7)
+    return lambda: mixed("mixup", draw()["lam"])
+
+
+def cut_mix():
+    draw = of_v2("CutMix", alpha=0.7)
+
+    def once():
+        drawn = draw()
+        return mixed("cutmix", drawn["lam_adjusted"], drawn["box"])
+    return once
+
+
+def mix_of_timm(prob, **arguments):
+    def draws():
+        t = timm_mixup.Mixup(0.8, prob=prob, mode="elem", **arguments)
+
+        def draw():
+            (share,), (cuts,) = t._params_per_elem(1)
+            if share == 1 or not cuts:
+                return mixed("none" if share == 1 else "mixup", share)
+            (top, bottom, left, right), share = timm_mixup.cutmix_bbox_and_lam(
+                (3, *RAMP.size), share, t.cutmix_minmax, t.correct_lam)
+            return mixed("cutmix", share, (left, top, right, bottom))
+        return draw
+    return draws
+
+
 BOX = ("y", "x", "height", "width")
+SMALL = "center_crop width=8 height=8"  # images of a batch have one size
 ROWS = [
     ("RandomResizedCrop", "random_resized_crop",
      parameters(lambda: v1.RandomResizedCrop(224), BOX, IMAGE, "scale",
@@ -290,6 +384,25 @@ ROWS = [
       for config in ("rand-m9-mstd0.5-inc1", "rand-m7-n3-p0.7-mstd101",
                      "original-mstd0.5", "v0", "3a")),
     ("RandomErasing", "random_erasing", erasing),
+    ("RandomZoomOut", ["random_zoom_out", SMALL], v2 and zoom_out),
+    ("ScaleJitter", ["scale_jitter width=40 height=30", SMALL],
+     v2 and jitter_scale),
+    ("RandomShortestSize", ["random_shortest_size min_size=200,300,400", SMALL],
+     v2 and shortest),
+    ("RandomResize", ["random_resize min_size=100 max_size=300", SMALL],
+     v2 and drawn_size),
+    ("timm, ResizeKeepRatio", ["resize_keep_ratio size=224 random_scale_prob="
+     "0.5 random_aspect_prob=0.5", SMALL], timm and keep_ratio),
+    ("timm, RandomCropOrPad", "random_crop_or_pad width=600 height=300",
+     timm and crop_or_pad),
+    ("MixUp", "mix num_classes=2 mixup_alpha=0.7", v2 and mix_up),
+    ("CutMix", "mix num_classes=2 cutmix_alpha=0.7", v2 and cut_mix),
+    ("timm, Mixup", "mix num_classes=2 like=timm mode=elem p=0.8 "
+     "mixup_alpha=0.8 cutmix_alpha=1 switch_prob=0.4",
+     timm and mix_of_timm(0.8, cutmix_alpha=1, switch_prob=0.4)),
+    ("timm, Mixup, cutmix_minmax", "mix num_classes=2 like=timm mode=elem "
+     "mixup_alpha=0.8 cutmix_alpha=1 cutmix_min=0.2 cutmix_max=0.8",
+     timm and mix_of_timm(1, cutmix_minmax=(0.2, 0.8))),
 ]
 
 
@@ -369,6 +482,18 @@ def compare(ours, theirs, count):
                                   collections.Counter(b))
 
 
+def drawn_by(loader, count, mixes):
+    """A function of i that tells draw i."""
+    if not mixes:
+        return lambda i: loader.draws(i, 0, WIDTH, HEIGHT)["operations"][0]
+    firsts = (batch.mixes[0] for _ in range(count) for batch in loader)
+
+    def draw(i):
+        mix = next(firsts)
+        return mixed(mix.kind, mix.share, mix.box)
+    return draw
+
+
 def row_of(feedline, operation, draws, count, seed):
     operations = [operation] if isinstance(operation, str) else operation
     random.seed(seed)
@@ -376,13 +501,14 @@ def row_of(feedline, operation, draws, count, seed):
     torch.manual_seed(seed)
     draw = draws()
     theirs = collect(lambda i: draw(), count)
-    pixels = np.zeros((1, 8, 8, 3), np.uint8)
+    mixes = operations[0].startswith("mix ")
+    pixels = np.zeros((200 if mixes else 1, *RAMP.size, 3), np.uint8)
+    labels = np.zeros(len(pixels), np.int64)
     with feedline.Loader(
-            feedline.Dataset.pixels(pixels),
+            feedline.Dataset.pixels(pixels, labels),
             parity.pipeline_of(feedline, operations), workers=1,
-            seed=seed) as loader:
-        ours = collect(lambda i: loader.draws(i, 0, WIDTH, HEIGHT)
-                       ["operations"][0], count)
+            batch_size=min(2, len(pixels)), seed=seed) as loader:
+        ours = collect(drawn_by(loader, count, mixes), count)
     for constant in set(ours) - set(theirs):
         if len({*ours[constant]}) == 1:  # that the library does not draw
             del ours[constant]

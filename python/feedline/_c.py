@@ -347,6 +347,31 @@ class batch_masks(SizedStructure):
     ]
 
 
+class objects(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("keypoints", c_uint32),
+        ("n", c_uint64),
+        ("first", POINTER(c_uint64)),
+        ("boxes", POINTER(ctypes.c_float)),
+        ("labels", POINTER(c_int64)),
+        ("points", POINTER(ctypes.c_float)),
+    ]
+
+
+class batch_objects(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("keypoints", c_uint32),
+        ("n", c_uint64),
+        ("first", POINTER(c_uint64)),
+        ("boxes", POINTER(ctypes.c_float)),
+        ("labels", POINTER(c_int64)),
+        ("points", POINTER(ctypes.c_float)),
+        ("source", POINTER(c_int64)),
+    ]
+
+
 class mixing(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -655,8 +680,8 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "live_detach": (None, (c_void_p,)),
     "dataset_add_files": (c_int32, (c_void_p, c_char_p, POINTER(c_char_p))),
     "batch_get_masks": (c_int32, (c_void_p, POINTER(batch_masks))),
-    "dataset_set_objects": (c_int32, (c_void_p, c_void_p)),
-    "batch_get_objects": (c_int32, (c_void_p, c_void_p)),
+    "dataset_set_objects": (c_int32, (c_void_p, POINTER(objects))),
+    "batch_get_objects": (c_int32, (c_void_p, POINTER(batch_objects))),
     "loader_begin": (c_int32, (c_void_p, c_uint64, c_uint64, c_uint64)),
     "loader_append": (
         c_int32,

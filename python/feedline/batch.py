@@ -17,6 +17,7 @@ from .errors import InvalidArgument, NotSupported, ReleasedError, check
 from .fields import Field, fields_of
 from .masks import Masks
 from .mixes import Mix, mixes_of, targets_of
+from .objects import Objects
 
 _get_info = lib.quick.batch_get_info
 _export = lib.quick.batch_export
@@ -117,6 +118,12 @@ class Batch:
         """The mask of each image, of a loader with the option masks. Raises
         InvalidArgument without it."""
         return Masks(self.handle, self.info, self.export(_c.LABELS))
+
+    @property
+    def objects(self) -> Objects:
+        """Boxes, labels and keypoints of each image, of a data set that has
+        some (Dataset.set_objects). Raises StateError of others."""
+        return Objects(self.handle, self.count, self.export(_c.LABELS))
 
     @property
     def count(self) -> int:

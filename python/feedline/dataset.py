@@ -23,6 +23,7 @@ from .errors import InvalidArgument, NotSupported, RangeError, StateError
 from .errors import check
 from .extents import TO_END, Extents
 from .fields import or_none, value_in_file
+from .objects import Arrays, arrays_of, set_objects
 from .options import Config
 from .source import Source
 from .vectors import each_of, joined, labels_for, numbers
@@ -52,6 +53,7 @@ class Dataset:
         self._buffers = buffers
         self._name = name
         self._classes: List[str] = []  # that the library does not know
+        self._objects: Optional[Arrays] = None  # that were set here
         # Before it is made, for an exception may come up meanwhile.
         cell = ctypes.c_void_p()
         self._finalizer = weakref.finalize(self, _close, cell, tuple(buffers))
@@ -428,6 +430,25 @@ class Dataset:
         table = (ctypes.c_char_p * self._count)(*names)
         check(lib.dataset_add_files(self.handle, os.fsencode(field), table))
 
+    def set_objects(
+        self,
+        boxes: Optional[Sequence[Any]],
+        labels: Optional[Sequence[Any]] = None,
+        keypoints: Optional[Sequence[Any]] = None,
+    ) -> None:
+        """Gives samples boxes, which move with their images (batch.objects).
+
+        boxes: for each sample an array of float32 [n, 4]: left, top, right,
+        bottom in pixels of the image; n may be 0. labels: int64 [n] for each,
+        or None for all 0. keypoints: float32 [n, k, 2]. boxes=None takes them
+        all away. Before a loader is made of the data set. Raises
+        InvalidArgument for other shapes, and numbers that are not finite.
+        """
+        found = None
+        if boxes is not None:
+            found = arrays_of(self._count, boxes, labels, keypoints)
+        self.__setstate__(found)
+
     def field(self, index: int, name: str) -> Any:
         """A field of a sample: bytes, text, parsed JSON, an int or a float.
 
@@ -480,6 +501,14 @@ class Dataset:
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Pickled as what it was made of: names of files, or bytes."""
+        made = self._made_of()
+        return made if self._objects is None else (*made, self._objects)
+
+    def __setstate__(self, objects: Optional[Arrays]) -> None:
+        set_objects(self.handle, objects)
+        self._objects = objects
+
+    def _made_of(self) -> Tuple[Any, ...]:
         if self._kind == "open":
             made_of: Tuple[Any, ...] = (self._name,)
         elif self._kind == "paths":

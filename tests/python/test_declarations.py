@@ -116,8 +116,8 @@ def text_of(kind: Any) -> str:
         return "*c"
     if kind is ctypes.c_char:
         return "c"
-    if kind is ctypes.c_double:
-        return "f8"
+    if kind in (ctypes.c_double, ctypes.c_float):
+        return "f%d" % ctypes.sizeof(kind)
     if kind in SIGNED:
         return "i%d" % ctypes.sizeof(kind)
     if kind in UNSIGNED:

@@ -106,6 +106,8 @@ def pack(folder, to):
         target = os.path.join(to, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy2(source, target)
+        if shutil.which("strip"):  # most of it is for debuggers
+            subprocess.run(["strip", "--strip-debug", target], check=False)
         return os.path.getsize(target)
 
     for name in (LIBRARY, TOOL, *TESTS, EXAMPLE, DOUBLE):

@@ -60,8 +60,9 @@ struct fdl_decode_limits {
      * (docs/pixels.md). */
     bool columns_first;
 
-    /* Huffman decoding is left to libjpeg, to compare
-     * (decode/formats/jpeg_entropy.h). Pixels and errors are the same. */
+    /* Huffman decoding is left to libjpeg, and so is all that follows it, to
+     * compare (decode/formats/jpeg_entropy.h, jpeg_rows.h). Pixels and errors
+     * are the same. */
     bool libjpeg_huffman;
     enum fdl_rounding rounding;
     bool masks; /* images are masks: of one channel, in which an index into a

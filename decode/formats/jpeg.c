@@ -28,12 +28,13 @@
  * upsampled from another scale than luma's, cropping confuses their widths, so
  * all columns are read.
  *
- * Intact sequential files go through our own Huffman decoder (jpeg_entropy.h).
- * If that gives up, or the markers of a file of one scan look wrong, libjpeg
- * first decodes the whole file, to its end and at 1/8, as Pillow would; if it
- * fails, the file is refused, whatever part is wanted. Then the image is
- * restarted with libjpeg's decoder, and rows already delivered are decoded
- * twice. Files of several scans are read to their end anyway.
+ * Intact sequential files go through our own Huffman decoder (jpeg_entropy.h),
+ * and the usual ones then through our own transform (jpeg_rows.h). If the first
+ * gives up, or the markers of a file of one scan look wrong, libjpeg first
+ * decodes the whole file, to its end and at 1/8, as Pillow would; if it fails,
+ * the file is refused, whatever part is wanted. Then the image is restarted
+ * with libjpeg's decoder, and rows already delivered are decoded twice. Files
+ * of several scans are read to their end anyway.
  *
  * One libjpeg object serves all images of a decoder. Its state is dropped
  * between images along with its memory (jpeg_arena.h).
@@ -52,6 +53,7 @@
 #include "decode/formats/format.h"
 #include "decode/formats/jpeg_arena.h"
 #include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_rows.h"
 #include "decode/formats/jpeg_scan.h"
 #include "decode/formats/limits.h"
 
@@ -91,7 +93,9 @@ struct fdl_jpeg {
 
     struct fdl_jpeg_entropy *entropy;
     bool attached; /* this image goes through entropy */
-    bool plain;    /* it is left to libjpeg's own Huffman decoder */
+    bool ours;     /* and its rows come from `own` */
+    struct fdl_jpeg_rows own;
+    bool plain; /* it is left to libjpeg's own Huffman decoder */
     struct fdl_box need;
     int32_t delivered; /* rows, since begin */
     int32_t rows;      /* that will be */
@@ -464,12 +468,17 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
         return FEEDLINE_OK;
     }
     JDIMENSION x = 0, width = c->output_width;
-    if (can_crop(j)) {
+    if (can_crop(j))
         crop_columns(need, (int32_t)c->output_width, &x, &width);
-        jpeg_crop_scanline(c, &x, &width);
+    if (j->attached && fdl_jpeg_rows_begin(&j->own, c, j->entropy, &x, &width,
+                                           (JDIMENSION)need->y)) {
+        j->ours = true;
+    } else {
+        if (can_crop(j))
+            jpeg_crop_scanline(c, &x, &width);
+        if (need->y > 0)
+            jpeg_skip_scanlines(c, (JDIMENSION)need->y);
     }
-    if (need->y > 0)
-        jpeg_skip_scanlines(c, (JDIMENSION)need->y);
     *job->have =
         (struct fdl_box){(int32_t)x, need->y, (int32_t)width, need->height};
     return FEEDLINE_OK;
@@ -478,6 +487,10 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
 static int32_t read_step(struct fdl_jpeg *j, struct job *job)
 {
     JSAMPROW rows[ROWS_PER_CALL];
+    for (int32_t i = 0; i < job->n && j->ours; i++)
+        fdl_jpeg_rows_read(&j->own, job->rows + (size_t)i * job->stride);
+    if (j->ours)
+        return FEEDLINE_OK;
     for (int32_t done = 0; done < job->n;) {
         int32_t n = FDL_MIN(job->n - done, ROWS_PER_CALL);
         for (int32_t i = 0; i < n; i++)
@@ -524,7 +537,7 @@ static void end_image(void *self)
     jpeg_abort_decompress(&j->cinfo);
     fdl_jpeg_arena_reset(&j->cinfo);
     j->in_pixels = j->cut = j->damaged = false;
-    j->exif_seen = j->exif_oriented = j->attached = false;
+    j->exif_seen = j->exif_oriented = j->attached = j->ours = false;
     j->orientation = 1;
     j->scan = 0;
     j->shift = 0;

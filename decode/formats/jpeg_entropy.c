@@ -68,6 +68,8 @@ struct fdl_jpeg_entropy {
     struct jpeg_entropy_decoder pub; /* first: what libjpeg sees */
     void (*give_up)(j_decompress_ptr c);
     bool (*take)(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu);
+    const uint8_t *order; /* where coefficients go, from their zigzag places */
+    uint8_t last[D_MAX_BLOCKS_IN_MCU]; /* of the blocks taken, zigzag places */
 
     const uint8_t *raw, *raw_end; /* not unstuffed yet */
     struct window window;
@@ -250,12 +252,13 @@ FDL_INLINE int32_t value_of(uint64_t bits, uint16_t entry)
 
 /* One symbol of the 63 that follow the first; 0: no such code. */
 FDL_INLINE uint16_t take_ac(const struct fdl_huffman *t, struct window *w,
-                            unsigned *k, JCOEF *block, bool store)
+                            unsigned *k, JCOEF *block, const uint8_t *order,
+                            bool store)
 {
     uint16_t entry = take_symbol(t, w);
     *k += FDL_LOOK_ADVANCE(entry);
     if (store)
-        block[natural[*k - 1]] = (JCOEF)value_of(w->bits, entry);
+        block[order[*k - 1]] = (JCOEF)value_of(w->bits, entry);
     drop(w, entry);
     return entry;
 }
@@ -288,34 +291,35 @@ FDL_INLINE bool skip_ac(const struct fdl_huffman *t, struct window *w)
     return true;
 }
 
-/* block: NULL to go over it. skip: there are tables for that. False: it is not
- * sound. */
-FDL_INLINE bool take_block(const struct block *b, int32_t *last_dc,
-                           struct window *w, JCOEF *block, bool store,
-                           bool skip)
+/* block: NULL to go over it. skip: there are tables for that. The zigzag place
+ * of the last value where it is stored; -1: the block is not sound. */
+FDL_INLINE int take_block(const struct block *b, int32_t *last_dc,
+                          struct window *w, JCOEF *block, const uint8_t *order,
+                          bool store, bool skip)
 {
     fill_window(w);
     uint16_t entry = take_symbol(b->dc, w);
     int32_t dc = *last_dc + value_of(w->bits, entry);
     if (FDL_UNLIKELY(entry == 0 || dc != (JCOEF)dc))
-        return false;
+        return -1;
     drop(w, entry);
     *last_dc = dc;
     if (store)
         block[0] = (JCOEF)dc;
     if (skip && (!store || b->first_only) && skip_ac(b->ac, w))
-        return true;
+        return 0;
 
     unsigned k = 1;
     do {
         fill_window(w);
-        entry = take_ac(b->ac, w, &k, block, store);
+        entry = take_ac(b->ac, w, &k, block, order, store);
         if (k >= DCTSIZE2 || FDL_UNLIKELY(entry == 0))
             break;
-        entry = take_ac(b->ac, w, &k, block, store);
+        entry = take_ac(b->ac, w, &k, block, order, store);
     } while (k < DCTSIZE2 && FDL_LIKELY(entry != 0));
-    return entry != 0 &&
-           (k == DCTSIZE2 || FDL_LOOK_ADVANCE(entry) == FDL_LOOK_END);
+    if (entry != 0 && FDL_LOOK_ADVANCE(entry) == FDL_LOOK_END)
+        return (int)k - (int)FDL_LOOK_END - 1;
+    return entry != 0 && k == DCTSIZE2 ? DCTSIZE2 - 1 : -1;
 }
 
 FDL_INLINE bool take_blocks(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu,
@@ -324,9 +328,12 @@ FDL_INLINE bool take_blocks(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu,
     struct window w = e->window; /* in registers */
     for (uint32_t i = 0; i < e->n_blocks; i++) {
         const struct block *b = &e->blocks[i];
-        if (!take_block(b, &e->last_dc[b->component], &w,
-                        store ? mcu[i][0] : NULL, store, skip))
+        int last = take_block(b, &e->last_dc[b->component], &w,
+                              store ? mcu[i][0] : NULL, e->order, store, skip);
+        if (last < 0)
             return false;
+        if (store)
+            e->last[i] = (uint8_t)last;
     }
     e->window = w;
     return overrun(e) <= 0;
@@ -358,6 +365,18 @@ static bool take_bmi2(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
 
 /* ---- For libjpeg -------------------------------------------------------- */
 
+/* False: it is not sound. */
+static bool next_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
+                     JBLOCKROW *mcu)
+{
+    if (e->restart_interval > 0 && e->mcus_to_restart-- == 0) {
+        if (!restart(e))
+            return false;
+        e->mcus_to_restart--;
+    }
+    return prepare_input(e, c) && e->take(e, mcu);
+}
+
 static boolean decode_mcu(j_decompress_ptr c, JBLOCKROW *mcu)
 {
     struct fdl_jpeg_entropy *e = (struct fdl_jpeg_entropy *)c->entropy;
@@ -365,14 +384,28 @@ static boolean decode_mcu(j_decompress_ptr c, JBLOCKROW *mcu)
                   e->column <= c->master->last_iMCU_col;
     if (++e->column == c->MCUs_per_row)
         e->column = 0;
-    if (e->restart_interval > 0 && e->mcus_to_restart-- == 0) {
-        if (!restart(e))
-            e->give_up(c);
-        e->mcus_to_restart--;
-    }
-    if (!prepare_input(e, c) || !e->take(e, wanted ? mcu : NULL))
+    if (!next_mcu(e, c, wanted ? mcu : NULL))
         e->give_up(c);
     return TRUE;
+}
+
+const uint8_t *fdl_jpeg_entropy_take(struct fdl_jpeg_entropy *e,
+                                     struct jpeg_decompress_struct *c,
+                                     JBLOCKROW *mcu, const uint8_t *order)
+{
+    e->order = order;
+    if (!next_mcu(e, c, mcu))
+        e->give_up(c);
+    return e->last;
+}
+
+void fdl_jpeg_entropy_skip(struct fdl_jpeg_entropy *e,
+                           struct jpeg_decompress_struct *c, uint64_t mcus)
+{
+    for (; mcus > 0; mcus--) {
+        if (!next_mcu(e, c, NULL))
+            e->give_up(c);
+    }
 }
 
 /* Only libjpeg's own is started by it, before this one takes its place. */
@@ -450,6 +483,7 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     e->restarts = fdl_jpeg_scan_restarts(
         (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
     e->column = 0;
+    e->order = natural;
     begin_segment(e);
     c->entropy = &e->pub;
     return true;

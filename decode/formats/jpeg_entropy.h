@@ -3,7 +3,8 @@
  * The Huffman decoder of sequential JPEG files, which is two thirds of the cost
  * of decoding a photo. It replaces libjpeg's inside a decompress object,
  * through the interface between libjpeg's own modules (jpegint.h), and leaves
- * everything else to it: headers, transforms, upsampling, colour.
+ * everything else to it: headers, transforms, upsampling, colour; or to
+ * jpeg_rows.h, which takes blocks from it directly.
  *
  * It decodes intact data only. At the first sign of anything unusual (a code
  * that no table has, a marker in the wrong place, an early end) it gives up,
@@ -42,6 +43,14 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
                              struct jpeg_decompress_struct *c,
                              const uint8_t *end,
                              void (*give_up)(struct jpeg_decompress_struct *c));
+
+/* Without libjpeg, once e is attached: the next MCU, with coefficients at
+ * order[zigzag place] of zeroed blocks. The zigzag places of the last ones. */
+const uint8_t *fdl_jpeg_entropy_take(struct fdl_jpeg_entropy *e,
+                                     struct jpeg_decompress_struct *c,
+                                     JBLOCKROW *mcu, const uint8_t *order);
+void fdl_jpeg_entropy_skip(struct fdl_jpeg_entropy *e,
+                           struct jpeg_decompress_struct *c, uint64_t mcus);
 
 /* Whether what e has not decoded yet has the markers of sound data, and the end
  * marker behind it. e is attached and has not given up. */

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libjpeg repeats samples at the image's edges where upsampling needs one past
+ * them, and so do the planes. */
+#include "decode/formats/jpeg_rows.h"
+
+#include "base/compiler.h"
+
+#include <string.h>
+
+#define LUMA_ZERO 128
+
+/* ---- Kinds of files ----------------------------------------------------- */
+
+/* Chroma of up to two columns is not interpolated by libjpeg. */
+static bool is_colour(const struct jpeg_decompress_struct *c)
+{
+    const jpeg_component_info *i = c->comp_info;
+    return c->num_components == FDL_JPEG_PLANES &&
+           c->jpeg_color_space == JCS_YCbCr && c->out_color_space == JCS_RGB &&
+           i[0].h_samp_factor <= 2 && i[0].v_samp_factor <= 2 &&
+           i[1].h_samp_factor == 1 && i[1].v_samp_factor == 1 &&
+           i[2].h_samp_factor == 1 && i[2].v_samp_factor == 1 &&
+           (i[0].h_samp_factor == 1 || i[1].downsampled_width > 2);
+}
+
+static bool is_gray(const struct jpeg_decompress_struct *c)
+{
+    return c->num_components == 1 && c->jpeg_color_space == JCS_GRAYSCALE &&
+           c->out_color_space == JCS_GRAYSCALE &&
+           c->comp_info[0].h_samp_factor == 1 &&
+           c->comp_info[0].v_samp_factor == 1;
+}
+
+/* The order of the components in a scan is that of the file. */
+static bool is_supported(const struct jpeg_decompress_struct *c)
+{
+    if (c->scale_denom != 1 || !(is_colour(c) || is_gray(c)))
+        return false;
+    for (int i = 0; i < c->num_components; i++) {
+        if (c->cur_comp_info[i] != &c->comp_info[i])
+            return false;
+    }
+    return true;
+}
+
+/* ---- Planes ------------------------------------------------------------- */
+
+static void *take(struct jpeg_decompress_struct *c, size_t bytes)
+{
+    return c->mem->alloc_large((j_common_ptr)c, JPOOL_IMAGE, bytes);
+}
+
+static void make_plane(struct fdl_jpeg_rows *r, int i)
+{
+    const jpeg_component_info *info = &r->c->comp_info[i];
+    struct fdl_jpeg_plane *p = &r->planes[i];
+    p->columns = info->h_samp_factor;
+    p->rows = info->v_samp_factor;
+    p->width = (int32_t)info->downsampled_width;
+    p->height = (int32_t)info->downsampled_height;
+    p->ring = 2 * DCTSIZE * p->rows;
+    /* One MCU more: the last pair may have only one block. */
+    size_t width = (size_t)(r->n + 1) * DCTSIZE * (size_t)p->columns;
+    p->stride = width + 2 * FDL_TRANSFORM_MARGIN;
+    p->samples = (uint8_t *)take(r->c, p->stride * (size_t)p->ring) +
+                 FDL_TRANSFORM_MARGIN;
+    memcpy(p->quant, info->quant_table->quantval, sizeof(p->quant));
+}
+
+static uint8_t *plane_row(const struct fdl_jpeg_plane *p, int32_t y)
+{
+    return p->samples + (size_t)(y % p->ring) * p->stride;
+}
+
+/* A sample more on either side. */
+static void extend(const struct fdl_jpeg_rows *r,
+                   const struct fdl_jpeg_plane *p)
+{
+    int32_t n = r->n * DCTSIZE * p->columns;
+    n = FDL_MIN(n, p->width - r->first * DCTSIZE * p->columns);
+    for (int32_t i = 0; i < DCTSIZE * p->rows; i++) {
+        uint8_t *row = plane_row(p, r->next * DCTSIZE * p->rows + i);
+        row[-1] = row[0];
+        row[n] = row[n - 1];
+    }
+}
+
+/* ---- Blocks ------------------------------------------------------------- */
+
+#define MCU_BLOCKS (2 * 2 + 2)
+
+/* Where the blocks of two MCUs go. Luma's two columns are a pair; of others,
+ * the same blocks of two MCUs are. A pair of the second kind lies with the
+ * first MCU. */
+static void place_blocks(const struct fdl_jpeg_rows *r, int32_t mcu,
+                         JBLOCKROW *blocks)
+{
+    int n = 0;
+    for (int i = 0; i < r->n_planes; i++) {
+        const struct fdl_jpeg_plane *p = &r->planes[i];
+        for (int k = 0; k < p->rows * p->columns; k++, n++) {
+            bool within = p->columns == 2;
+            int pair = within ? MCU_BLOCKS * mcu + n / 2 * 2 : n;
+            int side = within ? k % 2 : mcu;
+            blocks[n] =
+                (JBLOCKROW)(void *)(r->coefficients +
+                                    pair * FDL_PAIR_COEFFICIENTS + side * 8);
+        }
+    }
+}
+
+/* One pair of plane p, block number n of MCU `mcu` of the row. */
+static void finish_pair(const struct fdl_jpeg_rows *r,
+                        const struct fdl_jpeg_plane *p, int32_t at,
+                        int32_t block_row, int32_t mcu, unsigned last)
+{
+    int32_t y = (r->next * p->rows + block_row) * DCTSIZE;
+    uint8_t *to = plane_row(p, y) + (size_t)mcu * DCTSIZE * (size_t)p->columns;
+    r->transform->pair(r->coefficients + at * FDL_PAIR_COEFFICIENTS, p->quant,
+                       last, p == r->planes ? LUMA_ZERO : 0, to, p->stride);
+}
+
+/* count: 1 or 2 MCUs from `mcu` on. Where there is no second one, `last` of it
+ * is of an earlier one, which is not wrong, as its blocks are zero. */
+static void finish_mcus(const struct fdl_jpeg_rows *r, int32_t mcu, int count,
+                        uint8_t last[2][D_MAX_BLOCKS_IN_MCU])
+{
+    int n = 0;
+    for (int i = 0; i < r->n_planes; i++) {
+        const struct fdl_jpeg_plane *p = &r->planes[i];
+        for (int k = 0; k < p->rows; k++, n += p->columns) {
+            if (p->columns == 1) {
+                finish_pair(r, p, n, k, mcu, FDL_MAX(last[0][n], last[1][n]));
+                continue;
+            }
+            for (int m = 0; m < count; m++)
+                finish_pair(r, p, MCU_BLOCKS * m + n, k, mcu + m,
+                            FDL_MAX(last[m][n], last[m][n + 1]));
+        }
+    }
+}
+
+static void next_row(struct fdl_jpeg_rows *r)
+{
+    uint8_t last[2][D_MAX_BLOCKS_IN_MCU] = {{0}};
+    JBLOCKROW blocks[2][D_MAX_BLOCKS_IN_MCU];
+    for (int m = 0; m < 2; m++)
+        place_blocks(r, m, blocks[m]);
+    fdl_jpeg_entropy_skip(r->entropy, r->c, (uint64_t)r->first);
+    for (int32_t i = 0; i < r->n; i += 2) {
+        int count = FDL_MIN(r->n - i, 2);
+        for (int m = 0; m < count; m++)
+            memcpy(last[m],
+                   fdl_jpeg_entropy_take(r->entropy, r->c, blocks[m],
+                                         fdl_jpeg_pair_order),
+                   sizeof(last[m]));
+        finish_mcus(r, i, count, last);
+    }
+    int32_t all = (int32_t)r->c->MCUs_per_row;
+    fdl_jpeg_entropy_skip(r->entropy, r->c, (uint64_t)(all - r->first - r->n));
+    for (int i = 1; i < r->n_planes; i++)
+        extend(r, &r->planes[i]);
+    r->next++;
+}
+
+/* ---- Rows --------------------------------------------------------------- */
+
+/* Chroma's row of row y, and its neighbour that is nearer to y. */
+static void chroma_rows(const struct fdl_jpeg_rows *r, int32_t y, int32_t *near,
+                        int32_t *far)
+{
+    const struct fdl_jpeg_plane *p = &r->planes[1];
+    *near = *far = y;
+    if (r->planes[0].rows == 1)
+        return;
+    *near = y / 2;
+    *far = FDL_MIN(FDL_MAX(*near + (y % 2 ? 1 : -1), 0), p->height - 1);
+}
+
+static int32_t first_row(const struct fdl_jpeg_rows *r)
+{
+    int32_t near, far;
+    if (r->n_planes == 1)
+        return r->y / DCTSIZE;
+    chroma_rows(r, r->y, &near, &far);
+    return FDL_MIN(near, far) / DCTSIZE;
+}
+
+bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
+                         struct jpeg_decompress_struct *c,
+                         struct fdl_jpeg_entropy *e, JDIMENSION *x,
+                         JDIMENSION *width, JDIMENSION y)
+{
+    r->transform = fdl_jpeg_transform();
+    if (!r->transform || !is_supported(c))
+        return false;
+    r->c = c;
+    r->entropy = e;
+    r->n_planes = c->num_components;
+    JDIMENSION side = DCTSIZE * (JDIMENSION)c->comp_info[0].h_samp_factor;
+    JDIMENSION right = *x + *width;
+    *x = *x / side * side;
+    *width = right - *x;
+    r->first = (int32_t)(*x / side);
+    r->n = (int32_t)((*width + side - 1) / side);
+    r->width = *width;
+    r->y = (int32_t)y;
+    for (int i = 0; i < r->n_planes; i++)
+        make_plane(r, i);
+    size_t bytes = 2 * MCU_BLOCKS * FDL_PAIR_COEFFICIENTS * sizeof(int16_t);
+    r->coefficients = take(c, bytes);
+    memset(r->coefficients, 0, bytes);
+    for (int i = 0; i < 2; i++)
+        r->chroma[i] = take(c, r->planes[0].stride);
+    r->next = first_row(r);
+    fdl_jpeg_entropy_skip(e, c, (uint64_t)r->next * c->MCUs_per_row);
+    return true;
+}
+
+/* A row of chroma in the size of luma, or where it is. */
+static const int8_t *chroma_row(const struct fdl_jpeg_rows *r, int i,
+                                int32_t near, int32_t far)
+{
+    const struct fdl_jpeg_plane *luma = &r->planes[0], *p = &r->planes[i];
+    const int8_t *row = (const int8_t *)plane_row(p, near);
+    if (luma->columns == 1 && luma->rows == 1)
+        return row;
+    size_t n = (size_t)(r->n * DCTSIZE);
+    r->transform->upsample[luma->columns - 1][luma->rows - 1](
+        row, (const int8_t *)plane_row(p, far), far > near, n,
+        r->chroma[i - 1]);
+    return r->chroma[i - 1];
+}
+
+void fdl_jpeg_rows_read(struct fdl_jpeg_rows *r, uint8_t *to)
+{
+    const struct fdl_jpeg_plane *luma = &r->planes[0];
+    int32_t near = 0, far = 0, y = r->y++;
+    chroma_rows(r, y, &near, &far);
+    while (r->next <= FDL_MAX(near, far) / DCTSIZE)
+        next_row(r);
+    const uint8_t *from = plane_row(luma, y);
+    if (r->n_planes == 1)
+        memcpy(to, from, r->width);
+    else
+        r->transform->rgb(from, chroma_row(r, 1, near, far),
+                          chroma_row(r, 2, near, far), r->width, to);
+}

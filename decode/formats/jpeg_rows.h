@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of an intact sequential JPEG by our own Huffman decoder
+ * (jpeg_entropy.h) and transform (jpeg_transform.h), without libjpeg, which has
+ * read the headers. Only the blocks that the wanted columns need are
+ * transformed, a pair of them as soon as it is decoded, while it is in the
+ * cache; chroma is upsampled and becomes colour row by row, where a row is
+ * asked for.
+ *
+ * Gray, and YCbCr whose chroma has all or half of the columns and rows; what
+ * else there is, and other scales, libjpeg does.
+ *
+ * Only decode/formats/jpeg*.c may include this: it shows libjpeg's types.
+ */
+#ifndef FDL_DECODE_JPEG_ROWS_H
+#define FDL_DECODE_JPEG_ROWS_H
+
+#include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_transform.h"
+
+#define FDL_JPEG_PLANES 3
+
+/* The samples of a component in the MCUs that are decoded: two rows of these,
+ * in turn, since the upsampling of one needs a row of the other. */
+struct fdl_jpeg_plane {
+    uint8_t *samples; /* behind a margin */
+    size_t stride;
+    int32_t columns, rows; /* of blocks in an MCU */
+    int32_t width, height; /* of the component, in samples */
+    int32_t ring;          /* rows that are kept */
+    uint16_t quant[DCTSIZE2];
+};
+
+struct fdl_jpeg_rows {
+    struct jpeg_decompress_struct *c;
+    struct fdl_jpeg_entropy *entropy;
+    const struct fdl_jpeg_transform *transform;
+    int32_t n_planes;
+    struct fdl_jpeg_plane planes[FDL_JPEG_PLANES];
+    int32_t first, n; /* MCUs of each row that are decoded */
+    int32_t next;     /* row of MCUs */
+    int32_t y;        /* the next row of pixels */
+    size_t width;
+    int16_t *coefficients; /* zeros: of two MCUs */
+    int8_t *chroma[2];     /* a row each */
+};
+
+/* c is between jpeg_start_decompress and its first row, and e is attached.
+ * Takes memory from c and goes to row y. Rows will be *width pixels from *x on,
+ * which is rounded down as by jpeg_crop_scanline. False, and nothing has
+ * changed: not of a kind that this can do. */
+bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
+                         struct jpeg_decompress_struct *c,
+                         struct fdl_jpeg_entropy *e, JDIMENSION *x,
+                         JDIMENSION *width, JDIMENSION y);
+
+/* The next row. Errors as of jpeg_entropy.h, by its give_up. */
+void fdl_jpeg_rows_read(struct fdl_jpeg_rows *r, uint8_t *to);
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libjpeg-turbo transforms one block at a time, all 64 coefficients of it. Here
+ * a register holds rows of two blocks, and the entropy decoder tells how far a
+ * block goes: if to its tenth coefficient at most, half of the work is left
+ * out, and almost all of it if there is but the first.
+ *
+ * The arithmetic is that of Loeffler, Ligtenberg and Moschytz with 11
+ * multiplications, in its vector form: sums of two products of 16 bits.
+ */
+#include "decode/formats/jpeg_transform.h"
+
+#include "base/compiler.h"
+#include "base/cpu.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+const uint8_t fdl_jpeg_pair_order[128] = {
+    0,   1,   16,  32,  17,  2,   3,   18,  33,  48,  64,  49,  34,  19,  4,
+    5,   20,  35,  50,  65,  80,  96,  81,  66,  51,  36,  21,  6,   7,   22,
+    37,  52,  67,  82,  97,  112, 113, 98,  83,  68,  53,  38,  23,  39,  54,
+    69,  84,  99,  114, 115, 100, 85,  70,  55,  71,  86,  101, 116, 117, 102,
+    87,  103, 118, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119,
+    119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119,
+    119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119,
+    119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119,
+    119, 119, 119, 119, 119, 119, 119, 119};
+
+#if defined(__x86_64__)
+#  include <immintrin.h>
+
+#  define AVX2 FDL_TARGET("avx2")
+
+/* Bits of fractions: of constants, and between the passes. */
+#  define CONST_BITS 13
+#  define PASS1_BITS 2
+
+/* Cosines and their sums, times 2^13. */
+#  define F_0_298 2446
+#  define F_0_390 3196
+#  define F_0_541 4433
+#  define F_0_765 6270
+#  define F_0_899 7373
+#  define F_1_175 9633
+#  define F_1_501 12299
+#  define F_1_847 15137
+#  define F_1_961 16069
+#  define F_2_053 16819
+#  define F_2_562 20995
+#  define F_3_072 25172
+
+/* The last place in zigzag order within the first four rows and columns. */
+#  define CORNER_LAST 9
+
+/* ---- The transform ------------------------------------------------------ */
+
+/* Sums have 32 bits for each 16 of the input, so there are two halves: the
+ * first four columns of both blocks, and the others. One after the other they
+ * nearly fit into the registers. */
+enum half { LOW, HIGH };
+
+AVX2 FDL_INLINE __m256i mixed(__m256i a, __m256i b, enum half half)
+{
+    return half == LOW ? _mm256_unpacklo_epi16(a, b)
+                       : _mm256_unpackhi_epi16(a, b);
+}
+
+/* a * p + b * q of mixed(p, q). */
+AVX2 FDL_INLINE __m256i products(__m256i x, int a, int b)
+{
+    int both = (int)((uint32_t)b << 16 | (uint16_t)a);
+    return _mm256_madd_epi16(x, _mm256_set1_epi32(both));
+}
+
+AVX2 FDL_INLINE __m256i plus(__m256i a, __m256i b)
+{
+    return _mm256_add_epi32(a, b);
+}
+
+/* Half of what `shift` drops. */
+AVX2 FDL_INLINE __m256i rounded(__m256i x, int shift)
+{
+    return plus(x, _mm256_set1_epi32(1 << (shift - 1)));
+}
+
+/* Times 2^CONST_BITS. */
+AVX2 FDL_INLINE __m256i scaled(__m256i x, enum half half)
+{
+    return _mm256_srai_epi32(mixed(_mm256_setzero_si256(), x, half),
+                             16 - CONST_BITS);
+}
+
+AVX2 FDL_INLINE void butterfly(__m256i *out, int i, __m256i even, __m256i odd,
+                               int shift)
+{
+    out[i] = _mm256_srai_epi32(plus(even, odd), shift);
+    out[7 - i] = _mm256_srai_epi32(_mm256_sub_epi32(even, odd), shift);
+}
+
+AVX2 FDL_INLINE void half_pass(const __m256i *v, __m256i *out, int shift,
+                               enum half h)
+{
+    __m256i z =
+        mixed(_mm256_add_epi16(v[7], v[3]), _mm256_add_epi16(v[5], v[1]), h);
+    __m256i z3 = products(z, F_1_175 - F_1_961, F_1_175);
+    __m256i z4 = products(z, F_1_175, F_1_175 - F_0_390);
+    __m256i b = mixed(v[7], v[1], h), c = mixed(v[5], v[3], h);
+    __m256i odd3 = plus(products(b, F_0_298 - F_0_899, -F_0_899), z3);
+    __m256i odd0 = plus(products(b, -F_0_899, F_1_501 - F_0_899), z4);
+    __m256i odd2 = plus(products(c, F_2_053 - F_2_562, -F_2_562), z4);
+    __m256i odd1 = plus(products(c, -F_2_562, F_3_072 - F_2_562), z3);
+
+    __m256i a = mixed(v[2], v[6], h);
+    __m256i t3 = products(a, F_0_541 + F_0_765, F_0_541);
+    __m256i t0 = rounded(scaled(_mm256_add_epi16(v[0], v[4]), h), shift);
+    butterfly(out, 0, plus(t0, t3), odd0, shift);
+    butterfly(out, 3, _mm256_sub_epi32(t0, t3), odd3, shift);
+    __m256i t2 = products(a, F_0_541, F_0_541 - F_1_847);
+    __m256i t1 = rounded(scaled(_mm256_sub_epi16(v[0], v[4]), h), shift);
+    butterfly(out, 1, plus(t1, t2), odd1, shift);
+    butterfly(out, 2, _mm256_sub_epi32(t1, t2), odd2, shift);
+}
+
+/* The same where v[4] to v[7] are zero: nothing is added before it has 32 bits.
+ */
+AVX2 FDL_INLINE void half_corner_pass(const __m256i *v, __m256i *out, int shift,
+                                      enum half h)
+{
+    const int one = 1 << CONST_BITS, c2 = F_0_541 + F_0_765, c6 = F_0_541;
+    const int z4 = F_1_175 - F_0_390, z3 = F_1_175 - F_1_961;
+    __m256i e = mixed(v[0], v[2], h), o = mixed(v[1], v[3], h);
+    butterfly(out, 0, rounded(products(e, one, c2), shift),
+              products(o, F_1_501 - F_0_899 + z4, F_1_175), shift);
+    butterfly(out, 1, rounded(products(e, one, c6), shift),
+              products(o, F_1_175, F_3_072 - F_2_562 + z3), shift);
+    butterfly(out, 2, rounded(products(e, one, -c6), shift),
+              products(o, z4, F_1_175 - F_2_562), shift);
+    butterfly(out, 3, rounded(products(e, one, -c2), shift),
+              products(o, F_1_175 - F_0_899, z3), shift);
+}
+
+AVX2 FDL_INLINE void pack_halves(__m256i *v, const __m256i *low,
+                                 const __m256i *high)
+{
+    for (int i = 0; i < 8; i++)
+        v[i] = _mm256_packs_epi32(low[i], high[i]);
+}
+
+/* One pass across the registers. The sums of 16 bits wrap around. */
+AVX2 FDL_INLINE void pass(__m256i *v, int shift)
+{
+    __m256i low[8], high[8];
+    half_pass(v, high, shift, HIGH);
+    half_pass(v, low, shift, LOW);
+    pack_halves(v, low, high);
+}
+
+/* Without `all`, only of the first four columns; the rest is a copy. */
+AVX2 FDL_INLINE void corner_pass(__m256i *v, int shift, bool all)
+{
+    __m256i low[8], high[8];
+    half_corner_pass(v, high, shift, all ? HIGH : LOW);
+    half_corner_pass(v, low, shift, LOW);
+    pack_halves(v, low, all ? high : low);
+}
+
+AVX2 FDL_INLINE void transpose(__m256i *v)
+{
+    __m256i a[8], b[8];
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = _mm256_unpacklo_epi16(v[2 * i], v[2 * i + 1]);
+        a[2 * i + 1] = _mm256_unpackhi_epi16(v[2 * i], v[2 * i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        for (int k = 0; k < 2; k++) {
+            b[i + 2 * k] = _mm256_unpacklo_epi32(a[i + k], a[i + 2 + k]);
+            b[i + 2 * k + 1] = _mm256_unpackhi_epi32(a[i + k], a[i + 2 + k]);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        v[2 * i] = _mm256_unpacklo_epi64(b[i], b[i + 4]);
+        v[2 * i + 1] = _mm256_unpackhi_epi64(b[i], b[i + 4]);
+    }
+}
+
+/* Only v[0] to v[3] of the result: the other columns are zero. */
+AVX2 FDL_INLINE void transpose_corner(__m256i *v)
+{
+    __m256i c[4];
+    for (int i = 0; i < 2; i++) {
+        __m256i a = _mm256_unpacklo_epi16(v[4 * i], v[4 * i + 1]);
+        __m256i b = _mm256_unpacklo_epi16(v[4 * i + 2], v[4 * i + 3]);
+        c[2 * i] = _mm256_unpacklo_epi32(a, b);
+        c[2 * i + 1] = _mm256_unpackhi_epi32(a, b);
+    }
+    for (int i = 0; i < 2; i++) {
+        v[2 * i] = _mm256_unpacklo_epi64(c[i], c[i + 2]);
+        v[2 * i + 1] = _mm256_unpackhi_epi64(c[i], c[i + 2]);
+    }
+}
+
+AVX2 FDL_INLINE void store_rows(__m256i rows, uint8_t *to, size_t stride)
+{
+    __m256i sorted = _mm256_permute4x64_epi64(rows, 0xd8);
+    _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(sorted));
+    _mm_storeu_si128((__m128i *)(to + stride),
+                     _mm256_extracti128_si256(sorted, 1));
+}
+
+/* v: columns; both blocks are written as rows. */
+AVX2 FDL_INLINE void store_columns(const __m256i *v, uint8_t zero, uint8_t *to,
+                                   size_t stride)
+{
+    const __m256i bias = _mm256_set1_epi8((char)zero);
+    __m256i a[4], b[4], half[2][2];
+    for (int i = 0; i < 4; i++)
+        a[i] = _mm256_add_epi8(_mm256_packs_epi16(v[i], v[i + 4]), bias);
+    for (int i = 0; i < 2; i++) {
+        b[2 * i] = _mm256_unpacklo_epi8(a[2 * i], a[2 * i + 1]);
+        b[2 * i + 1] = _mm256_unpackhi_epi8(a[2 * i], a[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        half[i][0] = _mm256_unpacklo_epi16(b[i], b[i + 2]);
+        half[i][1] = _mm256_unpackhi_epi16(b[i], b[i + 2]);
+    }
+    for (int i = 0; i < 2; i++) {
+        __m256i low = _mm256_unpacklo_epi32(half[0][i], half[1][i]);
+        __m256i high = _mm256_unpackhi_epi32(half[0][i], half[1][i]);
+        store_rows(low, to + (size_t)(4 * i) * stride, stride);
+        store_rows(high, to + (size_t)(4 * i + 2) * stride, stride);
+    }
+}
+
+/* libjpeg-turbo leaves out the first pass where rows 1 to 7 of a block are
+ * zero. That is the same as long as row 0 times 2^PASS1_BITS has 16 bits. */
+AVX2 FDL_INLINE bool fits(__m256i row)
+{
+    __m256i up = _mm256_slli_epi16(row, PASS1_BITS);
+    __m256i same = _mm256_cmpeq_epi16(_mm256_srai_epi16(up, PASS1_BITS), row);
+    return _mm256_movemask_epi8(same) == -1;
+}
+
+AVX2 static void first_pass_of_large(__m256i *v)
+{
+    const __m256i nothing = _mm256_setzero_si256();
+    __m256i any = v[1];
+    for (int i = 2; i < 8; i++)
+        any = _mm256_or_si256(any, v[i]);
+    __m256i zero = _mm256_cmpeq_epi64(any, nothing);
+    zero = _mm256_and_si256(zero, _mm256_shuffle_epi32(zero, 0x4e));
+    __m256i flat = _mm256_slli_epi16(v[0], PASS1_BITS);
+    pass(v, CONST_BITS - PASS1_BITS);
+    for (int i = 0; i < 8; i++)
+        v[i] = _mm256_blendv_epi8(v[i], flat, zero);
+}
+
+AVX2 FDL_INLINE void load_rows(__m256i *v, int16_t *coefficients,
+                               const uint16_t *quant, int rows)
+{
+    for (int i = 0; i < rows; i++) {
+        __m256i *at = (__m256i *)(void *)(coefficients + (size_t)i * 16);
+        const __m128i *q = (const __m128i *)(const void *)(quant + i * 8);
+        v[i] =
+            _mm256_mullo_epi16(_mm256_load_si256(at),
+                               _mm256_broadcastsi128_si256(_mm_loadu_si128(q)));
+        _mm256_store_si256(at, _mm256_setzero_si256());
+    }
+}
+
+AVX2 static void flat_pair(int16_t *coefficients, uint16_t quant, uint8_t zero,
+                           uint8_t *to, size_t stride)
+{
+    const __m256i bias = _mm256_set1_epi8((char)zero);
+    __m256i *at = (__m256i *)(void *)coefficients;
+    __m256i v = _mm256_mullo_epi16(_mm256_load_si256(at),
+                                   _mm256_set1_epi16((int16_t)quant));
+    const int drop = 16 + PASS1_BITS + 3;
+    _mm256_store_si256(at, _mm256_setzero_si256());
+    v = _mm256_slli_epi32(v, 16 + PASS1_BITS);
+    v = _mm256_srai_epi32(v, 16);
+    v = _mm256_add_epi32(v, _mm256_set1_epi32(1 << (drop - 17)));
+    v = _mm256_srai_epi32(v, drop - 16);
+    v = _mm256_packs_epi32(v, v);
+    v = _mm256_add_epi8(_mm256_packs_epi16(v, v), bias);
+    v = _mm256_shuffle_epi8(v, _mm256_setzero_si256());
+    __m128i row = _mm_unpacklo_epi64(_mm256_castsi256_si128(v),
+                                     _mm256_extracti128_si256(v, 1));
+    for (int i = 0; i < 8; i++)
+        _mm_storeu_si128((__m128i *)(to + (size_t)i * stride), row);
+}
+
+AVX2 static void pair(int16_t *coefficients, const uint16_t *quant,
+                      unsigned last, uint8_t zero, uint8_t *to, size_t stride)
+{
+    const int first = CONST_BITS - PASS1_BITS;
+    const int second = CONST_BITS + PASS1_BITS + 3;
+    __m256i v[8];
+    if (last == 0) {
+        flat_pair(coefficients, quant[0], zero, to, stride);
+        return;
+    }
+    bool corner = last <= CORNER_LAST;
+    load_rows(v, coefficients, quant, corner ? 4 : 8);
+    if (FDL_UNLIKELY(!fits(v[0]))) {
+        for (int i = 4; i < 8 && corner; i++)
+            v[i] = _mm256_setzero_si256();
+        first_pass_of_large(v);
+        transpose(v);
+        pass(v, second);
+    } else if (corner) {
+        corner_pass(v, first, false);
+        transpose_corner(v);
+        corner_pass(v, second, true);
+    } else {
+        pass(v, first);
+        transpose(v);
+        pass(v, second);
+    }
+    store_columns(v, zero, to, stride);
+}
+
+/* ---- Upsampling and colour ---------------------------------------------- */
+
+AVX2 FDL_INLINE __m256i words_of(const int8_t *x)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)x));
+}
+
+AVX2 FDL_INLINE __m256i times_3(__m256i x)
+{
+    return _mm256_add_epi16(_mm256_add_epi16(x, x), x);
+}
+
+/* Each sample becomes two: three quarters of it, and one of the sample to its
+ * left, or to its right. */
+AVX2 FDL_INLINE void double_columns(__m256i left, __m256i x, __m256i right,
+                                    int round_left, int round_right, int shift,
+                                    int8_t *to)
+{
+    const __m256i low_byte = _mm256_set1_epi16(0xff);
+    __m256i most = times_3(x);
+    left = _mm256_add_epi16(left, _mm256_set1_epi16((int16_t)round_left));
+    right = _mm256_add_epi16(right, _mm256_set1_epi16((int16_t)round_right));
+    left = _mm256_srai_epi16(_mm256_add_epi16(most, left), shift);
+    right = _mm256_srai_epi16(_mm256_add_epi16(most, right), shift);
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm256_or_si256(_mm256_and_si256(left, low_byte),
+                                        _mm256_slli_epi16(right, 8)));
+}
+
+AVX2 static void upsample_h2v1(const int8_t *near, const int8_t *far, int below,
+                               size_t n, int8_t *to)
+{
+    (void)far;
+    (void)below;
+    for (size_t i = 0; i < n; i += 16)
+        double_columns(words_of(near + i - 1), words_of(near + i),
+                       words_of(near + i + 1), 1, 2, 2, to + 2 * i);
+}
+
+AVX2 FDL_INLINE __m256i between(const int8_t *near, const int8_t *far)
+{
+    return _mm256_add_epi16(times_3(words_of(near)), words_of(far));
+}
+
+AVX2 static void upsample_h2v2(const int8_t *near, const int8_t *far, int below,
+                               size_t n, int8_t *to)
+{
+    (void)below;
+    for (size_t i = 0; i < n; i += 16)
+        double_columns(between(near + i - 1, far + i - 1),
+                       between(near + i, far + i),
+                       between(near + i + 1, far + i + 1), 8, 7, 4, to + 2 * i);
+}
+
+AVX2 static void upsample_h1v2(const int8_t *near, const int8_t *far, int below,
+                               size_t n, int8_t *to)
+{
+    const __m256i round = _mm256_set1_epi16(below ? 2 : 1);
+    for (size_t i = 0; i < n; i += 16) {
+        __m256i x = _mm256_add_epi16(between(near + i, far + i), round);
+        x = _mm256_srai_epi16(x, 2);
+        x = _mm256_permute4x64_epi64(_mm256_packs_epi16(x, x), 0x08);
+        _mm_storeu_si128((__m128i *)(to + i), _mm256_castsi256_si128(x));
+    }
+}
+
+AVX2 FDL_INLINE __m256i green_of(__m256i cb, __m256i cr, enum half half)
+{
+    __m256i x = products(mixed(cb, cr, half), -11277, -23401);
+    return _mm256_srai_epi32(rounded(x, 15), 15);
+}
+
+/* libjpeg's sums of products with 16 bits of fraction, rounded, with 15. All
+ * factors but 26345 are even, and that may be rounded up for samples of a byte.
+ */
+AVX2 FDL_INLINE void rgb_16(const uint8_t *y_from, const int8_t *cb_from,
+                            const int8_t *cr_from, uint8_t *to)
+{
+    __m256i y = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)y_from));
+    __m256i cb = words_of(cb_from), cr = words_of(cr_from);
+    __m256i red = _mm256_mulhrs_epi16(cr, _mm256_set1_epi16(13173));
+    __m256i blue = _mm256_mulhrs_epi16(cb, _mm256_set1_epi16(-7471));
+    red = _mm256_add_epi16(_mm256_add_epi16(y, cr), red);
+    blue =
+        _mm256_add_epi16(_mm256_add_epi16(y, _mm256_add_epi16(cb, cb)), blue);
+    __m256i green =
+        _mm256_packs_epi32(green_of(cb, cr, LOW), green_of(cb, cr, HIGH));
+    green = _mm256_add_epi16(y, green);
+
+    __m256i rg = _mm256_packus_epi16(red, green);
+    __m256i b = _mm256_packus_epi16(blue, blue);
+    const __m256i rg_first = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 8, -1, 1, 9, -1, 2, 10, -1, 3, 11, -1, 4, 12, -1, 5));
+    const __m256i b_first = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        -1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1));
+    const __m256i rg_rest = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        13, -1, 6, 14, -1, 7, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1));
+    const __m256i b_rest = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        -1, 5, -1, -1, 6, -1, -1, 7, -1, -1, -1, -1, -1, -1, -1, -1));
+    __m256i first = _mm256_or_si256(_mm256_shuffle_epi8(rg, rg_first),
+                                    _mm256_shuffle_epi8(b, b_first));
+    __m256i rest = _mm256_or_si256(_mm256_shuffle_epi8(rg, rg_rest),
+                                   _mm256_shuffle_epi8(b, b_rest));
+    _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(first));
+    _mm_storel_epi64((__m128i *)(to + 16), _mm256_castsi256_si128(rest));
+    _mm_storeu_si128((__m128i *)(to + 24), _mm256_extracti128_si256(first, 1));
+    _mm_storel_epi64((__m128i *)(to + 40), _mm256_extracti128_si256(rest, 1));
+}
+
+AVX2 static void rgb(const uint8_t *y, const int8_t *cb, const int8_t *cr,
+                     size_t n, uint8_t *to)
+{
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        rgb_16(y + i, cb + i, cr + i, to + 3 * i);
+    if (i < n) {
+        uint8_t rest[48];
+        rgb_16(y + i, cb + i, cr + i, rest);
+        memcpy(to + 3 * i, rest, 3 * (n - i));
+    }
+}
+
+static const struct fdl_jpeg_transform avx2 = {
+    .pair = pair,
+    .upsample = {{NULL, upsample_h1v2}, {upsample_h2v1, upsample_h2v2}},
+    .rgb = rgb,
+};
+
+const struct fdl_jpeg_transform *fdl_jpeg_transform(void)
+{
+    return fdl_cpu_level() >= FDL_CPU_AVX2 ? &avx2 : NULL;
+}
+#else
+const struct fdl_jpeg_transform *fdl_jpeg_transform(void)
+{
+    return NULL;
+}
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our transform, upsampling and colour against libjpeg-turbo's, on files whose
+ * coefficients are written by hand: flat blocks, short ones, full ones, and
+ * values that overflow 16 bits on their way, which no photo has.
+ */
+#include "decode/formats/jpeg_rows.h"
+#include "tests/decode/make_jpeg.h"
+#include "tests/decode/rig.h"
+
+enum { WIDTH = 67, HEIGHT = 131, BYTES = WIDTH * HEIGHT * 3 };
+
+static int32_t within(uint64_t *seed, int32_t low, int32_t high)
+{
+    return low +
+           (int32_t)(make_random(seed) % (uint64_t)((int64_t)high - low + 1));
+}
+
+/* The kinds of blocks, then how far values go. */
+static void fill_block(JCOEF *block, uint64_t *seed, int32_t *dc, int32_t most)
+{
+    static const uint8_t corner[] = {0, 1, 8, 16, 9, 2, 3, 10, 17, 24};
+    int32_t next = *dc + within(seed, -FDL_MIN(most, 1000), 1000);
+    if (next >= -32768 && next <= 32767 && within(seed, 0, 9))
+        *dc = next;
+    block[0] = (JCOEF)*dc;
+    int32_t kind = within(seed, 0, 3);
+    for (int32_t n = kind ? within(seed, 1, 20) : 0; n > 0; n--) {
+        int32_t at = kind == 1   ? corner[within(seed, 1, 9)]
+                     : kind == 2 ? within(seed, 1, 7)
+                                 : within(seed, 1, 63);
+        block[at] = (JCOEF)within(seed, -most, most);
+    }
+}
+
+static void fill(struct jpeg_compress_struct *c, jvirt_barray_ptr *arrays,
+                 uint64_t *seed, int32_t most)
+{
+    for (int i = 0; i < c->num_components; i++) {
+        const jpeg_component_info *info = &c->comp_info[i];
+        int32_t dc = 0;
+        for (JDIMENSION y = 0; y < info->height_in_blocks; y++) {
+            JBLOCKARRAY row = c->mem->access_virt_barray((j_common_ptr)c,
+                                                         arrays[i], y, 1, TRUE);
+            for (JDIMENSION x = 0; x < info->width_in_blocks; x++)
+                fill_block(row[0][x], seed, &dc, most);
+        }
+    }
+}
+
+/* Factors of one, of photos, of bytes, or of 16 bits. */
+static void set_tables(struct jpeg_compress_struct *c, uint64_t *seed)
+{
+    static const int32_t most[] = {1, 40, 255, 32767};
+    int32_t top = most[within(seed, 0, 3)];
+    for (int i = 0; i < 2; i++) {
+        unsigned table[DCTSIZE2];
+        for (int k = 0; k < DCTSIZE2; k++)
+            table[k] = (unsigned)within(seed, 1, top);
+        jpeg_add_quant_table(c, i, table, 100, FALSE);
+    }
+}
+
+/* Of tables that are too coarse for the oldest decoders. */
+static void no_message(j_common_ptr c)
+{
+    (void)c;
+}
+
+static uint8_t *make_file(uint64_t *seed, size_t *size)
+{
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr err;
+    unsigned char *file = NULL;
+    unsigned long length = 0;
+    c.err = jpeg_std_error(&err);
+    err.output_message = no_message;
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &file, &length);
+    c.image_width = (JDIMENSION)within(seed, 1, WIDTH);
+    c.image_height = (JDIMENSION)within(seed, 1, HEIGHT);
+    c.input_components = within(seed, 0, 5) ? 3 : 1;
+    c.in_color_space = c.input_components == 3 ? JCS_RGB : JCS_GRAYSCALE;
+    jpeg_set_defaults(&c);
+    set_tables(&c, seed);
+    const struct make_sampling *s = &make_samplings[within(seed, 0, 4)];
+    int h = c.comp_info[0].h_samp_factor = c.input_components == 3 ? s->h : 1;
+    int v = c.comp_info[0].v_samp_factor = c.input_components == 3 ? s->v : 1;
+    c.restart_interval = within(seed, 0, 3) ? 0 : 3;
+
+    jvirt_barray_ptr arrays[3];
+    for (int i = 0; i < c.num_components; i++)
+        arrays[i] = c.mem->request_virt_barray(
+            (j_common_ptr)&c, JPOOL_IMAGE, TRUE,
+            (c.image_width + 7) / 8 + (JDIMENSION)h,
+            (c.image_height + 7) / 8 + (JDIMENSION)v, (JDIMENSION)v);
+    jpeg_write_coefficients(&c, arrays);
+    fill(&c, arrays, seed, within(seed, 0, 1) ? 1000 : 30);
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    *size = length;
+    return file;
+}
+
+static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
+                   uint64_t seed, uint8_t *pixels)
+{
+    struct fdl_image_info info;
+    assert_int_equal(fdl_decoder_open(d, bytes, &info), FEEDLINE_OK);
+    struct fdl_box box = {.width = within(&seed, 1, info.width),
+                          .height = within(&seed, 1, info.height)};
+    if (within(&seed, 0, 1))
+        box = (struct fdl_box){0, 0, info.width, info.height};
+    box.x = within(&seed, 0, info.width - box.width);
+    box.y = within(&seed, 0, info.height - box.height);
+    struct fdl_plan plan;
+    fdl_plan_init(&plan, info.width, info.height);
+    fdl_plan_crop(&plan, box);
+    struct fdl_output_format f = {box.width, box.height, 3, FEEDLINE_U8, true};
+    struct fdl_render_cost cost;
+    memset(pixels, 0, BYTES);
+    if (fdl_decoder_render(d, &plan, &f, pixels, &cost))
+        fail_msg("%s", fdl_last_error());
+}
+
+TEST(coefficients_become_libjpegs_pixels)
+{
+    static uint8_t pixels[2][BYTES];
+    uint64_t seed = test_seed();
+    struct fdl_decoder *d[2];
+    for (int i = 0; i < 2; i++)
+        d[i] = rig_decoder((struct fdl_decode_limits){.libjpeg_huffman = i});
+    for (int round = 0; round < 3000; round++) {
+        size_t size;
+        uint8_t *file = make_file(&seed, &size);
+        struct fdl_encoded bytes = file_of(file, size);
+        uint64_t box = make_random(&seed);
+        for (int i = 0; i < 2; i++)
+            decode(d[i], &bytes, box, pixels[i]);
+        if (memcmp(pixels[0], pixels[1], BYTES) != 0)
+            fail_msg("round %d: pixels differ", round);
+        free(file);
+    }
+    for (int i = 0; i < 2; i++)
+        fdl_decoder_destroy(d[i]);
+}
+
+static void no_give_up(struct jpeg_decompress_struct *c)
+{
+    (void)c;
+    abort();
+}
+
+/* Whether ours takes a file of a kind. */
+static bool is_taken(struct fdl_jpeg_entropy *e, const struct make_jpeg *m)
+{
+    struct jpeg_decompress_struct c;
+    struct jpeg_error_mgr err;
+    static struct fdl_jpeg_rows rows;
+    size_t size;
+    uint8_t *file = make_jpeg(m, &size);
+    c.err = jpeg_std_error(&err);
+    jpeg_create_decompress(&c);
+    jpeg_mem_src(&c, file, size);
+    jpeg_read_header(&c, TRUE);
+    jpeg_start_decompress(&c);
+    JDIMENSION x = 0, width = c.image_width;
+    assert_true(fdl_jpeg_entropy_attach(e, &c, file + size, no_give_up));
+    bool taken = fdl_jpeg_rows_begin(&rows, &c, e, &x, &width, 0);
+    jpeg_destroy_decompress(&c);
+    free(file);
+    return taken;
+}
+
+/* Chroma of two columns is not interpolated by libjpeg, and 4:1:1 not at all.
+ */
+TEST(usual_kinds_are_taken)
+{
+    if (fdl_jpeg_entropy_memory() == 0 || !fdl_jpeg_transform())
+        test_skip("built without jpegint.h, or no AVX2");
+    struct fdl_jpeg_entropy *e = fdl_jpeg_entropy_create();
+    assert_non_null(e);
+    for (int i = 0; i < MAKE_SAMPLINGS; i++) {
+        const struct make_sampling *s = &make_samplings[i];
+        struct make_jpeg m = {
+            .width = 5, .height = 1, .components = 3, .h = s->h, .v = s->v};
+        assert_int_equal(is_taken(e, &m), s->h <= 2 && s->v <= 2);
+        m.width = 4;
+        assert_int_equal(is_taken(e, &m), s->h == 1 && s->v <= 2);
+        m.components = 1;
+        assert_int_equal(is_taken(e, &m), i == 0);
+        m.components = 4;
+        if (s->h * s->v <= 4)
+            assert_false(is_taken(e, &m));
+    }
+    fdl_jpeg_entropy_destroy(e);
+}
+
+TEST_MAIN("decode_transform")

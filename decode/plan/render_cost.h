@@ -30,6 +30,7 @@ struct fdl_custom_cost {
 struct fdl_render_cost {
     int64_t decode_ns;  /* in the image library                */
     int64_t augment_ns; /* resample, flip, normalise, layout   */
+    int64_t mix_ns;     /* last pass of the images of a mixed batch */
     uint64_t pixels;    /* decoded                             */
     uint32_t clock_reads;
     bool truncated; /* the file ends early, and that was accepted */

@@ -673,8 +673,8 @@ FEEDLINE_API int32_t feedline_loader_get_wait_stats(
 
 /* Stages: 0 read, 1 decode, 2 augment, 3 transfer, 4 consume, and from
  * FEEDLINE_STAGE_COUNT on the custom operations of the loader's pipeline, in
- * the order they were registered in. Times of one stage over all of its
- * threads: busy + starved + blocked. */
+ * the order they were registered in, then "mix", if it mixes. Times of one
+ * stage over all of its threads: busy + starved + blocked. */
 enum feedline_stage {
     FEEDLINE_STAGE_READ = 0,
     FEEDLINE_STAGE_DECODE,

@@ -98,8 +98,9 @@ static void json_stage(const struct fdl_sources *from, uint32_t stage,
     fdl_json_begin_object(j, NULL);
     fdl_json_string(j, "name", fdl_stats_stage_name(from->watch, stage));
     fdl_json_string(j, "label", fdl_stats_stage_label(from->watch, stage));
-    fdl_stat_json(j, FDL_STAT_STAGES, &s,
-                  stage < FEEDLINE_STAGE_COUNT ? FEEDLINE_STAT_CUSTOM : 0);
+    fdl_stat_json(
+        j, FDL_STAT_STAGES, &s,
+        fdl_stats_is_custom(from->watch, stage) ? 0 : FEEDLINE_STAT_CUSTOM);
     fdl_json_end_object(j);
 }
 

@@ -299,7 +299,7 @@ static void mix(feedline_batch *b, uint32_t place, struct fdl_render_cost *cost)
 {
     int64_t begin = fdl_now_ns();
     fdl_slot_mix(b, place);
-    cost->augment_ns += fdl_now_ns() - begin;
+    cost->mix_ns += fdl_now_ns() - begin;
     cost->clock_reads += 2;
 }
 

@@ -13,6 +13,8 @@
 #define LARGE_PIXELS 1e6
 #define MUCH_LARGER  4.0
 
+#define BUILT_IN 3 /* decode, augment, mix */
+
 /* ---- Gathering ----------------------------------------------------------- */
 
 static void take_op(struct fdl_watch *watch, uint32_t stage,
@@ -43,12 +45,14 @@ static void insert(struct fdl_costs *c, const struct fdl_op_cost *op)
 }
 
 /* cpu_ns: of all workers, busy; customs know theirs. */
-static void share_cpu(struct fdl_op_cost built_in[2], int64_t cpu_ns)
+static void share_cpu(struct fdl_op_cost built_in[BUILT_IN], int64_t cpu_ns)
 {
-    int64_t wall = built_in[0].wall_ns + built_in[1].wall_ns;
+    int64_t wall = 0;
+    for (uint32_t i = 0; i < BUILT_IN; i++)
+        wall += built_in[i].wall_ns;
     double part =
         wall > 0 ? (double)FDL_MAX(cpu_ns, INT64_C(0)) / (double)wall : 0;
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < BUILT_IN; i++)
         built_in[i].cpu_ns =
             (int64_t)((double)built_in[i].wall_ns * FDL_MIN(part, 1.0));
 }
@@ -81,7 +85,8 @@ static void add_source(struct fdl_watch *watch, struct fdl_costs *c)
 void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out)
 {
     struct feedline_worker_stats w;
-    struct fdl_op_cost built_in[2], custom;
+    struct fdl_op_cost built_in[BUILT_IN] = {0}, custom;
+    uint32_t end = FEEDLINE_STAGE_COUNT + fdl_stats_custom_count(watch);
     memset(out, 0, sizeof(*out));
     fdl_stats_workers(watch, &w);
     int64_t cpu = (int64_t)w.cpu_ns;
@@ -89,17 +94,18 @@ void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out)
     out->read_ns = (int64_t)w.read_ns;
     out->blocked_ns = (int64_t)w.blocked_ns;
     out->starved_ns = (int64_t)w.starved_ns;
-    for (uint32_t i = FEEDLINE_STAGE_COUNT; i < fdl_stats_stage_count(watch);
-         i++) {
+    for (uint32_t i = FEEDLINE_STAGE_COUNT; i < end; i++) {
         take_op(watch, i, &custom);
         cpu -= custom.cpu_ns;
         insert(out, &custom);
     }
     take_op(watch, FEEDLINE_STAGE_DECODE, &built_in[0]);
     take_op(watch, FEEDLINE_STAGE_AUGMENT, &built_in[1]);
+    if (end < fdl_stats_stage_count(watch))
+        take_op(watch, end, &built_in[2]);
     share_cpu(built_in, cpu);
-    insert(out, &built_in[0]);
-    insert(out, &built_in[1]);
+    for (uint32_t i = 0; i < BUILT_IN; i++)
+        insert(out, &built_in[i]);
     add_pixels(watch, out);
     add_source(watch, out);
 }

@@ -3,8 +3,8 @@
  * How the workers' time divides among operations, since the last reset of the
  * statistics. Any thread.
  *
- * Custom operations have their own clocks. Decoding and augmentation share the
- * rest of the workers' CPU time in proportion to how long they took.
+ * Custom operations have their own clocks. Decoding, augmentation and mixing
+ * share the rest of the workers' CPU time in proportion to how long they took.
  */
 #ifndef FDL_LOADER_COSTS_H
 #define FDL_LOADER_COSTS_H
@@ -15,8 +15,8 @@
 
 #include <feedline/feedline.h>
 
-/* Decode, augment, and the pipeline's custom operations. */
-#define FDL_COSTS_MAX (2 + FDL_CUSTOM_MAX)
+/* Decode, augment, mix, and the pipeline's custom operations. */
+#define FDL_COSTS_MAX (3 + FDL_CUSTOM_MAX)
 
 struct fdl_watch;
 

@@ -28,14 +28,22 @@ const char *fdl_stage_name(uint32_t stage)
     return stage < FEEDLINE_STAGE_COUNT ? stage_names[stage] : NULL;
 }
 
-static uint32_t custom_count(const struct fdl_watch *watch)
+uint32_t fdl_stats_custom_count(const struct fdl_watch *watch)
 {
     return fdl_pipeline_custom_count(fdl_engine_pipeline(watch->engine));
 }
 
+bool fdl_stats_is_custom(const struct fdl_watch *watch, uint32_t stage)
+{
+    return stage >= FEEDLINE_STAGE_COUNT &&
+           stage - FEEDLINE_STAGE_COUNT < fdl_stats_custom_count(watch);
+}
+
 uint32_t fdl_stats_stage_count(const struct fdl_watch *watch)
 {
-    return FEEDLINE_STAGE_COUNT + custom_count(watch);
+    struct fdl_mix mix;
+    bool mixes = fdl_pipeline_mix(fdl_engine_pipeline(watch->engine), &mix);
+    return FEEDLINE_STAGE_COUNT + fdl_stats_custom_count(watch) + mixes;
 }
 
 const char *fdl_stats_stage_name(const struct fdl_watch *watch, uint32_t stage)
@@ -44,13 +52,15 @@ const char *fdl_stats_stage_name(const struct fdl_watch *watch, uint32_t stage)
         return NULL;
     if (stage < FEEDLINE_STAGE_COUNT)
         return stage_names[stage];
+    if (!fdl_stats_is_custom(watch, stage))
+        return "mix";
     return fdl_pipeline_custom_name(fdl_engine_pipeline(watch->engine),
                                     stage - FEEDLINE_STAGE_COUNT);
 }
 
 const char *fdl_stats_stage_label(const struct fdl_watch *watch, uint32_t stage)
 {
-    if (stage < FEEDLINE_STAGE_COUNT)
+    if (!fdl_stats_is_custom(watch, stage))
         return fdl_stats_stage_name(watch, stage);
     return fdl_pipeline_custom_label(fdl_engine_pipeline(watch->engine),
                                      stage - FEEDLINE_STAGE_COUNT);
@@ -61,8 +71,9 @@ const char *fdl_stats_stage_label(const struct fdl_watch *watch, uint32_t stage)
 static const struct fdl_stage *worker_stage(const struct fdl_worker_books *w,
                                             uint32_t stage)
 {
+    uint32_t custom = stage - FEEDLINE_STAGE_COUNT;
     if (stage >= FEEDLINE_STAGE_COUNT)
-        return &w->customs[stage - FEEDLINE_STAGE_COUNT].stage;
+        return custom < w->n_customs ? &w->customs[custom].stage : &w->mix;
     return stage == FEEDLINE_STAGE_DECODE ? &w->decode : &w->augment;
 }
 
@@ -331,7 +342,7 @@ void fdl_stats_stage(struct fdl_watch *watch, uint32_t stage,
     struct fdl_total t;
     struct custom_counts counts = {0};
     fdl_stats_since_reset(watch, stage, &t);
-    if (stage >= FEEDLINE_STAGE_COUNT)
+    if (fdl_stats_is_custom(watch, stage))
         custom_since(watch, stage - FEEDLINE_STAGE_COUNT, &counts);
     fdl_total_report(&t, out);
     out->cpu_ns = counts.sums.cpu_ns;
@@ -344,7 +355,7 @@ void fdl_stats_stage(struct fdl_watch *watch, uint32_t stage,
 uint64_t fdl_stats_customs_busy_ns(struct fdl_watch *watch)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < custom_count(watch); i++) {
+    for (uint32_t i = 0; i < fdl_stats_custom_count(watch); i++) {
         struct custom_counts counts;
         custom_since(watch, i, &counts);
         sum += counts.busy_ns;
@@ -358,7 +369,7 @@ void fdl_stats_shared_lock(struct fdl_watch *watch, struct fdl_shared_lock *out)
 {
     uint64_t most = 0;
     *out = (struct fdl_shared_lock){0};
-    for (uint32_t i = 0; i < custom_count(watch); i++) {
+    for (uint32_t i = 0; i < fdl_stats_custom_count(watch); i++) {
         struct custom_counts c;
         custom_since(watch, i, &c);
         if (c.sums.lock_ns == 0)
@@ -424,7 +435,7 @@ static void take_zero(struct fdl_watch *watch, struct fdl_stats_zero *zero)
     fdl_engine_workers_time(watch->engine, &zero->workers);
     for (uint32_t i = 0; i < fdl_stats_stage_count(watch); i++)
         total(watch, i, &zero->stages[i]);
-    for (uint32_t i = 0; i < custom_count(watch); i++)
+    for (uint32_t i = 0; i < fdl_stats_custom_count(watch); i++)
         zero->customs[i] = custom_sums(watch, i);
     zero->pixels = pixel_sums(watch);
     fdl_engine_user_reads(watch->engine, &zero->user);

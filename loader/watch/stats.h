@@ -16,7 +16,10 @@ struct fdl_watch;
 
 const char *fdl_stage_name(uint32_t stage);
 
-/* Custom operations are stages too, after the fixed ones. */
+/* Custom operations are stages too, after the fixed ones, and behind them
+ * mixing, if the pipeline mixes. */
+uint32_t fdl_stats_custom_count(const struct fdl_watch *watch);
+bool fdl_stats_is_custom(const struct fdl_watch *watch, uint32_t stage);
 uint32_t fdl_stats_stage_count(const struct fdl_watch *watch);
 const char *fdl_stats_stage_name(const struct fdl_watch *watch, uint32_t stage);
 

@@ -66,7 +66,7 @@ void fdl_worker_books_attempt(void *books, const struct fdl_render_cost *cost)
 
 /* How long the parts of a sample took. */
 struct parts {
-    int64_t decode, augment, customs;
+    int64_t decode, augment, mix, customs;
 };
 
 /* For the trace. Only the length of each step after `begin` is known; they are
@@ -89,9 +89,9 @@ static void note(const struct fdl_worker_books *b,
         fdl_trace_note(ring, FDL_TRACE_CUSTOM, at, ns, r->ticket, r->place, i);
         at += ns;
     }
-    if (p->augment > 0)
-        fdl_trace_note(ring, FDL_TRACE_AUGMENT, at, p->augment, r->ticket,
-                       r->place, 0);
+    if (p->augment + p->mix > 0)
+        fdl_trace_note(ring, FDL_TRACE_AUGMENT, at, p->augment + p->mix,
+                       r->ticket, r->place, 0);
 }
 
 static void offer_slow(const struct fdl_worker_books *b,
@@ -105,7 +105,7 @@ static void offer_slow(const struct fdl_worker_books *b,
         .done_ns = r->end,
         .read_ns = FDL_MAX(r->read_done - r->read_start, INT64_C(0)),
         .decode_ns = p->decode,
-        .augment_ns = p->augment,
+        .augment_ns = p->augment + p->mix,
         .custom_ns = p->customs,
         .bytes = r->bytes,
         .width = r->width,
@@ -138,6 +138,8 @@ void fdl_worker_books_sample(void *books, const struct fdl_sample_record *r)
     int64_t own = r->end - r->begin;
     struct parts parts = {.customs = b->customs_ns};
     own -= FDL_MIN(parts.customs, own);
+    parts.mix = FDL_MIN(r->cost->mix_ns, own);
+    own -= parts.mix;
     parts.augment = FDL_MIN(r->cost->augment_ns, own);
     parts.decode = own - parts.augment;
     b->customs_ns = 0;
@@ -148,6 +150,8 @@ void fdl_worker_books_sample(void *books, const struct fdl_sample_record *r)
     count_pixels(b, r);
     fdl_stage_item(&b->decode, parts.decode, r->bytes);
     fdl_stage_item(&b->augment, parts.augment, r->made);
+    if (parts.mix > 0)
+        fdl_stage_item(&b->mix, parts.mix, r->made);
     fdl_histogram_add(&b->whole, r->end - r->begin);
     fdl_counter_add(&b->decode.clock_reads, 1 + r->cost->clock_reads);
     note(b, r, &parts);

@@ -30,7 +30,7 @@ struct fdl_worker_pixels {
 };
 
 struct fdl_worker_books {
-    struct fdl_stage decode, augment;
+    struct fdl_stage decode, augment, mix;
     struct fdl_histogram whole;       /* times at work on a sample */
     struct fdl_custom_stage *customs; /* [n_customs]; NULL: there are none */
     uint32_t n_customs;

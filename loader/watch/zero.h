@@ -9,8 +9,8 @@
 
 #include <feedline/feedline.h>
 
-/* The fixed ones, then the custom operations of the pipeline. */
-#define FDL_STAGES_MAX (FEEDLINE_STAGE_COUNT + FDL_CUSTOM_MAX)
+/* The fixed ones, then the custom operations of the pipeline, then mix. */
+#define FDL_STAGES_MAX (FEEDLINE_STAGE_COUNT + FDL_CUSTOM_MAX + 1)
 
 /* Counters that only custom operations have. */
 struct fdl_custom_sums {

@@ -14,11 +14,12 @@
 
 #include <math.h>
 
-enum { N = 40, SIDE = 64, CLASSES = 3 };
+/* Wider than what the last pass mixes at once. */
+enum { N = 40, WIDTH = 264, HEIGHT = 8, CLASSES = 3 };
 
 FIXTURE_IMAGES(N)
 
-#define CROP   "random_resized_crop size=64"
+#define CROP   "random_resized_crop width=264 height=8"
 #define BOTH   CROP ";mix mixup_alpha=0.4 cutmix_alpha=1"
 #define ERASED CROP ";random_erasing p=0.6 noise=true count=3"
 #define ELEM                                                                   \
@@ -87,14 +88,6 @@ TEST_WITH(workers_and_depth_change_nothing, setup, teardown)
     }
 }
 
-/* Large enough for several strips. */
-TEST_WITH(strips_change_nothing, setup, teardown)
-{
-    const char *large = "random_resized_crop size=256;mix mixup_alpha=1";
-    assert_true(hash_of(large, "batch_size=8 workers=1") ==
-                hash_of(large, "batch_size=8 workers=6"));
-}
-
 TEST_WITH(a_resumed_run_draws_the_same, setup, teardown)
 {
     const char *options = "batch_size=8 epochs=1 shuffle=true workers=2";
@@ -118,7 +111,7 @@ TEST_WITH(a_resumed_run_draws_the_same, setup, teardown)
 static float mixed(const struct feedline_image_mix *m, size_t e, float x,
                    float y)
 {
-    int32_t at_x = (int32_t)(e % SIDE), at_y = (int32_t)(e / SIDE % SIDE);
+    int32_t at_x = (int32_t)(e % WIDTH), at_y = (int32_t)(e / WIDTH % HEIGHT);
     bool inside = at_x >= m->box[0] && at_x < m->box[2] && at_y >= m->box[1] &&
                   at_y < m->box[3];
     if (m->kind == FEEDLINE_MIXUP) {
@@ -133,7 +126,7 @@ static void check_images(const struct feedline_batch_info *plain,
                          const struct feedline_batch_info *info,
                          const struct feedline_batch_targets *t)
 {
-    const size_t n = (size_t)3 * SIDE * SIDE;
+    const size_t n = (size_t)3 * WIDTH * HEIGHT;
     const float *was = plain->images.data, *is = info->images.data;
     for (uint32_t i = 0; i < info->count; i++) {
         const struct feedline_image_mix *m = &t->mixes[i];
@@ -265,6 +258,28 @@ TEST_WITH(targets_are_a_part, setup, teardown)
     assert_error(feedline_batch_get_targets(b, &t), FEEDLINE_ESTATE,
                  "no operation mix");
     feedline_batch_release(b);
+}
+
+/* Behind the operations of the program's, of which there are none. */
+TEST_WITH(mixing_is_a_stage, setup, teardown)
+{
+    SCOPED_LOADER l =
+        fixture_with(images.ds, NULL, BOTH, "batch_size=8 epochs=1");
+    SCOPED_LOADER plain = fixture_with(images.ds, NULL, CROP, "batch_size=8");
+    static char json[1 << 16];
+    uint64_t needed;
+    uint32_t batches = 0;
+    hash_rest(l, &batches);
+    struct feedline_stage_stats s = fixture_stage(l, FEEDLINE_STAGE_COUNT);
+    assert_string_equal(feedline_loader_stage_name(l, FEEDLINE_STAGE_COUNT),
+                        "mix");
+    assert_int_equal(s.items, N);
+    assert_true(s.busy_ns > 0 && s.cpu_ns == 0);
+    assert_int_equal(feedline_loader_stage_count(l), FEEDLINE_STAGE_COUNT + 1);
+    assert_int_equal(feedline_loader_stage_count(plain), FEEDLINE_STAGE_COUNT);
+    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    const char *costs = strstr(json, "\"operations\"");
+    assert_true(costs && strstr(costs, "\"name\":\"mix\""));
 }
 
 TEST(wrong_arguments_are_refused)

@@ -23,17 +23,11 @@ import training  # noqa: E402
 from feedline.torch import DataLoader, FallbackWarning, collated  # noqa: E402
 from feedline.torch.mixing import mix_of, recognised  # noqa: E402
 from torch.utils.data.dataloader import default_collate  # noqa: E402
+from training import v2  # noqa: E402
 
 DRAWS = 20
 COUNT = 8
 CLASSES = 5
-
-
-def v2() -> Any:
-    found = pytest.importorskip("torchvision.transforms.v2")
-    if not hasattr(found, "MixUp"):
-        pytest.skip("torchvision %s has no MixUp" % torchvision.__version__)
-    return found
 
 
 def batches(
@@ -72,15 +66,9 @@ def same(a: Any, b: Any) -> bool:
 
 @pytest.mark.parametrize("name", ["MixUp", "CutMix"])
 def test_torchvisions(image_folder: Path, name: str) -> None:
-    mix = getattr(v2(), name)(num_classes=CLASSES)
     option = {name.lower() + "_alpha": 0.7}
     for x, y, images, targets, drawn in batches(image_folder, "f32", option):
-        params = {"lam": drawn[0].share}
-        if name == "CutMix":
-            params = {"box": drawn[0].box, "lam_adjusted": drawn[0].share}
-        mix.make_params = lambda flat, params=params: params
-        mix._get_params = mix.make_params  # before torchvision 0.21
-        theirs = mix(x, y)
+        theirs = training.mixed(drawn[0], x, y, CLASSES)
         assert drawn[0].kind == name.lower()
         assert same(images, theirs[0]) and same(targets, theirs[1])
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy
+import pytest
 import torch
 import torchvision
 from torch import nn
@@ -128,6 +129,26 @@ def delivered(loader: Any) -> int:
     """How many samples the native engine of a loader has delivered."""
     assert loader.native, loader.fallback_reason
     return int(loader.stats()["stats"]["samples"])
+
+
+def v2() -> Any:
+    found = pytest.importorskip("torchvision.transforms.v2")
+    if not hasattr(found, "MixUp"):
+        pytest.skip("torchvision %s has no MixUp" % torchvision.__version__)
+    return found
+
+
+def mixed(drawn: Any, pixels: Any, labels: Any, classes: int) -> Any:
+    """Images and targets as torchvision mixes them, with what was drawn for a
+    batch (a feedline.mixes.Mix) in place of its own draws."""
+    params = {"lam": drawn.share}
+    if drawn.kind == "cutmix":
+        params = {"box": drawn.box, "lam_adjusted": drawn.share}
+    kind = v2().CutMix if drawn.kind == "cutmix" else v2().MixUp
+    mix = kind(num_classes=classes)
+    mix.make_params = lambda flat: params
+    mix._get_params = mix.make_params  # before torchvision 0.21
+    return mix(pixels, labels)
 
 
 def copies(loader: Any) -> List[Tuple[torch.Tensor, torch.Tensor]]:

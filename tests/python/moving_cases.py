@@ -146,7 +146,8 @@ def voc_tree(root: Path) -> Path:
             objects += f"<object><name>cat</name><bndbox>{inside}</bndbox>"
             objects += "<part><name>head</name></part></object>"
         (base / "Annotations" / f"{number}.xml").write_text(
-            f"<annotation><folder>V</folder>{objects}</annotation>"
+            f"<annotation><size><width>{width}</width><height>{height}"
+            f"</height></size>{objects}</annotation>"
         )
         mask = Image.fromarray(_pixels(number, width, height)).convert("L")
         mask = mask.point(lambda level: level // 13)

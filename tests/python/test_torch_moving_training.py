@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small network trained on masks, once on feedline's batches and once through
-torch's own loader with the same draws: the losses are the same."""
+"""Small networks trained on boxes and on masks, once on feedline's batches and
+once through torch's own loader with the same draws: the losses are the same."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Any, List
 
 import pytest
 
-from moving_cases import remade, tv_tensors, voc_tree, wrap, zipped
+from moving_cases import coco_file, pycocotools, remade, tv_tensors, voc_tree
+from moving_cases import wrap, zipped
 from torch_cases import Ours, Theirs, torch, torchvision, v2
+
+__all__ = ["pycocotools"]  # a fixture
 
 nn = torch.nn
 EPOCHS = 4
@@ -67,6 +70,17 @@ def of_masks(made: Any, mask: Any) -> Any:
     )
 
 
+def of_boxes(made: Any, target: Any) -> Any:
+    """What a network without anchors learns: classes in the boxes' middles,
+    and how far their edges are."""
+    boxes = target["boxes"]
+    x = (boxes[:, 0] + boxes[:, 2]).div(2).long()
+    y = (boxes[:, 1] + boxes[:, 3]).div(2).long()
+    at = made[:, y, x].t()
+    classes = nn.functional.cross_entropy(at[:, 4:], target["labels"])
+    return classes + nn.functional.smooth_l1_loss(at[:, :4], boxes / 50)
+
+
 def test_segmentation(tmp_path: Path) -> None:
     dataset = wrap(
         torchvision.datasets.VOCSegmentation(
@@ -87,3 +101,25 @@ def test_segmentation(tmp_path: Path) -> None:
         ]
     )
     compare(dataset, chain, 21, of_masks)
+
+
+def test_detection(tmp_path: Path, pycocotools: None) -> None:
+    file = coco_file(tmp_path)
+    every = wrap(
+        torchvision.datasets.CocoDetection(
+            str(tmp_path / "images"), str(file), transforms=v2.ToImage()
+        )
+    )
+    chain = v2.Compose(
+        [
+            v2.RandomPhotometricDistort(),
+            v2.RandomZoomOut(fill={"others": (123, 117, 104)}),
+            v2.RandomIoUCrop(),
+            v2.RandomHorizontalFlip(),
+            *TAIL,
+            v2.SanitizeBoundingBoxes(),
+            v2.ToPureTensor(),
+        ]
+    )
+    dataset = torch.utils.data.Subset(every, [0, 1, 3, 4, 5])
+    compare(dataset, chain, 4 + 6, of_boxes)

@@ -412,6 +412,7 @@ def test_every_reader_knows_every_attribute() -> None:
         "RandomAdjustSharpness": [2],
         "RandomAffine": [4],
         "ConvertImageDtype": [torch.float32],
+        "ConvertBoundingBoxFormat": ["XYXY"],
         "ToDtype": [torch.float32],
         "Normalize": [[0.5], [0.5]],
     }

@@ -111,6 +111,12 @@ def returns_tv_tensors() -> bool:
     return bool(getattr(helpers, "_TORCHFUNCTION_SUBCLASS", False))
 
 
+def voc_labels() -> Dict[str, int]:
+    """What torchvision's wrapper of data sets makes of VOC's classes."""
+    wrapper = sys.modules["torchvision.tv_tensors._dataset_wrapper"]
+    return dict(getattr(wrapper, "VOC_DETECTION_CATEGORY_TO_IDX"))
+
+
 def resizes_bytes(interpolation: str) -> bool:
     """torch resizes uint8 tensors without a detour through floats: since
     torchvision 0.16, and bilinear where the processor has AVX2."""

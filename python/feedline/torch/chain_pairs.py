@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, Dict, Optional, Tuple
 
 from .chain import _OTHER_CALLS, Builder, Chain, NotNative, Stage, _family
+from .chain import reads
 
 # Those of v2 that mean to targets what the engine does to them; the others
 # either refuse boxes, or look at more than one image.
@@ -233,3 +234,55 @@ def _pair_forwarder(cls: type) -> Optional[str]:
     ):
         return code.co_names[0]
     return None
+
+
+# ---- Readers ----------------------------------------------------------------
+
+
+def _for_boxes(b: Builder) -> PairBuilder:
+    if not isinstance(b, PairBuilder):
+        b.fail("it takes an image and boxes, and here is an image alone")
+    return b
+
+
+@reads(
+    "v2",
+    "RandomIoUCrop",
+    "min_scale max_scale min_aspect_ratio max_aspect_ratio options trials "
+    "sampler_options",
+)
+def random_iou_crop(b: Builder, t: Any) -> None:
+    pair = _for_boxes(b)
+    b.draws()
+    pair.needs_boxes = pair.needs_boxes or "RandomIoUCrop"
+    b.add(
+        "random_iou_crop",
+        scale=b.pair("scale", (t.min_scale, t.max_scale)),
+        ratio=b.pair("ratio", (t.min_aspect_ratio, t.max_aspect_ratio)),
+        overlaps=b.numbers("options", t.options),
+        trials=b.integers("trials", t.trials)[0],
+    )
+    b.size = None
+
+
+@reads("v2", "SanitizeBoundingBoxes", "min_size min_area labels_getter")
+def sanitize_bounding_boxes(b: Builder, t: Any) -> None:
+    pair = _for_boxes(b)
+    if not pair.typed:
+        b.fail("behind ToPureTensor there are no boxes any more")
+    if t.labels_getter != "default":
+        b.fail("labels_getter is not supported natively; leave it out")
+    pair.needs_boxes = pair.needs_boxes or "SanitizeBoundingBoxes"
+    pair.needs_labels = "SanitizeBoundingBoxes"
+    b.add(
+        "sanitize_boxes",
+        min_size=b.number("min_size", t.min_size),
+        min_area=b.number("min_area", t.min_area),
+    )
+
+
+@reads("v2", "ConvertBoundingBoxFormat", "format")
+def convert_bounding_box_format(b: Builder, t: Any) -> None:
+    _for_boxes(b)
+    if getattr(t.format, "value", t.format) != "XYXY":
+        b.fail(f"format={t.format!r} is not supported natively; use XYXY")

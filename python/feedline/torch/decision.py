@@ -21,9 +21,10 @@ from .chain import NotNative
 from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
 from .known_sets import is_known_stream
+from .known_wrapped import is_wrapped
 from .mixing import is_mixing, mix_of, recognised
 from .moving import check_loader
-from .native import Head, Plan, has_moving, head_of, plan as plan_of
+from .native import Head, Plan, head_of, plan as plan_of
 from .worker_init import only_seeds
 
 
@@ -81,7 +82,7 @@ class Decision:
         reason = _reason_in_arguments(loader)
         if reason is not None:
             raise NotNative(reason)
-        if has_moving(loader.dataset):
+        if is_wrapped(loader.dataset):
             check_loader(loader)
             return plan_of(loader.dataset)
         _check_collate(loader)

@@ -165,6 +165,8 @@ def _with_room(plan: Plan, options: Mapping[str, Any]) -> Dict[str, Any]:
     if "memory_budget" in options or "FEEDLINE_MEMORY_BUDGET" in os.environ:
         return {}
     element = torch.empty((), dtype=DTYPES[options.get("dtype") or "f32"])
-    sample = math.prod(plan.shape) * element.element_size()
+    sample = options.get("max_sample_bytes") or (
+        math.prod(plan.shape) * element.element_size()
+    )
     batch = (sample + LABEL_BYTES) * options["batch_size"] + PADDING_BYTES
     return {"depth": 1, "memory_budget": BATCHES_AT_LEAST * batch}

@@ -10,14 +10,25 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Sequence, Tuple
 
+from torch.utils.data import Subset
+
 from .chain import NotNative
 from .known_sets import Mapping, Piece, View, knows, listed_piece
 from .moving import Moving
 
 _WRAPPER = "torchvision.tv_tensors._dataset_wrapper"
+_CLASS = "VisionDatasetTVTensorWrapper"
 
 
-@knows(_WRAPPER + ".VisionDatasetTVTensorWrapper")
+def is_wrapped(dataset: Any) -> bool:
+    """Whether it is one, or a Subset of one."""
+    while type(dataset) is Subset:
+        dataset = dataset.dataset
+    bases = type(dataset).__mro__  # a class of its own for each data set's
+    return any((c.__module__, c.__name__) == (_WRAPPER, _CLASS) for c in bases)
+
+
+@knows(f"{_WRAPPER}.{_CLASS}")
 def _wrapped(dataset: Any, where: str, view: View) -> Mapping:
     inner = dataset._dataset
     made_by = getattr(dataset._wrapper, "__qualname__", "").partition(".")[0]

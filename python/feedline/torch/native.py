@@ -30,8 +30,8 @@ import feedline
 
 from ..options import option_pillow
 from . import chain_families, chain_gates, chain_timm, chain_torchvision
-from . import known_huggingface, known_segmentation, known_torchvision
-from . import known_webdataset
+from . import known_detection, known_huggingface, known_segmentation
+from . import known_torchvision, known_webdataset
 from .chain import Builder, Chain, NotNative, Size, is_read
 from .chain_pairs import Pair, bytes_of, read_pair
 from .chain_views import Part, parts_of
@@ -122,14 +122,6 @@ class _Entry:
 
 
 _plans: Dict[int, _Entry] = {}
-
-
-def has_moving(dataset: Any) -> bool:
-    """Whether its targets move with the images, if it is native at all."""
-    try:
-        return any(piece.kind for piece in view_of(dataset).pieces)
-    except NotNative:
-        return False
 
 
 def plan(dataset: Any) -> Plan:
@@ -466,6 +458,7 @@ LIBRARIES = (
     chain_gates,
     chain_timm,
     chain_torchvision,
+    known_detection,
     known_huggingface,
     known_segmentation,
     known_torchvision,

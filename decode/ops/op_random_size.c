@@ -17,9 +17,22 @@
     .default_text = text, .unit = "pixels", .help = about                      \
   }
 
-enum { JITTER_WIDTH, JITTER_HEIGHT, JITTER_SCALE, JITTER_FILTER, JITTER_ROWS };
-enum { SHORTEST_MIN, SHORTEST_MAX, SHORTEST_FILTER, SHORTEST_ROWS };
-enum { RESIZE_MIN, RESIZE_MAX, RESIZE_FILTER, RESIZE_ROWS };
+enum {
+    JITTER_WIDTH,
+    JITTER_HEIGHT,
+    JITTER_SCALE,
+    JITTER_FILTER,
+    JITTER_PIXELS,
+    JITTER_ROWS
+};
+enum {
+    SHORTEST_MIN,
+    SHORTEST_MAX,
+    SHORTEST_FILTER,
+    SHORTEST_PIXELS,
+    SHORTEST_ROWS
+};
+enum { RESIZE_MIN, RESIZE_MAX, RESIZE_FILTER, RESIZE_PIXELS, RESIZE_ROWS };
 
 static const struct fdl_option jitter_options[JITTER_ROWS] = {
     [JITTER_WIDTH] = FDL_OP_WIDTH("what an image of scale 1 fits into"),
@@ -32,6 +45,7 @@ static const struct fdl_option jitter_options[JITTER_ROWS] = {
                       .unit = "",
                       .help = "range of the scale"},
     [JITTER_FILTER] = FDL_OP_INTERPOLATION,
+    [JITTER_PIXELS] = FDL_OP_PIXELS,
 };
 
 static const struct fdl_option shortest_options[SHORTEST_ROWS] = {
@@ -45,6 +59,7 @@ static const struct fdl_option shortest_options[SHORTEST_ROWS] = {
     [SHORTEST_MAX] =
         SIDE("max_size", "0", 0, "no side becomes longer; 0: any may"),
     [SHORTEST_FILTER] = FDL_OP_INTERPOLATION,
+    [SHORTEST_PIXELS] = FDL_OP_PIXELS,
 };
 
 static const struct fdl_option resize_options[RESIZE_ROWS] = {
@@ -52,17 +67,19 @@ static const struct fdl_option resize_options[RESIZE_ROWS] = {
     [RESIZE_MAX] = SIDE("max_size", "225", 2,
                         "the shorter side is less than this, as torch has it"),
     [RESIZE_FILTER] = FDL_OP_INTERPOLATION,
+    [RESIZE_PIXELS] = FDL_OP_PIXELS,
 };
 
 static int32_t check_jitter(const struct fdl_options *o)
 {
-    return fdl_op_check_range(o, JITTER_SCALE);
+    int32_t status = fdl_op_check_pixels(o, JITTER_PIXELS);
+    return status ? status : fdl_op_check_range(o, JITTER_SCALE);
 }
 
 static int32_t check_shortest(const struct fdl_options *o)
 {
     if (fdl_op_are_whole(fdl_option_value(o, SHORTEST_MIN)))
-        return FEEDLINE_OK;
+        return fdl_op_check_pixels(o, SHORTEST_PIXELS);
     return fdl_fail(FEEDLINE_EINVAL, "%s: min_size takes whole numbers",
                     o->scope);
 }
@@ -70,7 +87,7 @@ static int32_t check_shortest(const struct fdl_options *o)
 static int32_t check_resize(const struct fdl_options *o)
 {
     if (fdl_option_int(o, RESIZE_MIN) < fdl_option_int(o, RESIZE_MAX))
-        return FEEDLINE_OK;
+        return fdl_op_check_pixels(o, RESIZE_PIXELS);
     return fdl_fail(FEEDLINE_EINVAL, "%s: min_size has to be below max_size",
                     o->scope);
 }
@@ -85,6 +102,7 @@ static int32_t plan_jitter(const struct fdl_options *o, struct fdl_rng *rng,
     fdl_note_double(plan, "scale", (double)scale);
     double fits = FDL_MIN((double)height / h, (double)width / w);
     float ratio = (float)fits * scale;
+    plan->geometry.tensor = fdl_option_int(o, JITTER_PIXELS) != 0;
     return fdl_op_resample(o, JITTER_FILTER, rng, plan,
                            (int64_t)((float)w * ratio),
                            (int64_t)((float)h * ratio));
@@ -101,6 +119,7 @@ static int32_t plan_shortest(const struct fdl_options *o, struct fdl_rng *rng,
     double ratio = size / FDL_MIN(w, h);
     if (longest > 0)
         ratio = FDL_MIN(ratio, longest / FDL_MAX(w, h));
+    plan->geometry.tensor = fdl_option_int(o, SHORTEST_PIXELS) != 0;
     return fdl_op_resample(o, SHORTEST_FILTER, rng, plan, (int64_t)(w * ratio),
                            (int64_t)(h * ratio));
 }
@@ -115,6 +134,7 @@ static int32_t plan_resize(const struct fdl_options *o, struct fdl_rng *rng,
     fdl_note_int(plan, "size", size);
     fdl_op_shorter_side(size, fdl_plan_width(plan), fdl_plan_height(plan),
                         &width, &height);
+    plan->geometry.tensor = fdl_option_int(o, RESIZE_PIXELS) != 0;
     return fdl_op_resample(o, RESIZE_FILTER, rng, plan, width, height);
 }
 

@@ -397,7 +397,7 @@ def on_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_resampling_of_tensors(
     name: str, samples: Any, on_tensors: None
 ) -> None:
-    mode = Mode(name)
+    mode, crop = Mode(name), v2.CenterCrop((21, 30))
     flips = [v2.RandomHorizontalFlip(), v2.RandomVerticalFlip()]
     for first, head in (
         ([], [v2.Resize((40, 30), mode)]),
@@ -405,6 +405,9 @@ def test_resampling_of_tensors(
         ([v2.Grayscale()], [v2.Resize(33, mode), v2.CenterCrop((32, 31))]),
         ([], [*flips, v2.Resize((60, 45), mode)]),
         ([], [v2.RandomResizedCrop((34, 44), interpolation=mode)]),
+        ([], [v2.ScaleJitter((50, 40), (0.3, 2), mode), crop]),
+        ([], [v2.RandomShortestSize([30, 50], 60, mode), crop]),
+        ([], [v2.RandomResize(20, 90, mode), crop]),
         ([], [*flips, v2.RandomResizedCrop(9, (0.5, 1), (0.2, 5), mode)]),
     ):
         check(samples, v2.Compose([*first, v2.ToImage(), *head]))

@@ -152,9 +152,9 @@ def shorter_side(size: Tuple[int, int], target: int) -> Tuple[int, int]:
 
 def add_drawn_size(b: Builder, t: Any, op: str, **arguments: Any) -> None:
     """A resampling to a size that is drawn."""
-    b.resamples()
+    how = resampling(b, t, filter_of(b, t.interpolation))
     b.draws()
-    b.add(op, **arguments, interpolation=filter_of(b, t.interpolation))
+    b.add(op, **arguments, **how)
     b.size = None
 
 

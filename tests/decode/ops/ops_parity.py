@@ -191,14 +191,16 @@ def resized_crop(image, given, drawn):
                           Mode[filter_of(given)])
 
 
-def resize(image, given, drawn):
-    mode = Mode[filter_of(given)]
+def resized(image, given, width, height):
     if given.get("pixels") == "tensor":
-        return tensor_resize(image, *sides(given), filter_of(given))
+        return tensor_resize(image, width, height, filter_of(given))
+    return F.resize(image, [height, width], Mode[filter_of(given)])
+
+
+def resize(image, given, drawn):
     if "size" in given:
-        return F.resize(image, int(given["size"][0]), mode)
-    width, height = sides(given)
-    return F.resize(image, [height, width], mode)
+        return F.resize(image, int(given["size"][0]), Mode[filter_of(given)])
+    return resized(image, given, *sides(given))
 
 
 def resize_pad(image, given, drawn):
@@ -233,9 +235,8 @@ def trim(image, given, drawn):
 
 def scaled(ratio):
     """Resized by what a function says."""
-    return lambda i, g, d: F.resize(
-        i, [max(int(side * ratio(i, g, d)), 1) for side in i.size[::-1]],
-        Mode[filter_of(g)])
+    return lambda i, g, d: resized(
+        i, g, *(max(int(side * ratio(i, g, d)), 1) for side in i.size))
 
 
 def jittered(image, given, drawn):

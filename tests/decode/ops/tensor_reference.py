@@ -154,6 +154,11 @@ TENSORS = [
        f"resize width={size} height=90 pixels=tensor interpolation=" + name,
        "center_crop width=50 height=60"]
       for size in (61, 240) for name in ("bilinear", "bicubic")]),
+    ("drawn sizes, tensor", "v2 on uint8 tensors",
+     [["scale_jitter width=90 height=70 scale=0.3:2 pixels=tensor",
+       "horizontal_flip", "fixed_size_crop width=80 height=60 fill=1,2,250"],
+      ["random_shortest_size min_size=48,72,128 max_size=133 pixels=tensor "
+       "interpolation=bicubic"]]),
     ("color_jitter, tensor", "v2.ColorJitter on uint8 tensors",
      [[SIZE, "color_jitter brightness=0.4 contrast=0.4 saturation=0.4 hue=0.1 "
              "pixels=tensor", "horizontal_flip"],

@@ -171,6 +171,30 @@ def of_timm(config):
     return draws
 
 
+def of_augmix(config):
+    def draws():
+        done = []
+        t = timm.augment_and_mix_transform(config, {"translate_pct": 0.45})
+        for op in t.ops:
+            op.aug_fn = noting(op.name, done)
+        mix = t._apply_basic
+
+        def chains(weights, share):
+            for weight in weights:
+                yield weight  # its operations are noted
+                done.append({"op": "mix_in", "magnitude": float(weight),
+                             "share": float(share)})
+
+        def draw():
+            done.clear()
+            t._apply_basic = lambda image, weights, share: mix(
+                image, chains(weights, share), share)
+            t(RAMP)
+            return {"ops": list(done)}
+        return draw
+    return draws
+
+
 def noting(name, done):
     def note(image, *level, **_):
         if name == "GaussianBlurRand":  # draws when it is called
@@ -383,6 +407,8 @@ ROWS = [
        timm and of_timm(config))
       for config in ("rand-m9-mstd0.5-inc1", "rand-m7-n3-p0.7-mstd101",
                      "original-mstd0.5", "v0", "3a")),
+    *((f"timm, {config}", f"timm_augment config={config}",
+       timm and of_augmix(config)) for config in ("augmix-m5-w4-d2", "augmix")),
     ("RandomErasing", "random_erasing", erasing),
     ("RandomZoomOut", ["random_zoom_out", SMALL], v2 and zoom_out),
     ("ScaleJitter", ["scale_jitter width=40 height=30", SMALL],
@@ -420,7 +446,9 @@ def flat(drawn):
             names = [plain(op["op"]) for op in value]
             yield key, tuple(names)
             for name, op in zip(names, value):
-                yield name, op.get("magnitude", 0)
+                yield name, op.get("magnitude", op.get("weight", 0))
+            if value and "share" in value[-1]:
+                yield "share", value[-1]["share"]
         elif key == "coefficients":
             for i, coefficient in enumerate(value):
                 yield f"{key}[{i}]", float(coefficient)

@@ -21,11 +21,13 @@ from __future__ import annotations
 
 import argparse
 import collections
+import json
 import math
 import pathlib
 import random
 import re
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "decode" / "ops"))
@@ -34,6 +36,7 @@ from ops_parity import Image, np, torch  # noqa: E402
 from torchvision import transforms as v1  # noqa: E402
 
 try:
+    from torchvision import tv_tensors
     from torchvision.transforms import v2
 except ImportError:
     v2 = None
@@ -103,7 +106,7 @@ def erasing():
 def of_v2(name, *arguments, **named):
     t = getattr(v2, name)(*arguments, **named)
     make = t.make_params if hasattr(t, "make_params") else t._get_params
-    return lambda image=RAMP: make([image])
+    return lambda *inputs: make(list(inputs) or [RAMP])
 
 
 def permutation():
@@ -279,6 +282,35 @@ def zoom_out():
     return once
 
 
+BOXES = [[60, 40, 200, 300], [180, 150, 480, 370], [400, 20, 440, 60]]
+
+
+def iou_crop():
+    draw = of_v2("RandomIoUCrop")
+    boxes = tv_tensors.BoundingBoxes(BOXES, format="XYXY",
+                                     canvas_size=(HEIGHT, WIDTH))
+
+    def once():
+        drawn = draw(IMAGE, boxes)
+        return {"done": bool(drawn),
+                **{ours: drawn[name] for ours, name in
+                   (("x", "left"), ("y", "top"), ("width", "width"),
+                    ("height", "height")) if drawn}}
+    return once
+
+
+def with_boxes(feedline, folder):
+    IMAGE.save(folder / "0.jpg")
+    notes = [{"id": i, "image_id": 0, "category_id": 1, "iscrowd": 0,
+              "area": 1, "bbox": [left, top, right - left, bottom - top]}
+             for i, (left, top, right, bottom) in enumerate(BOXES)]
+    image = {"id": 0, "file_name": "0.jpg", "width": WIDTH, "height": HEIGHT}
+    file = folder / "boxes.json"
+    file.write_text(json.dumps({"images": [image], "annotations": notes,
+                                "categories": [{"id": 1, "name": "a"}]}))
+    return feedline.Dataset.open(f"coco:{file}?images={folder}")
+
+
 FINE = 1000  # times the image's size, so that rounding to pixels is not seen
 
 
@@ -411,6 +443,7 @@ ROWS = [
        timm and of_augmix(config)) for config in ("augmix-m5-w4-d2", "augmix")),
     ("RandomErasing", "random_erasing", erasing),
     ("RandomZoomOut", ["random_zoom_out", SMALL], v2 and zoom_out),
+    ("RandomIoUCrop", ["random_iou_crop", SMALL], v2 and iou_crop),
     ("ScaleJitter", ["scale_jitter width=40 height=30", SMALL],
      v2 and jitter_scale),
     ("RandomShortestSize", ["random_shortest_size min_size=200,300,400", SMALL],
@@ -532,8 +565,10 @@ def row_of(feedline, operation, draws, count, seed):
     mixes = operations[0].startswith("mix ")
     pixels = np.zeros((200 if mixes else 1, *RAMP.size, 3), np.uint8)
     labels = np.zeros(len(pixels), np.int64)
-    with feedline.Loader(
-            feedline.Dataset.pixels(pixels, labels),
+    data = feedline.Dataset.pixels(pixels, labels)
+    with tempfile.TemporaryDirectory() as folder, feedline.Loader(
+            with_boxes(feedline, pathlib.Path(folder))
+            if "iou" in operations[0] else data,
             parity.pipeline_of(feedline, operations), workers=1,
             batch_size=min(2, len(pixels)), seed=seed) as loader:
         ours = collect(drawn_by(loader, count, mixes), count)

@@ -12,14 +12,21 @@
  * ever needs. So whoever finds the slab full gets a block of its own, with its
  * place in the slab all the same, and the last one joins them: the slab grows
  * to what batches need, in the first few, and then nothing is allocated.
+ *
+ * Objects are moved in the slab, where they were laid out for each sample; once
+ * all are there, what is left of them is joined behind, array by array:
+ *
+ *     slab  | sample 7: labels boxes points source | sample 2: ... | caption...
+ *           | first | labels | source | boxes | points       of the whole batch
  */
 #ifndef FDL_LOADER_SLOT_FIELDS_H
 #define FDL_LOADER_SLOT_FIELDS_H
 
-#include "loader/stream/slot_objects.h"
+#include "decode/plan/object_moves.h"
 
 #include <feedline/fields.h>
 #include <feedline/masks.h>
+#include <feedline/objects.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,6 +41,12 @@ struct fdl_slot_masks {
     bool on;
     uint64_t bytes; /* of each; 0: images differ */
     int32_t width, height;
+};
+
+/* Of the sample at a place: n objects, in memory that was for `room`. */
+struct fdl_placed_objects {
+    uint64_t at; /* in the slab */
+    uint32_t n, room;
 };
 
 /* Of a slot; zeroed: none. */
@@ -80,5 +93,13 @@ int32_t fdl_slot_fields_gather(feedline_batch *b);
 
 void fdl_slot_field_get(const feedline_batch *b, uint32_t field,
                         struct feedline_batch_field *out);
+
+/* room: of the sample's objects before any was dropped. */
+void fdl_slot_objects_set(const feedline_batch *b, uint32_t place, uint64_t at,
+                          uint32_t room, const struct fdl_objects *o);
+
+/* Once they are gathered. */
+void fdl_slot_objects_get(const feedline_batch *b,
+                          struct feedline_batch_objects *out);
 
 #endif

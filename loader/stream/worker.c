@@ -138,7 +138,7 @@ static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
     if (status < 0 || !w->masks)
         return status;
     if (objects) /* draws may depend on where they were */
-        fdl_worker_lay_objects(w, r->index, objects);
+        fdl_worker_lay_objects(w->engine->dataset, r->index, objects);
     return fdl_worker_render_mask(w, &key, &info, b, place, cost);
 }
 
@@ -157,12 +157,14 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     if (e->ring->fields.n > 0)
         status = fdl_worker_take_fields(w, r, b, place);
     if (status >= 0 && has_objects)
-        status = fdl_worker_take_objects(w, r->index, b, &objects);
+        status =
+            fdl_worker_take_objects(w->engine->dataset, r->index, b, &objects);
     if (status >= 0 && !e->is_encoded)
         status =
             render_image(w, r, has_objects ? &objects : NULL, b, place, cost);
     if (status >= 0 && has_objects)
-        fdl_worker_put_objects(w, r->index, b, place, &objects);
+        fdl_worker_put_objects(w->engine->dataset, r->index, b, place,
+                               &objects);
     return status;
 }
 

@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "loader/stream/ring_own.h"
-#include "loader/stream/slot_mix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +141,7 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     if (fdl_ring_has_fields(b->ring))
         fdl_slot_fields_forget(b);
     if (b->layout->classes > 0)
-        fdl_slot_mix_begin(b);
+        fdl_slot_forget_mixes(b);
     b->landed = true;
     atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
     for (uint32_t p = 0; p < b->layout->n_parts; p++)

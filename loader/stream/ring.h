@@ -367,6 +367,9 @@ int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
 /* Before the first claim of a ticket: its first `count` images have no room. */
 void fdl_slot_forget(feedline_batch *b, uint32_t count);
 
+/* Before the first sample of a ticket: no image has what it is mixed of. */
+void fdl_slot_forget_mixes(const feedline_batch *b);
+
 /* The images of the sample at `place` become zeros, or of size 0x0. */
 void fdl_slot_blank(feedline_batch *b, uint32_t place);
 

@@ -457,3 +457,13 @@ uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place)
         return image_bytes(b, place);
     return layout->all_views_bytes;
 }
+
+void fdl_slot_forget_mixes(const feedline_batch *b)
+{
+    struct fdl_mix_input *inputs =
+        (void *)((uint8_t *)b->slab.host + b->layout->inputs_at);
+    for (uint32_t i = 0; i < fdl_slot_images(b); i++) {
+        atomic_store_explicit(&inputs[i].lacks, 2, memory_order_relaxed);
+        inputs[i].n_steps = 0;
+    }
+}

@@ -34,15 +34,6 @@ static struct fdl_step *steps_of(const feedline_batch *b, uint32_t image)
            (size_t)image * b->layout->late_steps;
 }
 
-void fdl_slot_mix_begin(feedline_batch *b)
-{
-    for (uint32_t i = 0; i < fdl_slot_images(b); i++) {
-        struct fdl_mix_input *input = input_of(b, i);
-        atomic_store_explicit(&input->lacks, 2, memory_order_relaxed);
-        input->n_steps = 0;
-    }
-}
-
 void fdl_slot_leave(feedline_batch *b, uint32_t place, struct fdl_plan *plan,
                     struct fdl_output_format *format, void **dst)
 {

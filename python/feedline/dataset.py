@@ -53,6 +53,7 @@ class Dataset:
         self._buffers = buffers
         self._name = name
         self._classes: List[str] = []  # that the library does not know
+        self._files: Dict[str, List[Optional[bytes]]] = {}  # that were added
         self._objects: Optional[Arrays] = None  # that were set here
         # Before it is made, for an exception may come up meanwhile.
         cell = ctypes.c_void_p()
@@ -429,6 +430,7 @@ class Dataset:
         names = [None if p is None else os.fsencode(p) for p in found]
         table = (ctypes.c_char_p * self._count)(*names)
         check(lib.dataset_add_files(self.handle, os.fsencode(field), table))
+        self._files[field] = names
 
     def set_objects(
         self,
@@ -447,7 +449,8 @@ class Dataset:
         found = None
         if boxes is not None:
             found = arrays_of(self._count, boxes, labels, keypoints)
-        self.__setstate__(found)
+        set_objects(self.handle, found)
+        self._objects = found
 
     def field(self, index: int, name: str) -> Any:
         """A field of a sample: bytes, text, parsed JSON, an int or a float.
@@ -502,9 +505,16 @@ class Dataset:
     def __reduce__(self) -> Tuple[Any, ...]:
         """Pickled as what it was made of: names of files, or bytes."""
         made = self._made_of()
-        return made if self._objects is None else (*made, self._objects)
+        if not self._files and self._objects is None:
+            return made
+        return (*made, (self._files, self._objects))
 
-    def __setstate__(self, objects: Optional[Arrays]) -> None:
+    def __setstate__(self, added: Tuple[Any, Optional[Arrays]]) -> None:
+        files, objects = added
+        for field, names in files.items():
+            self.add_files(
+                field, [None if n is None else os.fsdecode(n) for n in names]
+            )
         set_objects(self.handle, objects)
         self._objects = objects
 

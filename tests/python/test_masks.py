@@ -5,6 +5,7 @@ and what becomes of those that cannot be used."""
 from __future__ import annotations
 
 import importlib
+import pickle
 import sys
 from pathlib import Path
 from typing import Any, Iterator, List, Tuple
@@ -192,3 +193,12 @@ def test_masks_move_as_tensors_do(
         assert np.array_equal(mask, wanted[0].numpy()), index
         done += 1
     assert done == COUNT
+
+
+def test_added_files_are_pickled(samples: List[Sample]) -> None:
+    ds = data_set(samples[:3])
+    ds.add_files("none", [None] * 3)
+    again = pickle.loads(pickle.dumps(ds))
+    assert again.fields == ds.fields
+    assert again.field(2, "mask") == samples[2][1].read_bytes()
+    assert again.field(2, "none") == b""

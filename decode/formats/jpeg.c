@@ -470,8 +470,9 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     JDIMENSION x = 0, width = c->output_width;
     if (can_crop(j))
         crop_columns(need, (int32_t)c->output_width, &x, &width);
-    if (j->attached && fdl_jpeg_rows_begin(&j->own, c, j->entropy, &x, &width,
-                                           (JDIMENSION)need->y)) {
+    if (j->attached &&
+        fdl_jpeg_rows_begin(&j->own, c, fdl_jpeg_entropy_blocks(j->entropy), &x,
+                            &width, (JDIMENSION)need->y)) {
         j->ours = true;
     } else {
         if (can_crop(j))

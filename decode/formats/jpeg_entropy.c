@@ -33,6 +33,7 @@
 #include "base/status.h"
 #include "decode/formats/huffman.h"
 #include "decode/formats/jpeg_scan.h"
+#include "decode/formats/jpeg_transform.h"
 
 #include <jpegint.h>
 #include <stdlib.h>
@@ -66,6 +67,7 @@ struct window {
 
 struct fdl_jpeg_entropy {
     struct jpeg_entropy_decoder pub; /* first: what libjpeg sees */
+    struct fdl_jpeg_blocks source;
     void (*give_up)(j_decompress_ptr c);
     bool (*take)(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu);
     const uint8_t *order; /* where coefficients go, from their zigzag places */
@@ -79,7 +81,7 @@ struct fdl_jpeg_entropy {
     uint32_t restart_interval, mcus_to_restart;
     unsigned next_restart; /* 0 to 7 */
     uint64_t restarts;     /* that are still to come */
-    JDIMENSION column;     /* of the next MCU */
+    uint32_t row, column;  /* of the next MCU */
     bool skip;             /* tables to skip by are made */
     uint32_t n_blocks;
     struct block blocks[D_MAX_BLOCKS_IN_MCU];
@@ -366,7 +368,7 @@ static bool take_bmi2(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
 /* ---- For libjpeg -------------------------------------------------------- */
 
 /* False: it is not sound. */
-static bool next_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
+static bool read_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
                      JBLOCKROW *mcu)
 {
     if (e->restart_interval > 0 && e->mcus_to_restart-- == 0) {
@@ -377,35 +379,52 @@ static bool next_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
     return prepare_input(e, c) && e->take(e, mcu);
 }
 
+/* mcu: NULL to go over it. */
+static void next_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
+                     JBLOCKROW *mcu)
+{
+    if (++e->column == c->MCUs_per_row) {
+        e->column = 0;
+        e->row++;
+    }
+    if (!read_mcu(e, c, mcu))
+        e->give_up(c);
+}
 static boolean decode_mcu(j_decompress_ptr c, JBLOCKROW *mcu)
 {
     struct fdl_jpeg_entropy *e = (struct fdl_jpeg_entropy *)c->entropy;
     bool wanted = mcu && e->column >= c->master->first_iMCU_col &&
                   e->column <= c->master->last_iMCU_col;
-    if (++e->column == c->MCUs_per_row)
-        e->column = 0;
-    if (!next_mcu(e, c, wanted ? mcu : NULL))
-        e->give_up(c);
+    next_mcu(e, c, wanted ? mcu : NULL);
     return TRUE;
 }
 
-const uint8_t *fdl_jpeg_entropy_take(struct fdl_jpeg_entropy *e,
-                                     struct jpeg_decompress_struct *c,
-                                     JBLOCKROW *mcu, const uint8_t *order)
+static struct fdl_jpeg_entropy *of_source(struct fdl_jpeg_blocks *b)
 {
-    e->order = order;
-    if (!next_mcu(e, c, mcu))
-        e->give_up(c);
+    const size_t at = offsetof(struct fdl_jpeg_entropy, source);
+    return (struct fdl_jpeg_entropy *)(void *)((char *)b - at);
+}
+
+static void go(struct fdl_jpeg_blocks *b, j_decompress_ptr c, uint32_t row,
+               uint32_t column)
+{
+    struct fdl_jpeg_entropy *e = of_source(b);
+    while (e->row < row || e->column < column)
+        next_mcu(e, c, NULL);
+}
+
+static const uint8_t *take(struct fdl_jpeg_blocks *b, j_decompress_ptr c,
+                           JBLOCKROW *mcu)
+{
+    struct fdl_jpeg_entropy *e = of_source(b);
+    e->order = fdl_jpeg_pair_order;
+    next_mcu(e, c, mcu);
     return e->last;
 }
 
-void fdl_jpeg_entropy_skip(struct fdl_jpeg_entropy *e,
-                           struct jpeg_decompress_struct *c, uint64_t mcus)
+struct fdl_jpeg_blocks *fdl_jpeg_entropy_blocks(struct fdl_jpeg_entropy *e)
 {
-    for (; mcus > 0; mcus--) {
-        if (!next_mcu(e, c, NULL))
-            e->give_up(c);
-    }
+    return &e->source;
 }
 
 /* Only libjpeg's own is started by it, before this one takes its place. */
@@ -472,6 +491,7 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
         .decode_mcu = decode_mcu,
         .insufficient_data = FALSE,
     };
+    e->source = (struct fdl_jpeg_blocks){go, take};
     e->take = take_any;
 #if defined(__x86_64__)
     if (fdl_cpu_level() >= FDL_CPU_AVX2)
@@ -482,7 +502,7 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     e->next_restart = 0;
     e->restarts = fdl_jpeg_scan_restarts(
         (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
-    e->column = 0;
+    e->row = e->column = 0;
     e->order = natural;
     begin_segment(e);
     c->entropy = &e->pub;

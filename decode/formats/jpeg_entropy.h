@@ -16,15 +16,11 @@
 #ifndef FDL_DECODE_JPEG_ENTROPY_H
 #define FDL_DECODE_JPEG_ENTROPY_H
 
+#include "decode/formats/jpeg_blocks.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-
-/* jpeglib.h wants stdio.h before it. */
-/* clang-format off */
-#include <jpeglib.h>
-/* clang-format on */
 
 struct fdl_jpeg_entropy;
 
@@ -44,13 +40,8 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
                              const uint8_t *end,
                              void (*give_up)(struct jpeg_decompress_struct *c));
 
-/* Without libjpeg, once e is attached: the next MCU, with coefficients at
- * order[zigzag place] of zeroed blocks. The zigzag places of the last ones. */
-const uint8_t *fdl_jpeg_entropy_take(struct fdl_jpeg_entropy *e,
-                                     struct jpeg_decompress_struct *c,
-                                     JBLOCKROW *mcu, const uint8_t *order);
-void fdl_jpeg_entropy_skip(struct fdl_jpeg_entropy *e,
-                           struct jpeg_decompress_struct *c, uint64_t mcus);
+/* For who takes blocks without libjpeg, once e is attached. */
+struct fdl_jpeg_blocks *fdl_jpeg_entropy_blocks(struct fdl_jpeg_entropy *e);
 
 /* Whether what e has not decoded yet has the markers of sound data, and the end
  * marker behind it. e is attached and has not given up. */

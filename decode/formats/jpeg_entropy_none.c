@@ -34,22 +34,10 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     return false;
 }
 
-const uint8_t *fdl_jpeg_entropy_take(struct fdl_jpeg_entropy *e,
-                                     struct jpeg_decompress_struct *c,
-                                     JBLOCKROW *mcu, const uint8_t *order)
+struct fdl_jpeg_blocks *fdl_jpeg_entropy_blocks(struct fdl_jpeg_entropy *e)
 {
     (void)e;
-    (void)c;
-    (void)mcu;
-    return order;
-}
-
-void fdl_jpeg_entropy_skip(struct fdl_jpeg_entropy *e,
-                           struct jpeg_decompress_struct *c, uint64_t mcus)
-{
-    (void)e;
-    (void)c;
-    (void)mcus;
+    return NULL;
 }
 
 bool fdl_jpeg_entropy_rest_is_sound(const struct fdl_jpeg_entropy *e)

@@ -146,18 +146,14 @@ static void next_row(struct fdl_jpeg_rows *r)
     JBLOCKROW blocks[2][D_MAX_BLOCKS_IN_MCU];
     for (int m = 0; m < 2; m++)
         place_blocks(r, m, blocks[m]);
-    fdl_jpeg_entropy_skip(r->entropy, r->c, (uint64_t)r->first);
+    r->source->go(r->source, r->c, (uint32_t)r->next, (uint32_t)r->first);
     for (int32_t i = 0; i < r->n; i += 2) {
         int count = FDL_MIN(r->n - i, 2);
         for (int m = 0; m < count; m++)
-            memcpy(last[m],
-                   fdl_jpeg_entropy_take(r->entropy, r->c, blocks[m],
-                                         fdl_jpeg_pair_order),
+            memcpy(last[m], r->source->take(r->source, r->c, blocks[m]),
                    sizeof(last[m]));
         finish_mcus(r, i, count, last);
     }
-    int32_t all = (int32_t)r->c->MCUs_per_row;
-    fdl_jpeg_entropy_skip(r->entropy, r->c, (uint64_t)(all - r->first - r->n));
     for (int i = 1; i < r->n_planes; i++)
         extend(r, &r->planes[i]);
     r->next++;
@@ -188,14 +184,14 @@ static int32_t first_row(const struct fdl_jpeg_rows *r)
 
 bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
                          struct jpeg_decompress_struct *c,
-                         struct fdl_jpeg_entropy *e, JDIMENSION *x,
+                         struct fdl_jpeg_blocks *source, JDIMENSION *x,
                          JDIMENSION *width, JDIMENSION y)
 {
     r->transform = fdl_jpeg_transform();
     if (!r->transform || !is_supported(c))
         return false;
     r->c = c;
-    r->entropy = e;
+    r->source = source;
     r->n_planes = c->num_components;
     JDIMENSION side = DCTSIZE * (JDIMENSION)c->comp_info[0].h_samp_factor;
     JDIMENSION right = *x + *width;
@@ -213,7 +209,6 @@ bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
     for (int i = 0; i < 2; i++)
         r->chroma[i] = take(c, r->planes[0].stride);
     r->next = first_row(r);
-    fdl_jpeg_entropy_skip(e, c, (uint64_t)r->next * c->MCUs_per_row);
     return true;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of an intact sequential JPEG by our own Huffman decoder
- * (jpeg_entropy.h) and transform (jpeg_transform.h), without libjpeg, which has
- * read the headers. Only the blocks that the wanted columns need are
- * transformed, a pair of them as soon as it is decoded, while it is in the
- * cache; chroma is upsampled and becomes colour row by row, where a row is
- * asked for.
+ * Rows of an image from its blocks (jpeg_blocks.h) by our own transform
+ * (jpeg_transform.h), without libjpeg, which has read the headers. Only the
+ * blocks that the wanted columns need are transformed, a pair of them as soon
+ * as it is decoded, while it is in the cache; chroma is upsampled and becomes
+ * colour row by row, where a row is asked for.
  *
  * Gray, and YCbCr whose chroma has all or half of the columns and rows; what
  * else there is, and other scales, libjpeg does.
@@ -15,8 +14,11 @@
 #ifndef FDL_DECODE_JPEG_ROWS_H
 #define FDL_DECODE_JPEG_ROWS_H
 
-#include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_blocks.h"
 #include "decode/formats/jpeg_transform.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define FDL_JPEG_PLANES 3
 
@@ -33,7 +35,7 @@ struct fdl_jpeg_plane {
 
 struct fdl_jpeg_rows {
     struct jpeg_decompress_struct *c;
-    struct fdl_jpeg_entropy *entropy;
+    struct fdl_jpeg_blocks *source;
     const struct fdl_jpeg_transform *transform;
     int32_t n_planes;
     struct fdl_jpeg_plane planes[FDL_JPEG_PLANES];
@@ -45,16 +47,16 @@ struct fdl_jpeg_rows {
     int8_t *chroma[2];     /* a row each */
 };
 
-/* c is between jpeg_start_decompress and its first row, and e is attached.
+/* c is between jpeg_start_decompress and its first row, and source at MCU 0.
  * Takes memory from c and goes to row y. Rows will be *width pixels from *x on,
  * which is rounded down as by jpeg_crop_scanline. False, and nothing has
  * changed: not of a kind that this can do. */
 bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
                          struct jpeg_decompress_struct *c,
-                         struct fdl_jpeg_entropy *e, JDIMENSION *x,
+                         struct fdl_jpeg_blocks *source, JDIMENSION *x,
                          JDIMENSION *width, JDIMENSION y);
 
-/* The next row. Errors as of jpeg_entropy.h, by its give_up. */
+/* The next row. Errors are those of the source. */
 void fdl_jpeg_rows_read(struct fdl_jpeg_rows *r, uint8_t *to);
 
 #endif

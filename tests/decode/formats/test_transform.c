@@ -4,6 +4,7 @@
  * coefficients are written by hand: flat blocks, short ones, full ones, and
  * values that overflow 16 bits on their way, which no photo has.
  */
+#include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_rows.h"
 #include "tests/decode/make_jpeg.h"
 #include "tests/decode/rig.h"
@@ -166,7 +167,8 @@ static bool is_taken(struct fdl_jpeg_entropy *e, const struct make_jpeg *m)
     jpeg_start_decompress(&c);
     JDIMENSION x = 0, width = c.image_width;
     assert_true(fdl_jpeg_entropy_attach(e, &c, file + size, no_give_up));
-    bool taken = fdl_jpeg_rows_begin(&rows, &c, e, &x, &width, 0);
+    bool taken = fdl_jpeg_rows_begin(&rows, &c, fdl_jpeg_entropy_blocks(e), &x,
+                                     &width, 0);
     jpeg_destroy_decompress(&c);
     free(file);
     return taken;

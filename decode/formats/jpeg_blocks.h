@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where jpeg_rows.h takes the blocks of an image from: a Huffman stream
+ * (jpeg_entropy.h), or coefficients that are stored apart (jpeg_packed.h).
+ *
+ * Only decode/formats/jpeg*.c may include this: it shows libjpeg's types.
+ */
+#ifndef FDL_DECODE_JPEG_BLOCKS_H
+#define FDL_DECODE_JPEG_BLOCKS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* jpeglib.h wants stdio.h before it. */
+/* clang-format off */
+#include <jpeglib.h>
+/* clang-format on */
+
+/* Coefficients lie by rows of 8, as far apart as jpeg_transform.h has them.
+ * What cannot be read leaves by longjmp. */
+struct fdl_jpeg_blocks {
+    /* To MCU `column` of row `row`, which is not before the next one. */
+    void (*go)(struct fdl_jpeg_blocks *b, struct jpeg_decompress_struct *c,
+               uint32_t row, uint32_t column);
+
+    /* The next MCU of the row, into blocks of zeros. The zigzag place of the
+     * last coefficient of each block, past which it has zeros. */
+    const uint8_t *(*take)(struct fdl_jpeg_blocks *b,
+                           struct jpeg_decompress_struct *c, JBLOCKROW *mcu);
+};
+
+#endif

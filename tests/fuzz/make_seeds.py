@@ -200,6 +200,43 @@ def exifs():
     yield "many", head + tiff(2)[:8] + struct.pack("<H", 0xffff) + tiff(2)[10:]
 
 
+def segment(dc, lasts, places, values):
+    """docs/packed.md: values in the order of their blocks, each by rows."""
+    def packed(fields):
+        bits, n = 0, 0
+        for value, width in fields:
+            bits |= value << n
+            n += width
+        return bits.to_bytes((n + 7) // 8, "little")
+
+    steps = [b - a for a, b in zip(dc, dc[1:])]
+    steps = [2 * d if d >= 0 else -2 * d - 1 for d in steps]
+    width = max([d.bit_length() for d in steps], default=0)
+    sizes = [abs(v) for v in values]
+    return (bytes([len(dc) - 1, width]) + struct.pack("<h", dc[0]) +
+            packed((last, 6) for last in lasts) +
+            packed((d, width) for d in steps) +
+            packed((p, last - 1) for p, last in zip(places, lasts) if last) +
+            packed((v < 0, 1) for v in values) +
+            packed((m > 1, 1) for m in sizes) +
+            packed((min(m - 2, 15), 4) for m in sizes if m > 1) +
+            packed((min(m - 17, 240), 8) for m in sizes if m > 16) +
+            packed((m, 16) for m in sizes if m > 256))
+
+
+def segments():
+    yield "flat", segment([5], [0], [0], [])
+    yield "steps", segment([-1024, 1023, 0, 0], [0] * 4, [0] * 4, [])
+    mixed = segment([3, -2, 7], [3, 0, 63], [1, 0, 1 << 61],
+                    [1, -2, 16, -17, 257])
+    yield "mixed", mixed
+    yield "cut", mixed[:-1]
+    yield "longer", mixed + b"\0"
+    yield "wide", bytes([0, 18]) + mixed[2:]
+    yield "full", segment([9] * 32, [63] * 32, [(1 << 62) - 1] * 32,
+                          [2 + i % 300 for i in range(32 * 63)])
+
+
 # ---- Texts -------------------------------------------------------------------
 
 # One of each that works on pixels. A name that a build does not know is
@@ -436,7 +473,8 @@ def shards():
         yield name + "-cut", data[:len(data) * 2 // 3]
 
 
-TARGETS = {"image": images, "exif": exifs, "pipeline": pipelines,
+TARGETS = {"image": images, "exif": exifs, "segment": segments,
+           "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,
            "idx": idxs, "coco": cocos, "shard": shards,
            "index_cache": index_caches, "json": jsons}

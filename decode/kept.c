@@ -64,6 +64,8 @@ int32_t fdl_decoder_keep(struct fdl_decoder *d, const struct fdl_box *upright,
         return status;
     cost->pixels += (uint64_t)kept->box.width * (uint64_t)kept->box.height;
     kept->truncated = source->truncated && source->truncated(d->source_self);
+    if (source->parts)
+        source->parts(d->source_self, &cost->parts);
     fdl_decoder_abort(d);
     d->source = &fdl_kept_source;
     d->source_self = kept;

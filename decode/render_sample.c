@@ -559,6 +559,8 @@ static int32_t render(struct render *r, struct fdl_render_cost *cost)
     cost->pixels = (uint64_t)r->have.width * (uint64_t)r->have.height;
     cost->truncated =
         d->source->truncated && d->source->truncated(d->source_self);
+    if (d->source->parts)
+        d->source->parts(d->source_self, &cost->parts);
     return status;
 }
 

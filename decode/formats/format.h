@@ -14,6 +14,7 @@
  *                                ends early
  *     doubtful()                 whether damage was passed over: only asked
  *                                where whole files are checked
+ *     parts()                    how long parts of it took so far
  *     abort()                    at any time; ready for the next image
  *
  * To add one, write decode/formats/NAME.c, which defines fdl_format_NAME, and
@@ -24,6 +25,7 @@
 
 #include "decode/formats/deadline.h"
 #include "decode/formats/encoded.h"
+#include "decode/pixels/decode_parts.h"
 #include "decode/pixels/geometry.h"
 
 #include <stdbool.h>
@@ -83,6 +85,8 @@ struct fdl_format {
     int32_t (*read)(void *self, uint8_t *rows, size_t stride, int32_t n);
     bool (*truncated)(const void *self); /* NULL: never */
     bool (*doubtful)(const void *self);  /* after the last row; NULL: never */
+    void (*parts)(const void *self,
+                  struct fdl_decode_parts *out); /* NULL: not known */
     void (*abort)(void *self);
 };
 

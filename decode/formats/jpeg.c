@@ -47,6 +47,7 @@
  *
  * Errors leave libjpeg by longjmp, and enter it in one place, guarded().
  */
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/formats/exif.h"
@@ -95,6 +96,7 @@ struct fdl_jpeg {
     bool attached; /* this image goes through entropy */
     bool ours;     /* and its rows come from `own` */
     struct fdl_jpeg_rows own;
+    struct fdl_decode_parts parts; /* since begin */
     bool plain; /* it is left to libjpeg's own Huffman decoder */
     struct fdl_box need;
     int32_t delivered; /* rows, since begin */
@@ -470,10 +472,13 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     JDIMENSION x = 0, width = c->output_width;
     if (can_crop(j))
         crop_columns(need, (int32_t)c->output_width, &x, &width);
+    int64_t begin = fdl_now_ns();
     if (j->attached &&
         fdl_jpeg_rows_begin(&j->own, c, fdl_jpeg_entropy_blocks(j->entropy), &x,
                             &width, (JDIMENSION)need->y)) {
-        j->ours = true;
+        j->ours = j->parts.huffman = true;
+        j->parts.unpack_ns += fdl_now_ns() - begin;
+        j->parts.clock_reads += 2;
     } else {
         if (can_crop(j))
             jpeg_crop_scanline(c, &x, &width);
@@ -485,13 +490,24 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     return FEEDLINE_OK;
 }
 
+static void count_rows(struct fdl_jpeg *j, int64_t ns)
+{
+    int64_t unpack = fdl_jpeg_rows_unpacking(&j->own, ns);
+    j->parts.unpack_ns += unpack;
+    j->parts.transform_ns += ns - unpack;
+    j->parts.clock_reads += 2;
+}
+
 static int32_t read_step(struct fdl_jpeg *j, struct job *job)
 {
     JSAMPROW rows[ROWS_PER_CALL];
-    for (int32_t i = 0; i < job->n && j->ours; i++)
-        fdl_jpeg_rows_read(&j->own, job->rows + (size_t)i * job->stride);
-    if (j->ours)
+    if (j->ours) {
+        int64_t begin = fdl_now_ns();
+        for (int32_t i = 0; i < job->n; i++)
+            fdl_jpeg_rows_read(&j->own, job->rows + (size_t)i * job->stride);
+        count_rows(j, fdl_now_ns() - begin);
         return FEEDLINE_OK;
+    }
     for (int32_t done = 0; done < job->n;) {
         int32_t n = FDL_MIN(job->n - done, ROWS_PER_CALL);
         for (int32_t i = 0; i < n; i++)
@@ -686,6 +702,7 @@ static int32_t begin(void *self, const struct fdl_box *need,
     struct fdl_jpeg *j = self;
     j->need = *need;
     j->delivered = 0;
+    j->parts = (struct fdl_decode_parts){0};
     struct job job = {.need = &j->need, .have = have};
     int32_t status = guarded(j, start_step, &job);
     if (status == AGAIN)
@@ -747,6 +764,12 @@ static bool is_doubtful(const void *self)
     return j->doubtful;
 }
 
+static void get_parts(const void *self, struct fdl_decode_parts *out)
+{
+    const struct fdl_jpeg *j = self;
+    *out = j->parts;
+}
+
 static bool matches(const uint8_t *data, uint64_t size)
 {
     return size >= 2 && memcmp(data, "\xff\xd8\xff", FDL_MIN(size, 3u)) == 0;
@@ -768,5 +791,6 @@ const struct fdl_format fdl_format_jpeg = {
     .read = read_rows,
     .truncated = is_truncated,
     .doubtful = is_doubtful,
+    .parts = get_parts,
     .abort = end_image,
 };

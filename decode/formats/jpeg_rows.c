@@ -9,6 +9,54 @@
 
 #define LUMA_ZERO 128
 
+/* ---- Time --------------------------------------------------------------- */
+
+#define TIMED_ROWS 16        /* one of these */
+#define MANY_TICKS (1 << 26) /* some 20 ms */
+#define LAP_TICKS  (1 << 20) /* longer: other threads had the core */
+
+static uint64_t ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return 0; /* nor is there a transform */
+#endif
+}
+
+static void begin_lap(struct fdl_jpeg_pace *p)
+{
+    if (FDL_UNLIKELY(p->timed))
+        p->since = ticks();
+}
+
+static void end_lap(struct fdl_jpeg_pace *p, uint64_t *to)
+{
+    if (FDL_LIKELY(!p->timed))
+        return;
+    uint64_t now = ticks();
+    if (now - p->since < LAP_TICKS)
+        *to += now - p->since;
+    p->since = now;
+}
+
+static void begin_row(struct fdl_jpeg_pace *p)
+{
+    p->timed = p->rows++ % TIMED_ROWS == 0;
+    if (p->timed && p->unpack + p->transform > MANY_TICKS) {
+        p->unpack /= 2;
+        p->transform /= 2;
+    }
+    begin_lap(p);
+}
+
+int64_t fdl_jpeg_rows_unpacking(const struct fdl_jpeg_rows *r, int64_t ns)
+{
+    double unpack = (double)r->pace.unpack;
+    double all = unpack + (double)r->pace.transform;
+    return all > 0 ? (int64_t)((double)ns * (unpack / all)) : 0;
+}
+
 /* ---- Kinds of files ----------------------------------------------------- */
 
 /* Chroma of up to two columns is not interpolated by libjpeg. */
@@ -140,19 +188,27 @@ static void finish_mcus(const struct fdl_jpeg_rows *r, int32_t mcu, int count,
     }
 }
 
+static void go_to_row(struct fdl_jpeg_rows *r)
+{
+    r->source->go(r->source, r->c, (uint32_t)r->next, (uint32_t)r->first);
+}
+
 static void next_row(struct fdl_jpeg_rows *r)
 {
     uint8_t last[2][D_MAX_BLOCKS_IN_MCU] = {{0}};
     JBLOCKROW blocks[2][D_MAX_BLOCKS_IN_MCU];
     for (int m = 0; m < 2; m++)
         place_blocks(r, m, blocks[m]);
-    r->source->go(r->source, r->c, (uint32_t)r->next, (uint32_t)r->first);
+    begin_row(&r->pace);
+    go_to_row(r);
     for (int32_t i = 0; i < r->n; i += 2) {
         int count = FDL_MIN(r->n - i, 2);
         for (int m = 0; m < count; m++)
             memcpy(last[m], r->source->take(r->source, r->c, blocks[m]),
                    sizeof(last[m]));
+        end_lap(&r->pace, &r->pace.unpack);
         finish_mcus(r, i, count, last);
+        end_lap(&r->pace, &r->pace.transform);
     }
     for (int i = 1; i < r->n_planes; i++)
         extend(r, &r->planes[i]);
@@ -209,6 +265,7 @@ bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
     for (int i = 0; i < 2; i++)
         r->chroma[i] = take(c, r->planes[0].stride);
     r->next = first_row(r);
+    go_to_row(r);
     return true;
 }
 
@@ -235,9 +292,11 @@ void fdl_jpeg_rows_read(struct fdl_jpeg_rows *r, uint8_t *to)
     while (r->next <= FDL_MAX(near, far) / DCTSIZE)
         next_row(r);
     const uint8_t *from = plane_row(luma, y);
+    begin_lap(&r->pace);
     if (r->n_planes == 1)
         memcpy(to, from, r->width);
     else
         r->transform->rgb(from, chroma_row(r, 1, near, far),
                           chroma_row(r, 2, near, far), r->width, to);
+    end_lap(&r->pace, &r->pace.transform);
 }

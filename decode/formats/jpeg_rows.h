@@ -33,6 +33,16 @@ struct fdl_jpeg_plane {
     uint16_t quant[DCTSIZE2];
 };
 
+/* How the time of reading rows divides, from every 16th row of MCUs, in which
+ * the processor's counter is read before and after each pair of MCUs. Images
+ * after each other share it, so that small ones have a share too. */
+struct fdl_jpeg_pace {
+    uint32_t rows; /* of MCUs so far */
+    bool timed;    /* the last one */
+    uint64_t since;
+    uint64_t unpack, transform; /* ticks; old ones weigh less */
+};
+
 struct fdl_jpeg_rows {
     struct jpeg_decompress_struct *c;
     struct fdl_jpeg_blocks *source;
@@ -43,8 +53,9 @@ struct fdl_jpeg_rows {
     int32_t next;     /* row of MCUs */
     int32_t y;        /* the next row of pixels */
     size_t width;
-    int16_t *coefficients; /* zeros: of two MCUs */
-    int8_t *chroma[2];     /* a row each */
+    int16_t *coefficients;     /* zeros: of two MCUs */
+    int8_t *chroma[2];         /* a row each */
+    struct fdl_jpeg_pace pace; /* outlives the image */
 };
 
 /* c is between jpeg_start_decompress and its first row, and source at MCU 0.
@@ -58,5 +69,8 @@ bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
 
 /* The next row. Errors are those of the source. */
 void fdl_jpeg_rows_read(struct fdl_jpeg_rows *r, uint8_t *to);
+
+/* How much of ns that reading rows took went into their coefficients. */
+int64_t fdl_jpeg_rows_unpacking(const struct fdl_jpeg_rows *r, int64_t ns);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef FDL_DECODE_RENDER_COST_H
 #define FDL_DECODE_RENDER_COST_H
 
+#include "decode/pixels/decode_parts.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,10 +30,11 @@ struct fdl_custom_cost {
 
 /* Cost of the last render, for the profiler. */
 struct fdl_render_cost {
-    int64_t decode_ns;  /* in the image library                */
-    int64_t augment_ns; /* resample, flip, normalise, layout   */
-    int64_t mix_ns;     /* last pass of the images of a mixed batch */
-    uint64_t pixels;    /* decoded                             */
+    int64_t decode_ns;             /* in the image library                */
+    struct fdl_decode_parts parts; /* of it */
+    int64_t augment_ns;            /* resample, flip, normalise, layout   */
+    int64_t mix_ns;  /* last pass of the images of a mixed batch */
+    uint64_t pixels; /* decoded                             */
     uint32_t clock_reads;
     bool truncated; /* the file ends early, and that was accepted */
     struct fdl_custom_cost custom[FDL_CUSTOM_MAX]; /* also on error */

@@ -685,8 +685,7 @@ enum feedline_stage {
 };
 
 struct feedline_stage_stats {
-    uint32_t struct_size;
-    uint32_t threads;
+    uint32_t struct_size, threads;
     uint64_t items, bytes, errors;
     uint64_t busy_ns;                        /* doing work                 */
     uint64_t starved_ns;                     /* no input to take           */
@@ -695,6 +694,7 @@ struct feedline_stage_stats {
     uint64_t cpu_ns;       /* of busy_ns, on a core; 0 if not a custom one   */
     uint64_t lock_ns;      /* of busy_ns, as reported by feedline_op_waited  */
     int64_t storage_bytes; /* that storage delivered to reads; -1: not known */
+    int64_t unpack_ns, transform_ns; /* of decode's busy_ns; -1: not decode */
 };
 FEEDLINE_API const char *feedline_stage_name(uint32_t stage);
 

@@ -60,8 +60,10 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     struct fdl_books *c = &from->watch->books;
     struct fdl_pace copy;
     const struct fdl_pace *pace = &copy;
-    struct fdl_total read;
+    struct fdl_total read, decode;
     fdl_stats_since_reset(from->watch, FEEDLINE_STAGE_READ, &read);
+    fdl_stats_since_reset(from->watch, FEEDLINE_STAGE_DECODE, &decode);
+    e->huffman_ns = (int64_t)decode.huffman_ns;
     e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(from->watch);
     fdl_stats_shared_lock(from->watch, &e->lock);
     fdl_lock(&c->lock);

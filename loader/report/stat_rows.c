@@ -175,6 +175,14 @@ static const struct feedline_stat_info stages[] = {
         FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM, "read_storage_bytes_total",
         "Of reads: bytes that storage delivered, read-ahead included; the "
         "others were in memory."),
+    ROW("unpack_seconds", "", unpack_ns, 0, 1e9, "seconds",
+        FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM, "decode_unpack_seconds_total",
+        "Of decode's busy time: from bytes to coefficients (JPEG that "
+        "feedline's own decoder takes, or packed)."),
+    ROW("transform_seconds", "", transform_ns, 0, 1e9, "seconds",
+        FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM, "decode_transform_seconds_total",
+        "Of decode's busy time: from coefficients to pixels, of the same "
+        "images."),
 };
 #undef STRUCT
 

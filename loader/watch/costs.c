@@ -29,6 +29,8 @@ static void take_op(struct fdl_watch *watch, uint32_t stage,
         .wall_ns = (int64_t)s.busy_ns,
         .cpu_ns = (int64_t)FDL_MIN(s.cpu_ns, s.busy_ns),
         .lock_ns = (int64_t)FDL_MIN(s.lock_ns, s.busy_ns),
+        .unpack_ns = s.unpack_ns,
+        .transform_ns = s.transform_ns,
     };
 }
 
@@ -143,8 +145,15 @@ static void say_op(const struct fdl_costs *c, const struct fdl_op_cost *op,
 {
     fdl_text_add(t, "- %s: ", op->label);
     say_calls(op, t);
-    fdl_text_add(t, ", %.0f %% of the workers' time\n",
+    fdl_text_add(t, ", %.0f %% of the workers' time",
                  100 * part_of(op->wall_ns, c->worker_ns));
+    if (op->unpack_ns > 0)
+        fdl_text_add(t,
+                     " (of it %.0f %% to unpack coefficients, %.0f %% to "
+                     "transform them)",
+                     100 * part_of(op->unpack_ns, op->wall_ns),
+                     100 * part_of(op->transform_ns, op->wall_ns));
+    fdl_text_add(t, "\n");
 }
 
 static void say_idle(const struct fdl_costs *c, const char *what, int64_t ns,

@@ -27,6 +27,7 @@ struct fdl_op_cost {
     int64_t wall_ns;
     int64_t cpu_ns;  /* of wall_ns */
     int64_t lock_ns; /* of wall_ns, as custom operations reported */
+    int64_t unpack_ns, transform_ns; /* of wall_ns, of decode */
 };
 
 struct fdl_costs {

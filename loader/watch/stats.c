@@ -350,6 +350,8 @@ void fdl_stats_stage(struct fdl_watch *watch, uint32_t stage,
     if (stage != FEEDLINE_STAGE_READ ||
         !fdl_engine_counts_storage(watch->engine))
         out->storage_bytes = -1;
+    if (stage != FEEDLINE_STAGE_DECODE)
+        out->unpack_ns = out->transform_ns = -1;
 }
 
 uint64_t fdl_stats_customs_busy_ns(struct fdl_watch *watch)

@@ -131,6 +131,18 @@ static void count_pixels(struct fdl_worker_books *b,
     fdl_counter_add(&b->pixels.output, r->made / r->pixel_bytes);
 }
 
+/* Of decode_ns. */
+static void count_parts(struct fdl_worker_books *b,
+                        const struct fdl_decode_parts *p, int64_t decode_ns)
+{
+    uint64_t unpack = (uint64_t)FDL_MIN(p->unpack_ns, decode_ns);
+    uint64_t rest = (uint64_t)decode_ns - unpack;
+    fdl_counter_add(&b->decode.unpack_ns, unpack);
+    fdl_counter_add(&b->decode.huffman_ns, p->huffman ? unpack : 0);
+    fdl_counter_add(&b->decode.transform_ns,
+                    FDL_MIN((uint64_t)p->transform_ns, rest));
+}
+
 void fdl_worker_books_sample(void *books, const struct fdl_sample_record *r)
 {
     struct fdl_worker_books *b = books;
@@ -142,6 +154,7 @@ void fdl_worker_books_sample(void *books, const struct fdl_sample_record *r)
     own -= parts.mix;
     parts.augment = FDL_MIN(r->cost->augment_ns, own);
     parts.decode = own - parts.augment;
+    count_parts(b, &r->cost->parts, parts.decode);
     b->customs_ns = 0;
     if (r->failed)
         fdl_counter_add(&b->decode.errors, 1);
@@ -153,7 +166,8 @@ void fdl_worker_books_sample(void *books, const struct fdl_sample_record *r)
     if (parts.mix > 0)
         fdl_stage_item(&b->mix, parts.mix, r->made);
     fdl_histogram_add(&b->whole, r->end - r->begin);
-    fdl_counter_add(&b->decode.clock_reads, 1 + r->cost->clock_reads);
+    fdl_counter_add(&b->decode.clock_reads,
+                    1 + r->cost->clock_reads + r->cost->parts.clock_reads);
     note(b, r, &parts);
     offer_slow(b, r, &parts);
 }

@@ -22,6 +22,9 @@ struct fdl_stage {
     _Atomic uint64_t blocked_ns;
     _Atomic uint64_t clock_reads; /* what measuring this stage took */
 
+    /* Of decoding's busy_ns; huffman_ns is part of unpack_ns. */
+    _Atomic uint64_t unpack_ns, huffman_ns, transform_ns;
+
     /* Of reads, see fdl_stage_read. Their own times, which sum to more than
      * busy_ns where they overlap; and the sums of struct fdl_read_products. */
     _Atomic uint64_t own_ns;

@@ -14,6 +14,9 @@ void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage)
     t->starved_ns += fdl_load(&stage->starved_ns);
     t->blocked_ns += fdl_load(&stage->blocked_ns);
     t->clock_reads += fdl_load(&stage->clock_reads);
+    t->unpack_ns += fdl_load(&stage->unpack_ns);
+    t->huffman_ns += fdl_load(&stage->huffman_ns);
+    t->transform_ns += fdl_load(&stage->transform_ns);
     t->own_ns += fdl_load(&stage->own_ns);
     t->storage_bytes += fdl_load(&stage->storage_bytes);
     for (int i = 0; i < FDL_READ_FACTORS; i++)
@@ -31,6 +34,9 @@ void fdl_total_subtract(struct fdl_total *t, const struct fdl_total *before)
     t->starved_ns -= before->starved_ns;
     t->blocked_ns -= before->blocked_ns;
     t->clock_reads -= before->clock_reads;
+    t->unpack_ns -= before->unpack_ns;
+    t->huffman_ns -= before->huffman_ns;
+    t->transform_ns -= before->transform_ns;
     t->own_ns -= before->own_ns;
     t->storage_bytes -= before->storage_bytes;
     for (int i = 0; i < FDL_READ_FACTORS; i++)
@@ -56,5 +62,7 @@ void fdl_total_report(const struct fdl_total *t,
         .p99_ns = (uint64_t)fdl_histogram_quantile(&t->times, 0.99),
         .max_ns = (uint64_t)fdl_histogram_quantile(&t->times, 1.0),
         .storage_bytes = (int64_t)t->storage_bytes,
+        .unpack_ns = (int64_t)t->unpack_ns,
+        .transform_ns = (int64_t)t->transform_ns,
     };
 }

@@ -18,6 +18,7 @@ struct fdl_total {
     uint64_t items, bytes, errors;
     uint64_t busy_ns, starved_ns, blocked_ns;
     uint64_t clock_reads;
+    uint64_t unpack_ns, huffman_ns, transform_ns; /* of decoding */
     uint64_t own_ns, storage_bytes; /* of reads, as in struct fdl_stage */
     struct fdl_read_products products;
     struct fdl_histogram times;

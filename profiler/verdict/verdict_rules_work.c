@@ -9,6 +9,7 @@
 
 #define MOSTLY       0.50
 #define LARGE_IMAGES 16.0 /* times the pixels of the result */
+#define MUCH_HUFFMAN 0.30
 
 /* ; "blur": 10.9 ms a sample, 2 % on a core, 88 % of the workers' time */
 void fdl_say_operation(const struct fdl_facts *f, struct fdl_draft *d)
@@ -171,6 +172,26 @@ static void say_large(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_note(d, "output_pixels", f->e->output_pixels);
 }
 
+/* Of the workers' time. */
+static double huffman_part(const struct fdl_facts *f)
+{
+    return fdl_facts_ratio((double)f->e->huffman_ns,
+                           (double)f->e->worker_busy_ns);
+}
+
+/* A packed file takes some of that time, too. */
+static void act_on_huffman(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double part = huffman_part(f);
+    fdl_act(d,
+            "Store the images without Huffman codes, which take %s of the "
+            "workers' time: `loaderbench pack --store=packed`, for up to %s "
+            "more images per second; or use more cores.",
+            fdl_say_percent(part).at,
+            fdl_say_percent(fdl_facts_gain(part, 1)).at);
+    fdl_note(d, "huffman", part);
+}
+
 static void act_on_work(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double custom = custom_part(f);
@@ -179,6 +200,8 @@ static void act_on_work(const struct fdl_facts *f, struct fdl_draft *d)
                 "Make the custom operations cheaper, which take %s of the "
                 "workers' time, or use a machine with more cores.",
                 fdl_say_percent(custom).at);
+    else if (huffman_part(f) >= MUCH_HUFFMAN)
+        act_on_huffman(f, d);
     else
         fdl_act(d,
                 "Make images cheaper to decode: store them near the size "

@@ -395,7 +395,9 @@ NEXT(feedline_stage_stats, p99_ns, max_ns);
 NEXT(feedline_stage_stats, max_ns, cpu_ns);
 NEXT(feedline_stage_stats, cpu_ns, lock_ns);
 NEXT(feedline_stage_stats, lock_ns, storage_bytes);
-END(feedline_stage_stats, storage_bytes, 112);
+NEXT(feedline_stage_stats, storage_bytes, unpack_ns);
+NEXT(feedline_stage_stats, unpack_ns, transform_ns);
+END(feedline_stage_stats, transform_ns, 128);
 
 BEGIN(feedline_verdict, struct_size);
 NEXT(feedline_verdict, struct_size, confidence_ppm);

@@ -103,8 +103,9 @@ static uint8_t *make_file(uint64_t *seed, size_t *size)
     return file;
 }
 
+/* Adds its parts to `sum`. */
 static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
-                   uint64_t seed, uint8_t *pixels)
+                   uint64_t seed, uint8_t *pixels, struct fdl_decode_parts *sum)
 {
     struct fdl_image_info info;
     assert_int_equal(fdl_decoder_open(d, bytes, &info), FEEDLINE_OK);
@@ -122,6 +123,12 @@ static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
     memset(pixels, 0, BYTES);
     if (fdl_decoder_render(d, &plan, &f, pixels, &cost))
         fail_msg("%s", fdl_last_error());
+    assert_true(cost.parts.unpack_ns >= 0 && cost.parts.transform_ns >= 0);
+    assert_true(cost.parts.unpack_ns + cost.parts.transform_ns <=
+                cost.decode_ns);
+    sum->unpack_ns += cost.parts.unpack_ns;
+    sum->transform_ns += cost.parts.transform_ns;
+    sum->huffman |= cost.parts.huffman;
 }
 
 TEST(coefficients_become_libjpegs_pixels)
@@ -129,6 +136,7 @@ TEST(coefficients_become_libjpegs_pixels)
     static uint8_t pixels[2][BYTES];
     uint64_t seed = test_seed();
     struct fdl_decoder *d[2];
+    struct fdl_decode_parts parts[2] = {0};
     for (int i = 0; i < 2; i++)
         d[i] = rig_decoder((struct fdl_decode_limits){.libjpeg_huffman = i});
     for (int round = 0; round < 3000; round++) {
@@ -137,13 +145,19 @@ TEST(coefficients_become_libjpegs_pixels)
         struct fdl_encoded bytes = file_of(file, size);
         uint64_t box = make_random(&seed);
         for (int i = 0; i < 2; i++)
-            decode(d[i], &bytes, box, pixels[i]);
+            decode(d[i], &bytes, box, pixels[i], &parts[i]);
         if (memcmp(pixels[0], pixels[1], BYTES) != 0)
             fail_msg("round %d: pixels differ", round);
         free(file);
     }
-    for (int i = 0; i < 2; i++)
+    bool known = fdl_jpeg_entropy_memory() > 0 && fdl_jpeg_transform();
+    for (int i = 0; i < 2; i++) {
+        bool ours = known && i == 0;
+        assert_int_equal(parts[i].huffman, ours);
+        assert_int_equal(parts[i].unpack_ns > 0, ours);
+        assert_int_equal(parts[i].transform_ns > 0, ours);
         fdl_decoder_destroy(d[i]);
+    }
 }
 
 static void no_give_up(struct jpeg_decompress_struct *c)

@@ -422,6 +422,11 @@ TEST_WITH(the_books_balance, setup, teardown)
         assert_true(stage.p50_ns <= stage.p90_ns &&
                     stage.p90_ns <= stage.p99_ns &&
                     stage.p99_ns <= stage.max_ns);
+        if (i == FEEDLINE_STAGE_DECODE)
+            assert_true(stage.unpack_ns + stage.transform_ns <=
+                        (int64_t)stage.busy_ns);
+        else
+            assert_true(stage.unpack_ns == -1 && stage.transform_ns == -1);
     }
     assert_ok(feedline_loader_reset_stats(l));
     assert_ok(feedline_loader_get_stats(l, &stats));

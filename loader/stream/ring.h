@@ -13,7 +13,7 @@
  * Tickets number the batches of a run from 0. A ticket gets a slot when it is
  * issued; any free slot will do, so a consumer that keeps a batch for long
  * costs one slot and delays nothing else. At most `depth` tickets are issued
- * and not yet delivered.
+ * and not yet delivered; a quarter less while all of these are complete.
  *
  * There is a lock per batch and none per sample: workers find the slot of a
  * ticket without it (fdl_ring_slot) and count down `remaining`.

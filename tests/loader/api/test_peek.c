@@ -152,6 +152,42 @@ TEST_WITH(the_end_of_a_run_leaves_exports, setup, teardown)
     t[1]->deleter(t[1]);
 }
 
+static uint32_t outstanding(const feedline_loader *l, bool complete)
+{
+    uint32_t ready, n;
+    do {
+        sched_yield();
+        fdl_ring_count(l->engine->ring, &ready, &n);
+    } while (complete && ready < n);
+    return n;
+}
+
+/* Of 8 batches up to a quarter, so that threads are not woken for each: next()
+ * leaves two for later, and a release one. */
+TEST_WITH(complete_batches_are_followed_by_several, setup, teardown)
+{
+    struct order_batch given[20];
+    feedline_loader *l = order_loader(&rig, "workers=2 depth=8");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 20; i++) {
+        given[i] = order_row(i, 3, 1 + i % ORDER_BATCH);
+        assert_ok(order_append(l, &given[i]));
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(outstanding(l, true), 8);
+        feedline_batch *first = next(l);
+        assert_int_equal(outstanding(l, true), 7);
+        feedline_batch *second = next(l);
+        assert_int_equal(outstanding(l, true), 6);
+        feedline_batch_release(i % 2 ? first : second);
+        assert_int_equal(outstanding(l, false), 8);
+        feedline_batch_release(i % 2 ? second : first);
+    }
+    for (uint32_t i = 6; i < 20; i++)
+        order_take(&rig, l, &given[i], 0, 0);
+    feedline_loader_destroy(l);
+}
+
 /* It is next() that reports the error. */
 TEST_WITH(a_batch_with_an_error_is_not_shown, setup, teardown)
 {

@@ -82,6 +82,16 @@ FEEDLINE_API int32_t feedline_batch_copy(feedline_batch *b, void *images,
 FEEDLINE_API int32_t feedline_loader_peek(feedline_loader *l, uint32_t ahead,
                                           feedline_batch **out);
 
+/* Delivers the batch that was shown as the next one, and releases it: next()
+ * and release in one call, for a batch that was exported. Does nothing for one
+ * that was delivered and is still held, so a program that was interrupted
+ * behind the call may repeat it.
+ *
+ * Returns as feedline_loader_next with a timeout of 0. EINVAL: another batch is
+ * the next one. The consumer's thread. */
+FEEDLINE_API int32_t feedline_loader_deliver(feedline_loader *l,
+                                             feedline_batch *b);
+
 /* Memory that may be lent and not taken yet. */
 #define FEEDLINE_LENT_MAX 2048
 

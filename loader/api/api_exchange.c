@@ -118,6 +118,14 @@ int32_t feedline_loader_peek(feedline_loader *l, uint32_t ahead,
     return status < 0 ? status : fdl_consumer_peek(l->engine, ahead, out);
 }
 
+int32_t feedline_loader_deliver(feedline_loader *l, feedline_batch *b)
+{
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        status = enter(b);
+    return status < 0 ? status : fdl_consumer_deliver(l->engine, b);
+}
+
 /* ---- Lent memory -------------------------------------------------------- */
 
 int32_t feedline_loader_lend(feedline_loader *l, void *images, uint64_t bytes)

@@ -323,6 +323,22 @@ int32_t fdl_consumer_peek(const struct fdl_engine *e, uint32_t ahead,
     return *out ? FEEDLINE_OK : FEEDLINE_TIMEOUT;
 }
 
+int32_t fdl_consumer_deliver(struct fdl_engine *e, feedline_batch *b)
+{
+    int32_t status = fdl_consumer_check_run(e);
+    uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
+    if (status < 0 || state == FDL_SLOT_HELD)
+        return status;
+    if (b->ring != e->ring || state != FDL_SLOT_READY ||
+        b->ticket !=
+            atomic_load_explicit(&e->ring->awaited, memory_order_relaxed))
+        return fdl_fail(FEEDLINE_EINVAL, "this batch is not the next one");
+    status = fdl_consumer_next(e, 0, &b);
+    if (status == FEEDLINE_OK)
+        fdl_ring_release(b);
+    return status;
+}
+
 void fdl_consumer_interrupt(struct fdl_engine *e)
 {
     atomic_store_explicit(&e->interrupted, true, memory_order_release);

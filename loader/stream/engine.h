@@ -96,6 +96,9 @@ int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
 int32_t fdl_consumer_peek(const struct fdl_engine *e, uint32_t ahead,
                           feedline_batch **out);
 
+/* feedline_loader_deliver. */
+int32_t fdl_consumer_deliver(struct fdl_engine *e, feedline_batch *b);
+
 /* The next call of next, or the current one, returns INTERRUPTED. Any thread,
  * and signal handlers. */
 void fdl_consumer_interrupt(struct fdl_engine *e);

@@ -658,6 +658,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "capsule_destructor": (None, (c_void_p,)),
     "batch_copy": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "loader_peek": (c_int32, (c_void_p, c_uint32, POINTER(c_void_p))),
+    "loader_deliver": (c_int32, (c_void_p, c_void_p)),
     "loader_lend": (c_int32, (c_void_p, c_void_p, c_uint64)),
     "dataset_get_field": (
         c_int32,

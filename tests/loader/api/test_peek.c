@@ -123,6 +123,31 @@ TEST_WITH(an_export_keeps_it_as_long_as_any, setup, teardown)
     feedline_loader_destroy(l);
 }
 
+TEST_WITH(it_is_delivered_and_released_at_once, setup, teardown)
+{
+    uint64_t epoch, position;
+    struct order_batch given[6];
+    feedline_loader *l = begun(6, given);
+    for (uint32_t i = 0; i < 6; i++) {
+        feedline_batch *b = shown(l, 0);
+        struct fdl_dl_managed *t = exported(b);
+        if (i < 5)
+            assert_error(feedline_loader_deliver(l, shown(l, 1)),
+                         FEEDLINE_EINVAL, "not the next");
+        assert_ok(feedline_loader_deliver(l, b));
+        assert_ok(feedline_loader_get_position(l, &epoch, &position));
+        assert_ok(feedline_loader_deliver(l, b));
+        uint64_t after;
+        assert_ok(feedline_loader_get_position(l, &epoch, &after));
+        assert_int_equal(position, after);
+        assert_int_equal(held(l), 1);
+        order_check(&rig, b, &given[i], 0, 0);
+        t->deleter(t);
+        assert_int_equal(held(l), 0);
+    }
+    feedline_loader_destroy(l);
+}
+
 /* Exports of batches that nobody asked for any more, and those that are shown
  * and not exported. */
 TEST_WITH(the_end_of_a_run_leaves_exports, setup, teardown)
@@ -219,6 +244,8 @@ TEST_WITH(wrong_calls, setup, teardown)
     assert_error(feedline_loader_peek(l, 0, NULL), FEEDLINE_EINVAL,
                  "out is NULL");
     assert_error(feedline_loader_peek(l, 0, &b), FEEDLINE_ESTATE, "begin");
+    assert_error(feedline_loader_deliver(l, NULL), FEEDLINE_EINVAL,
+                 "batch is NULL");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     assert_int_equal(feedline_loader_peek(l, UINT32_MAX, &b), FEEDLINE_TIMEOUT);
     feedline_loader_destroy(l);

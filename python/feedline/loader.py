@@ -205,6 +205,12 @@ class Loader(Observable):
             check(status)
         return found.value
 
+    def _deliver(self, handle: int) -> bool:
+        """Whether the next batch is this one, which was peeked at: as next()
+        and release(). If not, next() says why."""
+        with self._consumer:
+            return not _deliver(self._handle or self._refuse(), handle)
+
     def _recycle(self, batch: Batch) -> None:
         """A released batch that nobody else knows: the next one will be it."""
         if self._spare is None:
@@ -752,6 +758,7 @@ class EpochIterator(Iterator[Batch]):
 
 # It waits for nothing, so the interpreter's lock stays here.
 _append = lib.quick.loader_append
+_deliver = lib.quick.loader_deliver
 _set_stream = lib.quick.loader_set_stream
 
 

@@ -234,22 +234,27 @@ def test_a_batch_that_does_not_come(dataset: Any) -> None:
 
 
 def test_interrupts_lose_no_batch(dataset: Any) -> None:
-    """KeyboardInterrupt out of next(), and next() again."""
+    """KeyboardInterrupt out of next(), before or behind what the library does,
+    and next() again."""
     loader = Ours(dataset, batch_size=2, num_workers=1)
     iterator = iter(loader)
     expected = list(Theirs(dataset, batch_size=2))
     engine = iterator._leases[0].engine
-    receive = engine.next
+    receive, deliver = engine.next, engine._deliver
 
     def interrupted(timeout: Any = None) -> Any:
         raise KeyboardInterrupt
 
+    def delivered(handle: int) -> bool:
+        deliver(handle)
+        raise KeyboardInterrupt
+
     found = []
     for _ in range(4):
-        engine.next = interrupted
+        engine.next, engine._deliver = interrupted, delivered
         with pytest.raises(KeyboardInterrupt):
             next(iterator)
-        engine.next = receive
+        engine.next, engine._deliver = receive, deliver
         found.append(next(iterator))
     assert_same(found, expected)
 

@@ -206,9 +206,9 @@ def test_a_batch_moves_first() -> None:
 # ---- Tensors that are made ahead -------------------------------------------
 
 
-def all_complete(loader: Any) -> None:
+def all_complete(loader: Any, batches: int = 6) -> None:
     """Waits until all that are prepared are."""
-    for ahead in range(loader.engine.get("depth")):
+    for ahead in range(batches):
         while loader.engine._peek(ahead) is None:
             time.sleep(0.001)
 
@@ -244,6 +244,26 @@ def test_tensors_of_complete_batches_are_made_together(
     found += batches
     assert_same(found, list(Theirs(images)))
     assert not batches._made
+
+
+def test_what_torch_loads_keeps_its_place(images: Any) -> None:
+    """An index that is none, between batches whose tensors could be made."""
+    order = [[0], [1], [10**6], [2], [3]]
+    loader = Ours(
+        images,
+        batch_sampler=order,
+        num_workers=1,
+        prefetch_factor=6,
+        backend="native",
+    )
+    batches = iter(loader)
+    all_complete(loader, len(order) - 1)
+    found = [next(batches), next(batches)]
+    with pytest.raises(IndexError):
+        next(batches)
+    found += batches
+    del order[2]
+    assert_same(found, list(Theirs(images, batch_sampler=order)))
 
 
 def test_an_epoch_that_is_left_lets_go_of_them(images: Any) -> None:

@@ -35,6 +35,7 @@
 /* CMakeLists.txt reads it too. */
 #define FDL_FORMATS(FORMAT)                                                    \
   FORMAT(jpeg)                                                                 \
+  FORMAT(jpeg_packed)                                                          \
   FORMAT(png)                                                                  \
   FORMAT(webp)                                                                 \
   FORMAT(raw)

@@ -36,6 +36,10 @@
  * with libjpeg's decoder, and rows already delivered are decoded twice. Files
  * of several scans are read to their end anyway.
  *
+ * A packed sample (decode/packed/container.h) begins with the headers of a
+ * JPEG, which libjpeg reads, and then has its blocks from jpeg_packed.h. What
+ * is damaged there is an error.
+ *
  * One libjpeg object serves all images of a decoder. Its state is dropped
  * between images along with its memory (jpeg_arena.h).
  *
@@ -54,6 +58,7 @@
 #include "decode/formats/format.h"
 #include "decode/formats/jpeg_arena.h"
 #include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_packed.h"
 #include "decode/formats/jpeg_rows.h"
 #include "decode/formats/jpeg_scan.h"
 #include "decode/formats/limits.h"
@@ -92,9 +97,11 @@ struct fdl_jpeg {
     int32_t orientation; /* 1 to 8; of EXIF if exif_oriented, else of XMP */
     int32_t shift;       /* the image comes at 1/2^shift of its size */
 
-    struct fdl_jpeg_entropy *entropy;
-    bool attached; /* this image goes through entropy */
-    bool ours;     /* and its rows come from `own` */
+    struct fdl_jpeg_entropy *entropy; /* NULL: images are packed */
+    struct fdl_packed packed;
+    struct fdl_jpeg_blocks *blocks; /* of this image, for `own` */
+    bool attached;                  /* it goes through entropy */
+    bool ours;                      /* and its rows come from `own` */
     struct fdl_jpeg_rows own;
     struct fdl_decode_parts parts; /* since begin */
     bool plain; /* it is left to libjpeg's own Huffman decoder */
@@ -244,6 +251,11 @@ static void on_progress(j_common_ptr c)
 static void on_give_up(struct jpeg_decompress_struct *c)
 {
     escape(c->client_data, AGAIN);
+}
+
+static void on_damage(struct jpeg_decompress_struct *c)
+{
+    escape(c->client_data, FEEDLINE_EDECODE);
 }
 
 static void no_source_work(j_decompress_ptr c)
@@ -417,8 +429,8 @@ static bool has_filled_end(const struct fdl_encoded *bytes)
 static bool may_pad(struct fdl_jpeg *j)
 {
     const struct fdl_encoded *b = &j->bytes;
-    bool ends =
-        b->data[b->size - 2] == 0xff && b->data[b->size - 1] == JPEG_EOI;
+    bool ends = j->entropy && b->data[b->size - 2] == 0xff &&
+                b->data[b->size - 1] == JPEG_EOI;
     return ends && !jpeg_has_multiple_scans(&j->cinfo) && !has_filled_end(b);
 }
 
@@ -431,20 +443,35 @@ static bool can_crop(const struct fdl_jpeg *j)
            (c->max_h_samp_factor <= 2 && c->max_v_samp_factor <= 2);
 }
 
-/* False: what libjpeg makes of the file is not known yet, and may be an error.
+static int32_t attach_packed(struct fdl_jpeg *j)
+{
+    struct fdl_jpeg_packed *e =
+        fdl_jpeg_packed_attach(&j->cinfo, &j->packed, j->bytes.data, on_damage);
+    if (e && !j->limits.libjpeg_huffman)
+        j->blocks = fdl_jpeg_packed_blocks(e);
+    return e ? FEEDLINE_OK : FEEDLINE_EDECODE;
+}
+
+/* AGAIN: what libjpeg makes of the file is not known yet, and may be an error.
  * What lies behind rows that jpeg_entropy.h decodes is looked at later. */
-static bool attach_or_check(struct fdl_jpeg *j)
+static int32_t attach_or_check(struct fdl_jpeg *j)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
     const uint8_t *end = j->bytes.data + j->bytes.size;
     uint64_t restarts = fdl_jpeg_scan_restarts(
         (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
+    if (!j->entropy)
+        return attach_packed(j);
     if (j->plain || jpeg_has_multiple_scans(c))
-        return true;
+        return FEEDLINE_OK;
     j->attached = !j->limits.libjpeg_huffman &&
                   fdl_jpeg_entropy_attach(j->entropy, c, end, on_give_up);
-    return j->attached ||
-           fdl_jpeg_scan_is_sound(c->src->next_input_byte, end, restarts, 0);
+    if (j->attached)
+        j->blocks = fdl_jpeg_entropy_blocks(j->entropy);
+    return j->attached || fdl_jpeg_scan_is_sound(c->src->next_input_byte, end,
+                                                 restarts, 0)
+               ? FEEDLINE_OK
+               : AGAIN;
 }
 
 static int32_t start_step(struct fdl_jpeg *j, struct job *job)
@@ -462,8 +489,9 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
         j->source.bytes_in_buffer += j->bytes.readable - j->bytes.size;
     j->in_pixels = true;
     jpeg_start_decompress(c);
-    if (!attach_or_check(j))
-        return AGAIN;
+    int32_t status = attach_or_check(j);
+    if (status)
+        return status;
 
     if (is_smoothed(c)) {
         *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
@@ -473,10 +501,10 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     if (can_crop(j))
         crop_columns(need, (int32_t)c->output_width, &x, &width);
     int64_t begin = fdl_now_ns();
-    if (j->attached &&
-        fdl_jpeg_rows_begin(&j->own, c, fdl_jpeg_entropy_blocks(j->entropy), &x,
-                            &width, (JDIMENSION)need->y)) {
-        j->ours = j->parts.huffman = true;
+    if (j->blocks && fdl_jpeg_rows_begin(&j->own, c, j->blocks, &x, &width,
+                                         (JDIMENSION)need->y)) {
+        j->ours = true;
+        j->parts.huffman = j->attached;
         j->parts.unpack_ns += fdl_now_ns() - begin;
         j->parts.clock_reads += 2;
     } else {
@@ -555,6 +583,7 @@ static void end_image(void *self)
     fdl_jpeg_arena_reset(&j->cinfo);
     j->in_pixels = j->cut = j->damaged = false;
     j->exif_seen = j->exif_oriented = j->attached = j->ours = false;
+    j->blocks = NULL;
     j->orientation = 1;
     j->scan = 0;
     j->shift = 0;
@@ -582,12 +611,14 @@ static void destroy(void *self)
         return;
     jpeg_destroy_decompress(&j->cinfo); /* also a half made one */
     fdl_arena_fini(&j->arena);
-    fdl_jpeg_entropy_destroy(j->entropy);
+    if (j->entropy)
+        fdl_jpeg_entropy_destroy(j->entropy);
     free(j);
 }
 
-static int32_t create(const struct fdl_decode_limits *limits,
-                      const struct fdl_deadline *deadline, void **out)
+static int32_t create_for_packed(const struct fdl_decode_limits *limits,
+                                 const struct fdl_deadline *deadline,
+                                 void **out)
 {
     struct job job = {0};
     *out = NULL;
@@ -606,12 +637,7 @@ static int32_t create(const struct fdl_decode_limits *limits,
     j->source.resync_to_restart = jpeg_resync_to_restart;
     j->source.term_source = no_source_work;
     j->progress.progress_monitor = on_progress;
-    j->entropy = fdl_jpeg_entropy_create();
-    int32_t status = FEEDLINE_ENOMEM;
-    if (j->entropy)
-        status = guarded(j, create_step, &job);
-    else
-        fdl_fail_memory(fdl_jpeg_entropy_memory(), "the JPEG decoder");
+    int32_t status = guarded(j, create_step, &job);
     if (status < 0) {
         destroy(j);
         return status;
@@ -621,10 +647,29 @@ static int32_t create(const struct fdl_decode_limits *limits,
     return FEEDLINE_OK;
 }
 
+static int32_t create(const struct fdl_decode_limits *limits,
+                      const struct fdl_deadline *deadline, void **out)
+{
+    int32_t status = create_for_packed(limits, deadline, out);
+    if (status < 0)
+        return status;
+    struct fdl_jpeg *j = *out;
+    j->entropy = fdl_jpeg_entropy_create();
+    if (j->entropy)
+        return FEEDLINE_OK;
+    destroy(j);
+    *out = NULL;
+    return fdl_fail_memory(fdl_jpeg_entropy_memory(), "the JPEG decoder");
+}
+
 static int32_t read_header(struct fdl_jpeg *j, struct job *job)
 {
     j->source.next_input_byte = j->bytes.data;
     j->source.bytes_in_buffer = j->bytes.size;
+    if (!j->entropy) {
+        j->source.next_input_byte = j->packed.prefix;
+        j->source.bytes_in_buffer = j->packed.prefix_bytes;
+    }
     return guarded(j, header_step, job);
 }
 
@@ -637,7 +682,11 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
     j->doubtful = false; /* unlike the rest it outlives a restart */
     j->bytes = *bytes;
     j->bytes.readable = FDL_MAX(bytes->readable, bytes->size);
-    int32_t status = read_header(j, &job);
+    int32_t status = FEEDLINE_OK;
+    if (!j->entropy)
+        status = fdl_packed_open(bytes->data, bytes->size, &j->packed);
+    if (!status)
+        status = read_header(j, &job);
     if (status) {
         end_image(j);
         return status;
@@ -649,7 +698,8 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
 static uint64_t memory(const void *self)
 {
     const struct fdl_jpeg *j = self;
-    return sizeof(*j) + j->arena.size + fdl_jpeg_entropy_memory();
+    return sizeof(*j) + j->arena.size +
+           (j->entropy ? fdl_jpeg_entropy_memory() : 0);
 }
 
 static void shrink(void *self, int32_t shift)
@@ -761,7 +811,7 @@ static bool is_truncated(const void *self)
 static bool is_doubtful(const void *self)
 {
     const struct fdl_jpeg *j = self;
-    return j->doubtful;
+    return j->doubtful || (!j->entropy && !fdl_packed_is_whole(&j->packed));
 }
 
 static void get_parts(const void *self, struct fdl_decode_parts *out)
@@ -783,6 +833,22 @@ const struct fdl_format fdl_format_jpeg = {
                 {".jfif", false}},
     .matches = matches,
     .create = create,
+    .destroy = destroy,
+    .memory = memory,
+    .open = open_image,
+    .shrink = shrink,
+    .begin = begin,
+    .read = read_rows,
+    .truncated = is_truncated,
+    .doubtful = is_doubtful,
+    .parts = get_parts,
+    .abort = end_image,
+};
+
+const struct fdl_format fdl_format_jpeg_packed = {
+    .name = "packed JPEG",
+    .matches = fdl_packed_matches,
+    .create = create_for_packed,
     .destroy = destroy,
     .memory = memory,
     .open = open_image,

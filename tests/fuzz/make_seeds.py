@@ -3,7 +3,8 @@
 """Makes the seeds of the fuzz targets: small inputs from which libFuzzer finds
 its way into every format. They are committed, so that nobody needs Pillow to
 replay them; the same versions of it write the same files. Files of findings lie
-beside them, named finding-WHAT, and are left alone.
+beside them, named finding-WHAT, and are left alone. Shards are written by
+tests/python, which needs a built library.
 
     tests/fuzz/make_seeds.py [FOLDER]       (default: seeds, beside this file)
 """
@@ -452,6 +453,7 @@ def index_caches():
 def shards():
     """One small shard of each format, by the writers of its test."""
     sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
+    import conftest  # finds the package, and the library of the newest build
     import test_fields
     import test_shards
 

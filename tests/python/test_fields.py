@@ -168,12 +168,13 @@ def write_zip(path: Path, samples: List[Sample]) -> None:
     names, members = NAMES["zip"], []
     with zipfile.ZipFile(path, "w") as archive:
         for i, sample in enumerate(samples):
-            archive.writestr("f/%03d.jpg" % i, sample["image"])
+            image = zipfile.ZipInfo("f/%03d.jpg" % i)
+            archive.writestr(image, sample["image"])
             for k, v in parts_of(sample).items():
                 members.append(("f/%03d.%s" % (i, names[k]), v))
         random.Random(9).shuffle(members)
         for name, data in members:
-            archive.writestr(name, data)
+            archive.writestr(zipfile.ZipInfo(name), data)
 
 
 def write_beton(path: Path, samples: List[Sample]) -> None:

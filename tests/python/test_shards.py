@@ -166,7 +166,7 @@ def write_mds(path: Path, members: List[Member]) -> None:
 def write_zip(path: Path, members: List[Member]) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, data, _ in members:
-            archive.writestr(name, data)
+            archive.writestr(zipfile.ZipInfo(name), data)
 
 
 RECORDIO_MAGIC = struct.pack("<I", 0xCED7230A)

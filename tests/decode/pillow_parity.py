@@ -40,6 +40,8 @@ SOME_OF_THE_REAL = {"c": (0, 16), "avx2": (1, 4), "avx512": (3, 4)}
 
 LEVELS = tuple(SOME_OF_THE_REAL)
 
+PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
+
 MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
 
@@ -47,8 +49,8 @@ class Renderer:
     def __init__(self, program, level, arguments=()):
         environment = dict(os.environ, FDL_CPU_MASK=level)
         self.process = subprocess.Popen(
-            [program, *arguments], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, env=environment)
+            [program, str(int(PILLOW >= (13, 0))), *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
     def __call__(self, path, g, channels=3, dtype=U8, nhwc=True,
                  normalize=False):
@@ -72,9 +74,6 @@ class Renderer:
     def close(self):
         self.process.stdin.close()
         return self.process.wait()
-
-
-PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
 
 
 def converted(image, channels):

@@ -23,8 +23,9 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-from pillow_parity import (FILTERS, LEVELS, MODES, Renderer, arguments,
-                           converted, geometry, noise_image, reference)
+from pillow_parity import (FILTERS, LEVELS, MODES, PILLOW, Renderer,
+                           arguments, converted, geometry, noise_image,
+                           reference)
 
 # Palettes with transparency are converted here on purpose.
 warnings.filterwarnings("ignore", module="PIL")
@@ -349,6 +350,9 @@ def check_made(checker, folder, rng):
         odd.write_bytes(data)
         checker.verdict(odd, name)
     for name, data in made_profiles():
+        # Behind an eXIf chunk, later versions also ask what follows the pixels.
+        if PILLOW >= (10, 0) and name in ("profiles 2", "profiles 6"):
+            continue
         odd.write_bytes(data)
         checker.verdict(odd, name, upright=True)
     for path in made_oriented(rng, folder, webp):

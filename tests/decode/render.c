@@ -12,7 +12,7 @@
  * int32 width and height, a uint64 length, and that many bytes: pixels, or the
  * error line.
  *
- *     render [apply_exif [accept_truncated [fast]]]
+ *     render [columns_first [apply_exif [accept_truncated [fast]]]]
  */
 #include "base/compiler.h"
 #include "base/status.h"
@@ -163,9 +163,10 @@ int main(int argc, char **argv)
     struct fdl_decode_limits limits = {
         .max_pixels = 100u << 20,
         .max_scans = 500,
-        .apply_exif = argc > 1 && atoi(argv[1]) != 0,
-        .accept_truncated = argc > 2 ? atof(argv[2]) : 0,
-        .fast = argc > 3 && atoi(argv[3]) != 0,
+        .columns_first = argc > 1 && atoi(argv[1]) != 0,
+        .apply_exif = argc > 2 && atoi(argv[2]) != 0,
+        .accept_truncated = argc > 3 ? atof(argv[3]) : 0,
+        .fast = argc > 4 && atoi(argv[4]) != 0,
     };
     struct fdl_decoder *d;
     if (fdl_decoder_create(&limits, &d) != FEEDLINE_OK)

@@ -3,6 +3,8 @@
 #ifndef FDL_BASE_COMPILER_H
 #define FDL_BASE_COMPILER_H
 
+#include <stdint.h>
+
 #define FDL_CACHE_LINE 64
 
 #if defined(__GNUC__)
@@ -23,6 +25,15 @@
 #  define FDL_UNLIKELY(x) (x)
 #  define FDL_TARGET(isa)
 #  define FDL_INLINE static inline
+#endif
+
+/* Tells the thread sanitizer of bytes that are read by code without it. */
+#if defined(__SANITIZE_THREAD__)
+void __tsan_read_range(void *bytes, unsigned long n);
+#  define FDL_TSAN_READS(bytes, n)                                             \
+    __tsan_read_range((void *)(uintptr_t)(bytes), (unsigned long)(n))
+#else
+#  define FDL_TSAN_READS(bytes, n) ((void)0)
 #endif
 
 #define FDL_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens images of any format, and holds what render_sample.c needs. */
+#include "base/compiler.h"
 #include "base/status.h"
 #include "decode/decoder_state.h"
 
@@ -86,6 +87,7 @@ int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
 {
     fdl_decoder_abort(d);
     fdl_deadline_start(&d->deadline, d->limits.max_image_ms);
+    FDL_TSAN_READS(bytes->data, bytes->size);
     int32_t status = open_source(d, bytes);
     if (status) {
         fdl_decoder_abort(d);

@@ -9,10 +9,11 @@ install(FILES include/feedline/bench.h include/feedline/exchange.h
               include/feedline/feedline.h include/feedline/fields.h
               include/feedline/files.h include/feedline/live.h
               include/feedline/masks.h include/feedline/objects.h
-              include/feedline/order.h include/feedline/shuffle.h
-              include/feedline/source.h include/feedline/statistics.h
-              include/feedline/targets.h include/feedline/tuning.h
-              include/feedline/views.h include/feedline/watch.h
+              include/feedline/order.h include/feedline/packed.h
+              include/feedline/shuffle.h include/feedline/source.h
+              include/feedline/statistics.h include/feedline/targets.h
+              include/feedline/tuning.h include/feedline/views.h
+              include/feedline/watch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
 install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Help and messages name them as docs/NAME.md.

@@ -8,6 +8,7 @@
 #include <feedline/masks.h>
 #include <feedline/objects.h>
 #include <feedline/order.h>
+#include <feedline/packed.h>
 #include <feedline/shuffle.h>
 #include <feedline/source.h>
 #include <feedline/statistics.h>

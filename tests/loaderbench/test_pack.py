@@ -288,6 +288,37 @@ def case_upright(tmp):
     equal(after == before, True, "the others")
 
 
+def case_packed_and_back(tmp):
+    folder, _ = photos(tmp)
+    out, back = os.path.join(tmp, "out"), os.path.join(tmp, "back")
+    done = json_of("pack", folder, out, "--store=packed")
+    jpegs = sum(name.endswith(".jpg") for name in files_below(folder))
+    equal((done["packed"], done["stayed_jpeg"]), (jpegs, 2))
+    equal(done["trial"]["psnr"], None, "the same pixels")
+    for name, data in images(out)[0].items():
+        begin = b"\x89PNG" if name.endswith(".png") else b"\xf1fdl"
+        equal(data[:4], begin, name)
+    equal(hashed("tar:" + out), hashed(folder), "the stream")
+    expect(tool("pack", folder, out), 2, "--store \"packed\"")
+    pack(out, os.path.join(tmp, "no"), "--unpack", "--store", "packed", rc=2,
+         message="--unpack")
+    done = json_of("pack", "tar:" + out, back, "--unpack")
+    equal((done["same_bytes"], done["same_coefficients"], done["copied"]),
+          (jpegs, 0, 2))
+    equal(files_below(back) == files_below(folder), True, "the files")
+    pack("tar:" + out, back, "--unpack", rc=4, message="exists")
+
+
+def case_packed_after_scaling(tmp):
+    folder, _ = photos(tmp)
+    out, back, jpeg = (os.path.join(tmp, n) for n in ("out", "back", "jpeg"))
+    arguments = ("--format", "jpeg", "--longest-side", 100)
+    pack(folder, jpeg, *arguments)
+    pack(folder, out, "--store", "packed", *arguments)
+    pack("tar:" + out, back, "--unpack")
+    equal(files_below(back) == images(jpeg)[0], True, "JPEGs")
+
+
 def case_dry_run_writes_nothing(tmp):
     folder, out = folder_of(tmp), os.path.join(tmp, "out")
     done = pack(folder, out, "--dry-run", "--format", "jpeg", "--sample", 5)

@@ -26,6 +26,12 @@ static const struct cli_option options[] = {
      VALUE_COUNT(quality, 1)},
     {"format", "FORMAT", "keep the encoded bytes, or make JPEGs of all [keep]",
      VALUE_CHOICE(format, "keep|jpeg")},
+    {"store", "STORE",
+     "how JPEGs are stored: as jpeg, or as packed coefficients [jpeg]\n"
+     "Packed they are larger, and decode to the same pixels in less time.",
+     VALUE_CHOICE(store, "jpeg|packed")},
+    {"unpack", NULL, "the other way: packed samples of SRC as JPEGs in DST",
+     VALUE_SWITCH(unpack)},
     {"dry-run", NULL, "only tell what it would take, and what the error is",
      VALUE_SWITCH(dry_run)},
     {"quarantine", "FILE",
@@ -57,9 +63,9 @@ const struct cli_command command_pack = {
         "was killed goes on when it is started again, and the shards are the "
         "same to the byte. DST is then a data set: tar:DST.",
     CLI_TABLE(.name = "shard", .order = "given", .format = "keep",
-              .shard_size = 256u << 20, .quality = 90, .sample = 64,
-              .training_size = 224),
-    .n_first = 8,
+              .store = "jpeg", .shard_size = 256u << 20, .quality = 90,
+              .sample = 64, .training_size = 224),
+    .n_first = 10,
     .loader_options = true,
     .of_loader = "workers|reader|io_depth|direct|cache|cache_budget|"
                  "memory_budget|affinity|on_error|max_failures|"
@@ -79,6 +85,12 @@ static int check_options(const struct pack_options *o)
     }
     if (o->longest_side > LARGEST_SIDE || o->training_size > LARGEST_SIDE) {
         tool_say("a side of more than %d pixels", LARGEST_SIDE);
+        return TOOL_USAGE;
+    }
+    if (o->unpack &&
+        (strcmp(o->store, "packed") == 0 || strcmp(o->format, "keep") != 0 ||
+         o->longest_side > 0 || o->dry_run)) {
+        tool_say("--unpack changes no images, and writes all of them");
         return TOOL_USAGE;
     }
     if (!*o->name || strchr(o->name, '/') || *o->name == '.' ||
@@ -104,6 +116,7 @@ static int check_config(struct pack *p)
         .jpeg = strcmp(p->options->format, "jpeg") == 0,
         .longest_side = (int32_t)p->options->longest_side,
         .quality = (int32_t)p->options->quality,
+        .packed = strcmp(p->options->store, "packed") == 0,
         .upright = upright != 0,
     };
     return TOOL_DONE;
@@ -142,7 +155,7 @@ static int plan(struct pack *p)
     if (rc == TOOL_DONE && !p->options->dry_run)
         rc = pack_folder_take(p, &known);
     double ratio = p->ratio;
-    if (rc == TOOL_DONE && changes_images(p) && !known)
+    if (rc == TOOL_DONE && (changes_images(p) || p->recipe.packed) && !known)
         rc = pack_try(p);
     if (known)
         p->ratio = ratio;
@@ -224,7 +237,7 @@ int pack_main(void *values, const struct cli_parsed *parsed)
     if (rc == TOOL_DONE)
         rc = open_source(&p, parsed);
     if (rc == TOOL_DONE)
-        rc = run_all(&p, o);
+        rc = o->unpack ? pack_unpack(&p) : run_all(&p, o);
     tool_drain_log();
     pack_free(&p);
     return rc;

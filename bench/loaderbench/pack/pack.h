@@ -17,14 +17,15 @@
 #include <feedline/files.h>
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct pack_options {
-    const char *name, *order, *format, *quarantine, *json;
+    const char *name, *order, *format, *store, *quarantine, *json;
     uint64_t shard_size, longest_side, quality, sample, training_size;
-    bool dry_run, quiet;
+    bool dry_run, unpack, quiet;
 };
 
 struct pack_shard {
@@ -63,6 +64,7 @@ struct pack {
 
     double seconds;
     uint64_t left_out, samples_written, bytes_written, shards_written;
+    _Atomic uint64_t packed, stayed; /* images, where they are packed */
     json_t *failures;
     int lock;
 };
@@ -140,6 +142,16 @@ int pack_collect(struct pack *p);
 /* All shards are there: lists them in "FOLDER/NAME.json", as wids does, and
  * opens them. */
 int pack_index(struct pack *p);
+
+/* ---- pack_unpack.c: packed coefficients ---------------------------------- */
+
+bool pack_is_packed(const uint8_t *data, uint64_t bytes);
+
+/* Packs what was read or made, if the recipe says so and it can be. ENOMEM. */
+int32_t pack_store(struct pack *p, uint8_t **data, uint64_t *bytes);
+
+/* All samples as files in the folder; results are told here. */
+int pack_unpack(struct pack *p);
 
 /* ---- Trial and results --------------------------------------------------- */
 

@@ -12,10 +12,12 @@ struct pack_recipe {
     bool jpeg;            /* all become JPEG */
     int32_t longest_side; /* 0: none is too large */
     int32_t quality;      /* of a JPEG that is made, 1 to 100 */
+    bool packed;          /* JPEGs become packed coefficients */
     bool upright;         /* EXIF is followed here, not by who reads it */
 };
 
-/* "jpg", "png" or "webp" by how the bytes begin; NULL: none of them. */
+/* "jpg", "png" or "webp" by how the bytes begin; NULL: none of them. A packed
+ * sample is none. */
 const char *pack_content(const uint8_t *data, uint64_t bytes);
 
 /* Whether an encoded image has to be decoded and encoded anew. */

@@ -31,7 +31,7 @@ struct maker {
 
 /* ---- On the workers ------------------------------------------------------ */
 
-static int32_t make(const struct pack *p, const struct feedline_image *image,
+static int32_t make(struct pack *p, const struct feedline_image *image,
                     uint64_t i, struct pack_made *made)
 {
     uint8_t *of = NULL;
@@ -46,13 +46,13 @@ static int32_t make(const struct pack *p, const struct feedline_image *image,
     if (of && !pack_changes(&p->recipe, of, bytes)) {
         const char *content = pack_content(of, bytes);
         *made = (struct pack_made){of, bytes, content ? content : "img", true};
-        return FEEDLINE_OK;
+        return pack_store(p, &made->data, &made->bytes);
     }
     made->extension = "jpg";
     int32_t status = pack_encode_jpeg(&p->recipe, image, of, bytes, &made->data,
                                       &made->bytes);
     free(of);
-    return status;
+    return status < 0 ? status : pack_store(p, &made->data, &made->bytes);
 }
 
 static int32_t encode(const struct feedline_op_call *call)

@@ -110,13 +110,13 @@ json_t *pack_terms(const struct pack *p)
     const struct pack_options *o = p->options;
     bool changes = p->recipe.jpeg || p->recipe.longest_side > 0;
     snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, p->fingerprint);
-    return json_pack("{s:i, s:s, s:I, s:s, s:I, s:s, s:I, s:I, s:b}", "pack", 1,
-                     "fingerprint", fingerprint, "samples", (json_int_t)p->n,
-                     "order", o->order, "shard-size", (json_int_t)o->shard_size,
-                     "format", o->format, "longest-side",
-                     (json_int_t)o->longest_side, "quality",
-                     (json_int_t)(changes ? o->quality : 0), "apply-exif",
-                     p->recipe.upright);
+    return json_pack("{s:i, s:s, s:I, s:s, s:I, s:s, s:s, s:I, s:I, s:b}",
+                     "pack", 1, "fingerprint", fingerprint, "samples",
+                     (json_int_t)p->n, "order", o->order, "shard-size",
+                     (json_int_t)o->shard_size, "format", o->format, "store",
+                     o->store, "longest-side", (json_int_t)o->longest_side,
+                     "quality", (json_int_t)(changes ? o->quality : 0),
+                     "apply-exif", p->recipe.upright);
 }
 
 static int refuse(const struct pack *p, const char *key, const json_t *there,

@@ -45,7 +45,7 @@ json_t *pack_document(const struct pack *p)
     json_t *doc = document_new("pack");
     json_t *result = json_pack(
         "{s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:I, s:I, s:I, s:I, s:f, s:I, "
-        "s:O, s:b}",
+        "s:O, s:b, s:I, s:I}",
         "source", doc_string(p->uri), "destination", doc_string(p->folder),
         "samples", (json_int_t)p->n, "source_bytes",
         (json_int_t)p->source_bytes, "trial", trial_json(p), "forecast",
@@ -55,7 +55,8 @@ json_t *pack_document(const struct pack *p)
         (json_int_t)p->samples_written, "bytes_written",
         (json_int_t)p->bytes_written, "seconds", p->seconds, "left_out",
         (json_int_t)p->left_out, "failures", p->failures, "interrupted",
-        tool_interrupted());
+        tool_interrupted(), "packed", (json_int_t)p->packed, "stayed_jpeg",
+        (json_int_t)p->stayed);
     json_object_update_new(doc, result);
     return doc;
 }
@@ -138,5 +139,9 @@ void pack_print_after(const json_t *doc)
                TOOL_COUNT_OF(doc_int(doc, "samples_written"), "sample"),
                TOOL_COUNT_OF(doc_int(doc, "shards_written"), "shard"),
                doc_or_0(doc, "bytes_written") * 1e-6, seconds);
+    if (doc_int(doc, "packed") > 0 || doc_int(doc, "stayed_jpeg") > 0)
+        printf("%lld packed, %lld stayed as they were\n",
+               (long long)doc_int(doc, "packed"),
+               (long long)doc_int(doc, "stayed_jpeg"));
     print_left_out(doc);
 }

@@ -189,6 +189,7 @@ static int try_samples(struct pack *p, struct samples *s, uint64_t *order,
     int rc = pack_make_images(p, order, n, keep, s);
     t->seconds = tool_seconds() - start;
     t->samples = s->n;
+    s->pack->packed = s->pack->stayed = 0; /* of the trial */
     if (rc == TOOL_DONE && s->n == 0) {
         tool_say("%s: none of " TOOL_COUNT " can be used", p->uri,
                  TOOL_COUNT_OF(n, "sample"));

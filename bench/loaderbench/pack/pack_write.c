@@ -164,10 +164,11 @@ static int add_file(struct pack *p, struct shard_writer *w,
                                                  : strerror(error));
     const char *content = pack_content(data, bytes);
     char *key = pack_key(p, i, ending);
-    int rc = key ? TOOL_DONE : tool_no_memory();
-    if (key && !*ending && !content) {
+    bool stored = key && pack_store(p, &data, &bytes) >= 0;
+    int rc = stored ? TOOL_DONE : tool_no_memory();
+    if (stored && !*ending && !content) {
         rc = pack_leave_out(p, left, i, "no image of a known format");
-    } else if (key) {
+    } else if (stored) {
         rc = shard_add(w, key, *ending ? ending : content, pack_label(p, i),
                        data, bytes);
         if (rc == TOOL_DONE)

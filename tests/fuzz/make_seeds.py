@@ -487,12 +487,13 @@ def main():
     root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "seeds")
     total = 0
     for target, make in TARGETS.items():
+        made = list(make())  # all of them, before any file goes
         folder = os.path.join(root, target)
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(folder):
             if not name.startswith("finding-"):
                 os.remove(os.path.join(folder, name))
-        for name, data in make():
+        for name, data in made:
             with open(os.path.join(folder, name), "wb") as f:
                 f.write(data)
             total += len(data)

@@ -16,6 +16,14 @@
 #include <jpeglib.h>
 /* clang-format on */
 
+/* Samples of a block's side, of a component; libjpeg 7 and later have one for
+ * each direction. */
+#if JPEG_LIB_VERSION >= 70
+#  define FDL_JPEG_SIDE(info) ((info)->DCT_h_scaled_size)
+#else
+#  define FDL_JPEG_SIDE(info) ((info)->DCT_scaled_size)
+#endif
+
 /* Coefficients lie by rows of 8, as far apart as jpeg_transform.h has them.
  * What cannot be read leaves by longjmp. */
 struct fdl_jpeg_blocks {

@@ -440,13 +440,6 @@ static bool is_sequential(const struct jpeg_decompress_struct *c)
            c->Se == DCTSIZE2 - 1 && c->Ah == 0 && c->Al == 0;
 }
 
-/* libjpeg 7 and later have one for each direction. */
-#if JPEG_LIB_VERSION >= 70
-#  define SIDE_OF(info) ((info)->DCT_h_scaled_size)
-#else
-#  define SIDE_OF(info) ((info)->DCT_scaled_size)
-#endif
-
 /* The tables of each block of an MCU. */
 static bool prepare_blocks(struct fdl_jpeg_entropy *e,
                            const struct jpeg_decompress_struct *c)
@@ -460,7 +453,7 @@ static bool prepare_blocks(struct fdl_jpeg_entropy *e,
         const JHUFF_TBL *ac_from = c->ac_huff_tbl_ptrs[ac];
         struct block *b = &e->blocks[i];
         *b = (struct block){&e->dc[dc], &e->ac[ac], component,
-                            SIDE_OF(info) == 1};
+                            FDL_JPEG_SIDE(info) == 1};
         if (!dc_from || !ac_from ||
             !fdl_huffman_make(&e->dc[dc], dc_from->bits, dc_from->huffval,
                               false) ||

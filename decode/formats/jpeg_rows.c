@@ -59,7 +59,17 @@ int64_t fdl_jpeg_rows_unpacking(const struct fdl_jpeg_rows *r, int64_t ns)
 
 /* ---- Kinds of files ----------------------------------------------------- */
 
-/* Chroma of up to two columns is not interpolated by libjpeg. */
+/* Chroma of up to two columns is not interpolated by libjpeg, nor is any at an
+ * eighth. */
+static bool is_interpolated(const jpeg_component_info *i)
+{
+    int side = FDL_JPEG_SIDE(&i[0]), small = FDL_JPEG_SIDE(&i[1]);
+    bool across = i[0].h_samp_factor * side > small;
+    bool down = i[0].v_samp_factor * side > small;
+    return (!across || i[1].downsampled_width > 2) &&
+           (side > 1 || !(across || down));
+}
+
 static bool is_colour(const struct jpeg_decompress_struct *c)
 {
     const jpeg_component_info *i = c->comp_info;
@@ -68,7 +78,7 @@ static bool is_colour(const struct jpeg_decompress_struct *c)
            i[0].h_samp_factor <= 2 && i[0].v_samp_factor <= 2 &&
            i[1].h_samp_factor == 1 && i[1].v_samp_factor == 1 &&
            i[2].h_samp_factor == 1 && i[2].v_samp_factor == 1 &&
-           (i[0].h_samp_factor == 1 || i[1].downsampled_width > 2);
+           is_interpolated(i);
 }
 
 static bool is_gray(const struct jpeg_decompress_struct *c)
@@ -82,7 +92,7 @@ static bool is_gray(const struct jpeg_decompress_struct *c)
 /* The order of the components in a scan is that of the file. */
 static bool is_supported(const struct jpeg_decompress_struct *c)
 {
-    if (c->scale_denom != 1 || !(is_colour(c) || is_gray(c)))
+    if (!is_colour(c) && !is_gray(c))
         return false;
     for (int i = 0; i < c->num_components; i++) {
         if (c->cur_comp_info[i] != &c->comp_info[i])
@@ -104,14 +114,18 @@ static void make_plane(struct fdl_jpeg_rows *r, int i)
     struct fdl_jpeg_plane *p = &r->planes[i];
     p->columns = info->h_samp_factor;
     p->rows = info->v_samp_factor;
+    p->side = FDL_JPEG_SIDE(info);
+    p->wide = p->side * p->columns;
+    p->high = p->side * p->rows;
     p->width = (int32_t)info->downsampled_width;
     p->height = (int32_t)info->downsampled_height;
-    p->ring = 2 * DCTSIZE * p->rows;
+    p->ring = 2 * p->high;
     /* One MCU more: the last pair may have only one block. */
-    size_t width = (size_t)(r->n + 1) * DCTSIZE * (size_t)p->columns;
+    size_t width = (size_t)(r->n + 1) * (size_t)p->wide;
     p->stride = width + 2 * FDL_TRANSFORM_MARGIN;
     p->samples = (uint8_t *)take(r->c, p->stride * (size_t)p->ring) +
                  FDL_TRANSFORM_MARGIN;
+    p->pair = r->transform->pair[__builtin_ctz((unsigned)p->side)];
     memcpy(p->quant, info->quant_table->quantval, sizeof(p->quant));
 }
 
@@ -124,10 +138,9 @@ static uint8_t *plane_row(const struct fdl_jpeg_plane *p, int32_t y)
 static void extend(const struct fdl_jpeg_rows *r,
                    const struct fdl_jpeg_plane *p)
 {
-    int32_t n = r->n * DCTSIZE * p->columns;
-    n = FDL_MIN(n, p->width - r->first * DCTSIZE * p->columns);
-    for (int32_t i = 0; i < DCTSIZE * p->rows; i++) {
-        uint8_t *row = plane_row(p, r->next * DCTSIZE * p->rows + i);
+    int32_t n = FDL_MIN(r->n * p->wide, p->width - r->first * p->wide);
+    for (int32_t i = 0; i < p->high; i++) {
+        uint8_t *row = plane_row(p, r->next * p->high + i);
         row[-1] = row[0];
         row[n] = row[n - 1];
     }
@@ -162,10 +175,10 @@ static void finish_pair(const struct fdl_jpeg_rows *r,
                         const struct fdl_jpeg_plane *p, int32_t at,
                         int32_t block_row, int32_t mcu, unsigned last)
 {
-    int32_t y = (r->next * p->rows + block_row) * DCTSIZE;
-    uint8_t *to = plane_row(p, y) + (size_t)mcu * DCTSIZE * (size_t)p->columns;
-    r->transform->pair(r->coefficients + at * FDL_PAIR_COEFFICIENTS, p->quant,
-                       last, p == r->planes ? LUMA_ZERO : 0, to, p->stride);
+    int32_t y = r->next * p->high + block_row * p->side;
+    uint8_t *to = plane_row(p, y) + (size_t)(mcu * p->wide);
+    p->pair(r->coefficients + at * FDL_PAIR_COEFFICIENTS, p->quant, last,
+            p == r->planes ? LUMA_ZERO : 0, to, p->stride);
 }
 
 /* count: 1 or 2 MCUs from `mcu` on. Where there is no second one, `last` of it
@@ -223,7 +236,7 @@ static void chroma_rows(const struct fdl_jpeg_rows *r, int32_t y, int32_t *near,
 {
     const struct fdl_jpeg_plane *p = &r->planes[1];
     *near = *far = y;
-    if (r->planes[0].rows == 1)
+    if (r->n_planes == 1 || r->planes[0].high == p->high)
         return;
     *near = y / 2;
     *far = FDL_MIN(FDL_MAX(*near + (y % 2 ? 1 : -1), 0), p->height - 1);
@@ -232,10 +245,8 @@ static void chroma_rows(const struct fdl_jpeg_rows *r, int32_t y, int32_t *near,
 static int32_t first_row(const struct fdl_jpeg_rows *r)
 {
     int32_t near, far;
-    if (r->n_planes == 1)
-        return r->y / DCTSIZE;
     chroma_rows(r, r->y, &near, &far);
-    return FDL_MIN(near, far) / DCTSIZE;
+    return FDL_MIN(near, far) / r->planes[r->n_planes - 1].high;
 }
 
 bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
@@ -249,12 +260,13 @@ bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
     r->c = c;
     r->source = source;
     r->n_planes = c->num_components;
-    JDIMENSION side = DCTSIZE * (JDIMENSION)c->comp_info[0].h_samp_factor;
+    const jpeg_component_info *luma = &c->comp_info[0];
+    JDIMENSION wide = (JDIMENSION)(FDL_JPEG_SIDE(luma) * luma->h_samp_factor);
     JDIMENSION right = *x + *width;
-    *x = *x / side * side;
+    *x = *x / wide * wide;
     *width = right - *x;
-    r->first = (int32_t)(*x / side);
-    r->n = (int32_t)((*width + side - 1) / side);
+    r->first = (int32_t)(*x / wide);
+    r->n = (int32_t)((*width + wide - 1) / wide);
     r->width = *width;
     r->y = (int32_t)y;
     for (int i = 0; i < r->n_planes; i++)
@@ -275,12 +287,12 @@ static const int8_t *chroma_row(const struct fdl_jpeg_rows *r, int i,
 {
     const struct fdl_jpeg_plane *luma = &r->planes[0], *p = &r->planes[i];
     const int8_t *row = (const int8_t *)plane_row(p, near);
-    if (luma->columns == 1 && luma->rows == 1)
+    bool across = luma->wide > p->wide, down = luma->high > p->high;
+    if (!across && !down)
         return row;
-    size_t n = (size_t)(r->n * DCTSIZE);
-    r->transform->upsample[luma->columns - 1][luma->rows - 1](
-        row, (const int8_t *)plane_row(p, far), far > near, n,
-        r->chroma[i - 1]);
+    r->transform->upsample[across][down](row, (const int8_t *)plane_row(p, far),
+                                         far > near, (size_t)(r->n * p->wide),
+                                         r->chroma[i - 1]);
     return r->chroma[i - 1];
 }
 
@@ -289,7 +301,7 @@ void fdl_jpeg_rows_read(struct fdl_jpeg_rows *r, uint8_t *to)
     const struct fdl_jpeg_plane *luma = &r->planes[0];
     int32_t near = 0, far = 0, y = r->y++;
     chroma_rows(r, y, &near, &far);
-    while (r->next <= FDL_MAX(near, far) / DCTSIZE)
+    while (r->next <= FDL_MAX(near, far) / r->planes[r->n_planes - 1].high)
         next_row(r);
     const uint8_t *from = plane_row(luma, y);
     begin_lap(&r->pace);

@@ -6,8 +6,8 @@
  * as it is decoded, while it is in the cache; chroma is upsampled and becomes
  * colour row by row, where a row is asked for.
  *
- * Gray, and YCbCr whose chroma has all or half of the columns and rows; what
- * else there is, and other scales, libjpeg does.
+ * Gray, and YCbCr whose chroma has all or half of the columns and rows, at any
+ * of libjpeg's scales; what else there is libjpeg does.
  *
  * Only decode/formats/jpeg*.c may include this: it shows libjpeg's types.
  */
@@ -28,9 +28,12 @@ struct fdl_jpeg_plane {
     uint8_t *samples; /* behind a margin */
     size_t stride;
     int32_t columns, rows; /* of blocks in an MCU */
+    int32_t side;          /* of a block, in samples: 8, 4, 2 or 1 */
+    int32_t wide, high;    /* an MCU, in samples */
     int32_t width, height; /* of the component, in samples */
     int32_t ring;          /* rows that are kept */
     uint16_t quant[DCTSIZE2];
+    fdl_jpeg_pair *pair;
 };
 
 /* How the time of reading rows divides, from every 16th row of MCUs, in which

@@ -268,8 +268,9 @@ AVX2 FDL_INLINE void load_rows(__m256i *v, int16_t *coefficients,
     }
 }
 
-AVX2 static void flat_pair(int16_t *coefficients, uint16_t quant, uint8_t zero,
-                           uint8_t *to, size_t stride)
+/* 8 samples of each block. */
+AVX2 static __m128i flat_row(int16_t *coefficients, uint16_t quant,
+                             uint8_t zero)
 {
     const __m256i bias = _mm256_set1_epi8((char)zero);
     __m256i *at = (__m256i *)(void *)coefficients;
@@ -284,10 +285,8 @@ AVX2 static void flat_pair(int16_t *coefficients, uint16_t quant, uint8_t zero,
     v = _mm256_packs_epi32(v, v);
     v = _mm256_add_epi8(_mm256_packs_epi16(v, v), bias);
     v = _mm256_shuffle_epi8(v, _mm256_setzero_si256());
-    __m128i row = _mm_unpacklo_epi64(_mm256_castsi256_si128(v),
-                                     _mm256_extracti128_si256(v, 1));
-    for (int i = 0; i < 8; i++)
-        _mm_storeu_si128((__m128i *)(to + (size_t)i * stride), row);
+    return _mm_unpacklo_epi64(_mm256_castsi256_si128(v),
+                              _mm256_extracti128_si256(v, 1));
 }
 
 AVX2 static void pair(int16_t *coefficients, const uint16_t *quant,
@@ -297,7 +296,9 @@ AVX2 static void pair(int16_t *coefficients, const uint16_t *quant,
     const int second = CONST_BITS + PASS1_BITS + 3;
     __m256i v[8];
     if (last == 0) {
-        flat_pair(coefficients, quant[0], zero, to, stride);
+        __m128i row = flat_row(coefficients, quant[0], zero);
+        for (int i = 0; i < 8; i++)
+            _mm_storeu_si128((__m128i *)(to + (size_t)i * stride), row);
         return;
     }
     bool corner = last <= CORNER_LAST;
@@ -318,6 +319,167 @@ AVX2 static void pair(int16_t *coefficients, const uint16_t *quant,
         pass(v, second);
     }
     store_columns(v, zero, to, stride);
+}
+
+/* ---- Transforms to smaller blocks --------------------------------------- */
+
+/* Cosines of these, times 2^13. */
+#  define F_0_211 1730
+#  define F_0_509 4176
+#  define F_0_601 4926
+#  define F_0_720 5906
+#  define F_0_850 6967
+#  define F_1_061 8697
+#  define F_1_272 10426
+#  define F_1_451 11893
+#  define F_2_172 17799
+#  define F_3_624 29692
+
+/* To four values: `first` is eight of no. 0 and zeros, the others are mixed. */
+AVX2 FDL_INLINE void four_of(__m256i first, __m256i v26, __m256i v13,
+                             __m256i v57, int shift, __m256i out[4])
+{
+    __m256i t = rounded(_mm256_srai_epi32(first, 16 - CONST_BITS - 1), shift);
+    __m256i even = products(v26, F_1_847, -F_0_765);
+    __m256i outer = plus(products(v13, F_2_562, F_0_899),
+                         products(v57, -F_0_601, -F_0_509));
+    __m256i inner = plus(products(v13, F_1_061, -F_2_172),
+                         products(v57, F_1_451, -F_0_211));
+    __m256i sum = plus(t, even), rest = _mm256_sub_epi32(t, even);
+    out[0] = _mm256_srai_epi32(plus(sum, outer), shift);
+    out[1] = _mm256_srai_epi32(plus(rest, inner), shift);
+    out[2] = _mm256_srai_epi32(_mm256_sub_epi32(rest, inner), shift);
+    out[3] = _mm256_srai_epi32(_mm256_sub_epi32(sum, outer), shift);
+}
+
+/* As first_pass_of_large. Row 4 does not count, here and above. */
+AVX2 static void first_rows_of_large(const __m256i *v, __m256i rows[4])
+{
+    const __m256i nothing = _mm256_setzero_si256();
+    __m256i any = _mm256_or_si256(_mm256_or_si256(v[1], v[2]), v[3]);
+    for (int i = 5; i < 8; i++)
+        any = _mm256_or_si256(any, v[i]);
+    __m256i zero = _mm256_cmpeq_epi64(any, nothing);
+    zero = _mm256_and_si256(zero, _mm256_shuffle_epi32(zero, 0x4e));
+    __m256i flat = _mm256_slli_epi16(v[0], PASS1_BITS);
+    for (int i = 0; i < 4; i++)
+        rows[i] = _mm256_blendv_epi8(rows[i], flat, zero);
+}
+
+AVX2 static void pair_of_4(int16_t *coefficients, const uint16_t *quant,
+                           unsigned last, uint8_t zero, uint8_t *to,
+                           size_t stride)
+{
+    const __m256i none = _mm256_setzero_si256();
+    const int first = CONST_BITS - PASS1_BITS + 1;
+    const int second = CONST_BITS + PASS1_BITS + 3 + 1;
+    __m256i v[8], low[4], high[4], rows[4];
+    if (last == 0) {
+        __m128i row = flat_row(coefficients, quant[0], zero);
+        row = _mm_shuffle_epi32(row, 0x08);
+        for (int i = 0; i < 4; i++)
+            _mm_storel_epi64((__m128i *)(to + (size_t)i * stride), row);
+        return;
+    }
+    load_rows(v, coefficients, quant, 8);
+    four_of(mixed(none, v[0], LOW), mixed(v[2], v[6], LOW),
+            mixed(v[1], v[3], LOW), mixed(v[5], v[7], LOW), first, low);
+    four_of(mixed(none, v[0], HIGH), mixed(v[2], v[6], HIGH),
+            mixed(v[1], v[3], HIGH), mixed(v[5], v[7], HIGH), first, high);
+    for (int i = 0; i < 4; i++)
+        rows[i] = _mm256_packs_epi32(low[i], high[i]);
+    if (FDL_UNLIKELY(!fits(v[0])))
+        first_rows_of_large(v, rows);
+
+    /* Columns 0 and 1, 2 and 3, ... of 4 values each. */
+    __m256i a = _mm256_unpacklo_epi16(rows[0], rows[1]);
+    __m256i b = _mm256_unpacklo_epi16(rows[2], rows[3]);
+    __m256i c = _mm256_unpackhi_epi16(rows[0], rows[1]);
+    __m256i d = _mm256_unpackhi_epi16(rows[2], rows[3]);
+    __m256i c01 = _mm256_unpacklo_epi32(a, b),
+            c23 = _mm256_unpackhi_epi32(a, b);
+    __m256i c45 = _mm256_unpacklo_epi32(c, d),
+            c67 = _mm256_unpackhi_epi32(c, d);
+    four_of(mixed(none, c01, LOW), mixed(c23, c67, LOW), mixed(c01, c23, HIGH),
+            mixed(c45, c67, HIGH), second, v);
+
+    /* Of each block the columns of bytes, then its rows. */
+    a = _mm256_packs_epi32(v[0], v[1]);
+    b = _mm256_packs_epi32(v[2], v[3]);
+    a = _mm256_add_epi8(_mm256_packs_epi16(a, b), _mm256_set1_epi8((char)zero));
+    a = _mm256_shuffle_epi8(
+        a, _mm256_broadcastsi128_si256(_mm_setr_epi8(
+               0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)));
+    __m128i left = _mm256_castsi256_si128(a);
+    __m128i right = _mm256_extracti128_si256(a, 1);
+    __m128i two[2] = {_mm_unpacklo_epi32(left, right),
+                      _mm_unpackhi_epi32(left, right)};
+    for (size_t i = 0; i < 2; i++) {
+        _mm_storel_epi64((__m128i *)(to + 2 * i * stride), two[i]);
+        _mm_storeh_pd((double *)(void *)(to + (2 * i + 1) * stride),
+                      _mm_castsi128_pd(two[i]));
+    }
+}
+
+/* Sums and differences of the first value, times 2^(CONST_BITS + 2), and odd
+ * ones. */
+AVX2 static void pair_of_2(int16_t *coefficients, const uint16_t *quant,
+                           unsigned last, uint8_t zero, uint8_t *to,
+                           size_t stride)
+{
+    const __m256i none = _mm256_setzero_si256();
+    const __m256i odd_columns = _mm256_broadcastsi128_si256(
+        _mm_setr_epi16(0, F_3_624, 0, -F_1_272, 0, F_0_850, 0, -F_0_720));
+    const int first = CONST_BITS - PASS1_BITS + 2;
+    const int second = CONST_BITS + PASS1_BITS + 3 + 2;
+    __m256i v[8], sum[2], rest[2];
+    (void)last;
+    load_rows(v, coefficients, quant, 8);
+    for (int h = LOW; h <= HIGH; h++) {
+        enum half half = h ? HIGH : LOW;
+        __m256i t =
+            _mm256_srai_epi32(mixed(none, v[0], half), 16 - CONST_BITS - 2);
+        __m256i odd =
+            plus(products(mixed(v[1], v[3], half), F_3_624, -F_1_272),
+                 products(mixed(v[5], v[7], half), F_0_850, -F_0_720));
+        t = rounded(t, first);
+        sum[h] = _mm256_srai_epi32(plus(t, odd), first);
+        rest[h] = _mm256_srai_epi32(_mm256_sub_epi32(t, odd), first);
+    }
+    __m256i a =
+        _mm256_madd_epi16(_mm256_packs_epi32(sum[0], sum[1]), odd_columns);
+    __m256i b =
+        _mm256_madd_epi16(_mm256_packs_epi32(rest[0], rest[1]), odd_columns);
+    __m256i odd = _mm256_hadd_epi32(a, b);
+    odd = _mm256_hadd_epi32(odd, odd);
+    __m256i t = _mm256_slli_epi32(_mm256_unpacklo_epi32(sum[0], rest[0]),
+                                  CONST_BITS + 2);
+    t = rounded(t, second);
+    t = _mm256_unpacklo_epi32(plus(t, odd), _mm256_sub_epi32(t, odd));
+    t = _mm256_srai_epi32(t, second);
+    t = _mm256_packs_epi32(t, t);
+    t = _mm256_add_epi8(_mm256_packs_epi16(t, t), _mm256_set1_epi8((char)zero));
+    __m128i both = _mm_unpacklo_epi16(_mm256_castsi256_si128(t),
+                                      _mm256_extracti128_si256(t, 1));
+    uint64_t rows = (uint64_t)_mm_cvtsi128_si64(both);
+    memcpy(to, &rows, 4);
+    rows >>= 32;
+    memcpy(to + stride, &rows, 4);
+}
+
+/* libjpeg has no vectors for this one: products have 32 bits, and what is left
+ * of them is cut to 10 bits before it is limited to a byte. */
+static void pair_of_1(int16_t *coefficients, const uint16_t *quant,
+                      unsigned last, uint8_t zero, uint8_t *to, size_t stride)
+{
+    (void)stride;
+    for (int i = 0; i < 2; i++) {
+        int32_t x = (coefficients[8 * i] * (int16_t)quant[0] + 4) >> 3;
+        x = (int32_t)((uint32_t)x << 22) >> 22;
+        to[i] = (uint8_t)(FDL_MIN(FDL_MAX(x, -128), 127) + zero);
+    }
+    size_t values = last == 0 ? 16 : FDL_PAIR_COEFFICIENTS;
+    memset(coefficients, 0, values * sizeof(*coefficients));
 }
 
 /* ---- Upsampling and colour ---------------------------------------------- */
@@ -443,7 +605,7 @@ AVX2 static void rgb(const uint8_t *y, const int8_t *cb, const int8_t *cr,
 }
 
 static const struct fdl_jpeg_transform avx2 = {
-    .pair = pair,
+    .pair = {pair_of_1, pair_of_2, pair_of_4, pair},
     .upsample = {{NULL, upsample_h1v2}, {upsample_h2v1, upsample_h2v2}},
     .rgb = rgb,
 };

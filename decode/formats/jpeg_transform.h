@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From quantised coefficients to pixels: libjpeg-turbo's accurate integer
- * transform (JDCT_ISLOW), its fancy upsampling and its YCbCr to RGB, bit for
- * bit, also where values overflow, which is that of its SIMD code.
+ * transform (JDCT_ISLOW) and the smaller ones of its scales, its fancy
+ * upsampling and its YCbCr to RGB, bit for bit, also where values overflow,
+ * which is that of its SIMD code.
  *
  * Two blocks that are side by side go through the transform together, one in
  * each half of a register. They lie in memory as they go into registers: 8
@@ -27,12 +28,15 @@ extern const uint8_t fdl_jpeg_pair_order[128];
  * be written. */
 #define FDL_TRANSFORM_MARGIN 64
 
+/* quant: of one block, by rows. last: a place in zigzag order past which both
+ * have zeros. zero: what is added. Writes as many rows as a block is to have,
+ * of both, and leaves zeros in the coefficients. */
+typedef void fdl_jpeg_pair(int16_t *coefficients, const uint16_t *quant,
+                           unsigned last, uint8_t zero, uint8_t *to,
+                           size_t stride);
+
 struct fdl_jpeg_transform {
-    /* quant: of one block, by rows. last: a place in zigzag order past which
-     * both have zeros. zero: what is added. Writes 8 rows of 16 samples, and
-     * leaves zeros in the coefficients. */
-    void (*pair)(int16_t *coefficients, const uint16_t *quant, unsigned last,
-                 uint8_t zero, uint8_t *to, size_t stride);
+    fdl_jpeg_pair *pair[4]; /* to blocks of 1, 2, 4 and 8 rows */
 
     /* To the size of luma, by how often it has as many columns and rows. n: of
      * `near`, the row that the result lies in, and which has a sample more on

@@ -4,6 +4,8 @@
  * coefficients are written by hand: flat blocks, short ones, full ones, and
  * values that overflow 16 bits on their way, which no photo has.
  */
+#include "base/clock.h"
+#include "decode/formats/format.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_rows.h"
 #include "tests/decode/make_jpeg.h"
@@ -103,42 +105,59 @@ static uint8_t *make_file(uint64_t *seed, size_t *size)
     return file;
 }
 
-/* Adds its parts to `sum`. */
-static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
-                   uint64_t seed, uint8_t *pixels, struct fdl_decode_parts *sum)
+/* A part of the image, at a scale. Adds how long it took to `sum`. */
+static void decode(void *jpeg, const struct fdl_encoded *bytes, uint64_t seed,
+                   uint8_t *pixels, struct fdl_decode_parts *sum)
 {
+    static uint8_t rows[BYTES];
+    const struct fdl_format *f = &fdl_format_jpeg;
     struct fdl_image_info info;
-    assert_int_equal(fdl_decoder_open(d, bytes, &info), FEEDLINE_OK);
-    struct fdl_box box = {.width = within(&seed, 1, info.width),
-                          .height = within(&seed, 1, info.height)};
-    if (within(&seed, 0, 1))
-        box = (struct fdl_box){0, 0, info.width, info.height};
-    box.x = within(&seed, 0, info.width - box.width);
-    box.y = within(&seed, 0, info.height - box.height);
-    struct fdl_plan plan;
-    fdl_plan_init(&plan, info.width, info.height);
-    fdl_plan_crop(&plan, box);
-    struct fdl_output_format f = {box.width, box.height, 3, FEEDLINE_U8, true};
-    struct fdl_render_cost cost;
-    memset(pixels, 0, BYTES);
-    if (fdl_decoder_render(d, &plan, &f, pixels, &cost))
+    struct fdl_decode_parts parts;
+    struct fdl_box need, have;
+    int64_t begin = fdl_now_ns();
+    assert_int_equal(f->open(jpeg, bytes, &info), FEEDLINE_OK);
+    int32_t shift = within(&seed, 0, FDL_SHRINK_MAX);
+    int32_t width = ((info.width - 1) >> shift) + 1;
+    int32_t height = ((info.height - 1) >> shift) + 1;
+    need.width = within(&seed, 0, 1) ? within(&seed, 1, width) : width;
+    need.height = within(&seed, 0, 1) ? within(&seed, 1, height) : height;
+    need.x = within(&seed, 0, width - need.width);
+    need.y = within(&seed, 0, height - need.height);
+    f->shrink(jpeg, shift);
+    assert_int_equal(f->begin(jpeg, &need, &have), FEEDLINE_OK);
+    size_t pixel = (size_t)info.channels;
+    size_t stride = (size_t)have.width * pixel;
+    if (f->read(jpeg, rows, stride, have.height))
         fail_msg("%s", fdl_last_error());
-    assert_true(cost.parts.unpack_ns >= 0 && cost.parts.transform_ns >= 0);
-    assert_true(cost.parts.unpack_ns + cost.parts.transform_ns <=
-                cost.decode_ns);
-    sum->unpack_ns += cost.parts.unpack_ns;
-    sum->transform_ns += cost.parts.transform_ns;
-    sum->huffman |= cost.parts.huffman;
+    f->parts(jpeg, &parts);
+    assert_true(parts.unpack_ns >= 0 && parts.transform_ns >= 0 &&
+                parts.unpack_ns + parts.transform_ns <= fdl_now_ns() - begin);
+    f->abort(jpeg);
+    memset(pixels, 0, BYTES);
+    size_t n = (size_t)need.width * pixel;
+    for (int32_t y = 0; y < need.height; y++)
+        memcpy(pixels + (size_t)y * n,
+               rows + (size_t)(need.y - have.y + y) * stride +
+                   (size_t)(need.x - have.x) * pixel,
+               n);
+    sum->unpack_ns += parts.unpack_ns;
+    sum->transform_ns += parts.transform_ns;
+    sum->huffman |= parts.huffman;
 }
 
 TEST(coefficients_become_libjpegs_pixels)
 {
     static uint8_t pixels[2][BYTES];
     uint64_t seed = test_seed();
-    struct fdl_decoder *d[2];
+    static const struct fdl_deadline none;
+    void *d[2];
     struct fdl_decode_parts parts[2] = {0};
-    for (int i = 0; i < 2; i++)
-        d[i] = rig_decoder((struct fdl_decode_limits){.libjpeg_huffman = i});
+    for (int i = 0; i < 2; i++) {
+        struct fdl_decode_limits limits = {
+            .max_pixels = 1u << 16, .max_scans = 1, .libjpeg_huffman = i};
+        assert_int_equal(fdl_format_jpeg.create(&limits, &none, &d[i]),
+                         FEEDLINE_OK);
+    }
     for (int round = 0; round < 3000; round++) {
         size_t size;
         uint8_t *file = make_file(&seed, &size);
@@ -156,7 +175,7 @@ TEST(coefficients_become_libjpegs_pixels)
         assert_int_equal(parts[i].huffman, ours);
         assert_int_equal(parts[i].unpack_ns > 0, ours);
         assert_int_equal(parts[i].transform_ns > 0, ours);
-        fdl_decoder_destroy(d[i]);
+        fdl_format_jpeg.destroy(d[i]);
     }
 }
 
@@ -166,8 +185,9 @@ static void no_give_up(struct jpeg_decompress_struct *c)
     abort();
 }
 
-/* Whether ours takes a file of a kind. */
-static bool is_taken(struct fdl_jpeg_entropy *e, const struct make_jpeg *m)
+/* Whether ours takes a file of a kind at a scale. */
+static bool is_taken(struct fdl_jpeg_entropy *e, const struct make_jpeg *m,
+                     unsigned scale)
 {
     struct jpeg_decompress_struct c;
     struct jpeg_error_mgr err;
@@ -178,8 +198,9 @@ static bool is_taken(struct fdl_jpeg_entropy *e, const struct make_jpeg *m)
     jpeg_create_decompress(&c);
     jpeg_mem_src(&c, file, size);
     jpeg_read_header(&c, TRUE);
+    c.scale_denom = scale;
     jpeg_start_decompress(&c);
-    JDIMENSION x = 0, width = c.image_width;
+    JDIMENSION x = 0, width = c.output_width;
     assert_true(fdl_jpeg_entropy_attach(e, &c, file + size, no_give_up));
     bool taken = fdl_jpeg_rows_begin(&rows, &c, fdl_jpeg_entropy_blocks(e), &x,
                                      &width, 0);
@@ -188,8 +209,8 @@ static bool is_taken(struct fdl_jpeg_entropy *e, const struct make_jpeg *m)
     return taken;
 }
 
-/* Chroma of two columns is not interpolated by libjpeg, and 4:1:1 not at all.
- */
+/* Chroma of two columns is not interpolated by libjpeg, and 4:1:1 and whatever
+ * comes at an eighth not at all. */
 TEST(usual_kinds_are_taken)
 {
     if (fdl_jpeg_entropy_memory() == 0 || !fdl_jpeg_transform())
@@ -200,14 +221,22 @@ TEST(usual_kinds_are_taken)
         const struct make_sampling *s = &make_samplings[i];
         struct make_jpeg m = {
             .width = 5, .height = 1, .components = 3, .h = s->h, .v = s->v};
-        assert_int_equal(is_taken(e, &m), s->h <= 2 && s->v <= 2);
+        assert_int_equal(is_taken(e, &m, 1), s->h <= 2 && s->v <= 2);
+        for (unsigned scale = 2; scale <= 4; scale *= 2) {
+            m.width = 4 * (int32_t)scale;
+            assert_int_equal(is_taken(e, &m, scale),
+                             s->h <= 2 && s->v <= 2 && s->h <= s->v);
+            m.width++;
+            assert_int_equal(is_taken(e, &m, scale), s->h <= 2 && s->v <= 2);
+        }
+        assert_int_equal(is_taken(e, &m, 8), s->h == s->v && s->h <= 2);
         m.width = 4;
-        assert_int_equal(is_taken(e, &m), s->h == 1 && s->v <= 2);
+        assert_int_equal(is_taken(e, &m, 1), s->h == 1 && s->v <= 2);
         m.components = 1;
-        assert_int_equal(is_taken(e, &m), i == 0);
+        assert_int_equal(is_taken(e, &m, 1), i == 0);
         m.components = 4;
         if (s->h * s->v <= 4)
-            assert_false(is_taken(e, &m));
+            assert_false(is_taken(e, &m, 1));
     }
     fdl_jpeg_entropy_destroy(e);
 }

@@ -2,6 +2,7 @@
 /* JPEGs as packed coefficients, and as files again. */
 #include "bench/loaderbench/pack/pack.h"
 
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
 
@@ -153,7 +154,7 @@ int pack_unpack(struct pack *p)
         "same_bytes", (json_int_t)u.same, "same_coefficients",
         (json_int_t)u.coefficients, "copied", (json_int_t)u.copied);
     json_object_update_new(doc, counts);
-    if (!p->options->quiet)
+    if (output_is_free(p->options->quiet, p->options->json, NULL))
         printf("%s: " TOOL_COUNT " to the byte, %llu of the same coefficients, "
                "%llu that were not packed\n",
                p->folder, TOOL_COUNT_OF(u.same, "JPEG"),

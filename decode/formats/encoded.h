@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct fdl_format; /* format.h: fdl_format_jpeg, ... */
+struct fdl_entry_notes;
 
 /* Bytes of one sample. The decoder only reads. `readable` >= size bytes may be
  * read (those past size are zero padding); size if that is unknown. */
@@ -21,6 +22,7 @@ struct fdl_encoded {
     uint64_t readable;
     const struct fdl_format *format;             /* NULL: told by content */
     int32_t raw_width, raw_height, raw_channels; /* of fdl_format_raw only */
+    struct fdl_entry_notes *notes; /* of fdl_format_jpeg, or NULL */
 };
 
 /* Bytes that a reader should zero past the end of a file, so that the decoder's

@@ -19,7 +19,9 @@
  *                   image; and never narrower than MIN_COLUMNS, because very
  *                   narrow images are upsampled differently
  *   rows below      not decoded: the decoder is aborted after the last row, and
- *                   the rest is searched for markers (jpeg_scan.h)
+ *                   the rest is searched for markers (jpeg_scan.h), unless it
+ *                   was when the same bytes were decoded before
+ *                   (jpeg_entries.h)
  *   missing scans   of a progressive file are smoothed over, in a way that
  *                   depends on the crop: such a file is decoded whole
  *
@@ -104,6 +106,7 @@ struct fdl_jpeg {
     bool ours;                      /* and its rows come from `own` */
     struct fdl_jpeg_rows own;
     struct fdl_decode_parts parts; /* since begin */
+    bool noted; /* and what is noted of it counts */
     bool plain; /* it is left to libjpeg's own Huffman decoder */
     struct fdl_box need;
     int32_t delivered; /* rows, since begin */
@@ -474,6 +477,23 @@ static int32_t attach_or_check(struct fdl_jpeg *j)
                : AGAIN;
 }
 
+/* Of a crop: what was noted of these bytes, and whether more is to be noted. */
+static void use_entries(struct fdl_jpeg *j, JDIMENSION width)
+{
+    struct fdl_entry_notes *notes = j->bytes.notes;
+    const struct jpeg_decompress_struct *c = &j->cinfo;
+    if (!notes || (!notes->known && !notes->learn) ||
+        (width == c->output_width &&
+         j->need.height == (int32_t)c->output_height))
+        return;
+    notes->hash = fdl_entries_hash(j->bytes.data, j->bytes.size);
+    notes->same = notes->known && notes->known->hash == notes->hash;
+    notes->spacing = fdl_entries_spacing(
+        (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, j->bytes.size);
+    fdl_jpeg_entropy_use(j->entropy, c, notes);
+    j->noted = true;
+}
+
 static int32_t start_step(struct fdl_jpeg *j, struct job *job)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
@@ -501,6 +521,8 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     if (can_crop(j))
         crop_columns(need, (int32_t)c->output_width, &x, &width);
     int64_t begin = fdl_now_ns();
+    if (j->attached)
+        use_entries(j, width);
     if (j->blocks && fdl_jpeg_rows_begin(&j->own, c, j->blocks, &x, &width,
                                          (JDIMENSION)need->y)) {
         j->ours = true;
@@ -508,6 +530,7 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
         j->parts.unpack_ns += fdl_now_ns() - begin;
         j->parts.clock_reads += 2;
     } else {
+        j->noted = false; /* libjpeg goes from MCU to MCU */
         if (can_crop(j))
             jpeg_crop_scanline(c, &x, &width);
         if (need->y > 0)
@@ -582,7 +605,8 @@ static void end_image(void *self)
     jpeg_abort_decompress(&j->cinfo);
     fdl_jpeg_arena_reset(&j->cinfo);
     j->in_pixels = j->cut = j->damaged = false;
-    j->exif_seen = j->exif_oriented = j->attached = j->ours = false;
+    j->exif_seen = j->exif_oriented = false;
+    j->attached = j->ours = j->noted = false;
     j->blocks = NULL;
     j->orientation = 1;
     j->scan = 0;
@@ -754,6 +778,8 @@ static int32_t begin(void *self, const struct fdl_box *need,
     j->delivered = 0;
     j->parts = (struct fdl_decode_parts){0};
     struct job job = {.need = &j->need, .have = have};
+    if (j->bytes.notes)
+        fdl_entry_notes_begin(j->bytes.notes);
     int32_t status = guarded(j, start_step, &job);
     if (status == AGAIN)
         status = start_plain(j, have);
@@ -777,12 +803,25 @@ static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
     return status ? status : guarded(j, read_step, &rest);
 }
 
+/* The rows are delivered, and so is what was noted on the way. */
+static void end_entries(struct fdl_jpeg *j)
+{
+    struct fdl_entry_notes *notes = j->bytes.notes;
+    uint64_t passed = (uint64_t)j->own.next * j->cinfo.MCUs_per_row;
+    notes->decoded = passed - notes->jumped;
+    notes->valid = true;
+}
+
 /* The rows are delivered. Only if the file's markers leave a doubt, check
  * whether libjpeg gets through it. */
 static int32_t check_rest(struct fdl_jpeg *j)
 {
-    if (!j->attached || fdl_jpeg_entropy_rest_is_sound(j->entropy))
+    bool known = j->noted && j->bytes.notes->same;
+    if (!j->attached || known || fdl_jpeg_entropy_rest_is_sound(j->entropy)) {
+        if (j->noted)
+            end_entries(j);
         return FEEDLINE_OK;
+    }
     bool damaged;
     int32_t status = judge_file(j, &damaged);
     j->damaged = damaged;

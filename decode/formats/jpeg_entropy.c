@@ -73,6 +73,7 @@ struct fdl_jpeg_entropy {
     const uint8_t *order; /* where coefficients go, from their zigzag places */
     uint8_t last[D_MAX_BLOCKS_IN_MCU]; /* of the blocks taken, zigzag places */
 
+    const uint8_t *begin;         /* of the data */
     const uint8_t *raw, *raw_end; /* not unstuffed yet */
     struct window window;
     const uint8_t *end; /* of what is in the buffer */
@@ -81,14 +82,24 @@ struct fdl_jpeg_entropy {
     uint32_t restart_interval, mcus_to_restart;
     unsigned next_restart; /* 0 to 7 */
     uint64_t restarts;     /* that are still to come */
-    uint32_t row, column;  /* of the next MCU */
-    bool skip;             /* tables to skip by are made */
+    uint32_t column;       /* of the next MCU */
+    uint64_t mcu;          /* its number */
+
+    /* A byte in the buffer, at or before the next bit and at most WINDOW_BYTES
+     * before the window, and where that is in the file. */
+    const uint8_t *mark, *mark_raw;
+    struct fdl_entry_notes *notes; /* NULL: none */
+    uint64_t n_known;              /* entries */
+    uint64_t note_at;              /* the MCU before which the next one is */
+    int components;
+
+    bool skip; /* tables to skip by are made */
     uint32_t n_blocks;
     struct block blocks[D_MAX_BLOCKS_IN_MCU];
     int32_t last_dc[MAX_COMPS_IN_SCAN];
 
     struct fdl_huffman dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
-    uint8_t buffer[BUFFER_BYTES + MCU_BYTES];
+    uint8_t buffer[WINDOW_BYTES + BUFFER_BYTES + MCU_BYTES];
 };
 
 /* Zigzag to natural order. What ends a block writes a zero, past its end, which
@@ -156,15 +167,33 @@ static uint8_t *unstuff(struct fdl_jpeg_entropy *e, uint8_t *to,
     return to;
 }
 
-/* Moves the rest to the front and fills up after it; zeros past the end of the
- * data. */
+/* Moves the mark on, to `to` in the buffer or `raw` in the file, whichever is
+ * first. An FF in the buffer was two bytes in the file. */
+static void move_mark(struct fdl_jpeg_entropy *e, const uint8_t *to,
+                      const uint8_t *raw)
+{
+    while (e->mark < to && e->mark_raw < raw) {
+        size_t n = FDL_MIN((size_t)(to - e->mark), (size_t)(raw - e->mark_raw));
+        n = FDL_MIN(n, bytes_before_ff(e->mark));
+        e->mark += FDL_MAX(n, 1);
+        e->mark_raw += n > 0 ? n : 2;
+    }
+}
+
+/* Moves the rest to the front, behind what the window has of it, and fills up
+ * after it; zeros past the end of the data. */
 static void refill_buffer(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
 {
     fdl_assert(e->window.next <= e->end);
-    size_t left = (size_t)(e->end - e->window.next);
-    memmove(e->buffer, e->window.next, left);
-    e->window.next = e->buffer;
-    uint8_t *end = unstuff(e, e->buffer + left, e->buffer + BUFFER_BYTES);
+    const uint8_t *from = e->window.next - WINDOW_BYTES;
+    if (e->notes)
+        move_mark(e, from, e->raw_end);
+    size_t left = (size_t)(e->end - from);
+    e->mark -= from - e->buffer;
+    memmove(e->buffer, from, left);
+    e->window.next = e->buffer + WINDOW_BYTES;
+    uint8_t *end =
+        unstuff(e, e->buffer + left, e->buffer + WINDOW_BYTES + BUFFER_BYTES);
     e->end = end;
     if (e->at_marker)
         memset(end, 0, MCU_BYTES);
@@ -172,13 +201,20 @@ static void refill_buffer(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
     c->src->bytes_in_buffer = (size_t)(e->raw_end - e->raw);
 }
 
-static void begin_segment(struct fdl_jpeg_entropy *e)
+/* Nothing is in the buffer but what comes from `raw` on. */
+static void begin_input(struct fdl_jpeg_entropy *e, const uint8_t *raw)
+{
+    e->raw = e->mark_raw = raw;
+    e->at_marker = false;
+    e->mark = e->end = e->buffer + WINDOW_BYTES;
+    e->window = (struct window){.next = e->end};
+}
+
+static void begin_segment(struct fdl_jpeg_entropy *e, const uint8_t *raw)
 {
     memset(e->last_dc, 0, sizeof(e->last_dc));
     e->mcus_to_restart = e->restart_interval;
-    e->at_marker = false;
-    e->window = (struct window){.next = e->buffer};
-    e->end = e->buffer;
+    begin_input(e, raw);
 }
 
 /* Bits used past the end of the data; those left, if negative. */
@@ -194,10 +230,9 @@ static bool restart(struct fdl_jpeg_entropy *e)
     if (!e->at_marker || overrun(e) <= -8 || e->raw_end - e->raw < 2 ||
         e->raw[1] != 0xd0 + e->next_restart)
         return false;
-    e->raw += 2;
     e->restarts--;
     e->next_restart = (e->next_restart + 1) & 7;
-    begin_segment(e);
+    begin_segment(e, e->raw + 2);
     return true;
 }
 
@@ -365,12 +400,96 @@ static bool take_bmi2(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
 }
 #endif
 
+/* ---- Entries ------------------------------------------------------------ */
+
+/* Notes the place before the next MCU, and before a restart marker that is
+ * there. */
+static void note(struct fdl_jpeg_entropy *e)
+{
+    struct fdl_entry_notes *to = e->notes;
+    size_t bit = (size_t)(e->window.next - e->buffer) * 8;
+    bit -= (size_t)e->window.count;
+    move_mark(e, e->buffer + bit / 8, e->raw_end);
+    uint64_t place = (uint64_t)(e->mark_raw - e->begin) * 8 + bit % 8;
+    uint64_t entry = fdl_entry_pack(place, e->last_dc, e->components);
+    e->note_at += to->spacing;
+    if (entry == 0 || to->n == FDL_ENTRIES_MOST)
+        e->note_at = UINT64_MAX; /* there are no gaps */
+    else
+        to->at[to->n++] = entry;
+}
+
+/* Goes on where the next bit is bit number `bit` of the data. */
+static void set_input(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
+                      uint64_t bit)
+{
+    uint64_t size = (uint64_t)(e->raw_end - e->begin);
+    const uint8_t *raw = e->begin + FDL_MIN(bit / 8, size);
+    if (raw >= e->mark_raw && raw < e->raw) {
+        move_mark(e, e->end, raw);
+        e->window = (struct window){.next = e->mark};
+    } else {
+        begin_input(e, raw);
+    }
+    if (!e->at_marker && e->end - e->window.next < MCU_BYTES)
+        refill_buffer(e, c);
+    fill_window(&e->window);
+    e->window.bits <<= bit % 8;
+    e->window.count -= (int)(bit % 8);
+}
+
+/* Goes on before MCU number `mcu`, which an entry is of. */
+static void enter(struct fdl_jpeg_entropy *e, j_decompress_ptr c, uint64_t mcu,
+                  uint64_t entry)
+{
+    int32_t dc[FDL_ENTRY_COMPONENTS];
+    uint64_t bit = fdl_entry_unpack(entry, dc);
+    uint64_t passed = fdl_jpeg_scan_restarts(mcu, e->restart_interval);
+    uint64_t before = fdl_jpeg_scan_restarts(e->mcu, e->restart_interval);
+    e->notes->jumped += mcu - e->mcu;
+    e->mcu = mcu;
+    e->column = (uint32_t)(mcu % c->MCUs_per_row);
+    if (e->restart_interval > 0) {
+        e->mcus_to_restart =
+            (uint32_t)((passed + 1) * e->restart_interval - mcu);
+        e->next_restart = passed & 7;
+        e->restarts -= passed - before;
+    }
+    for (int i = 0; i < e->components; i++)
+        e->last_dc[i] = dc[i];
+    if (passed != before) /* what is in the buffer ends before it */
+        e->mark_raw = e->raw;
+    set_input(e, c, bit);
+}
+
+void fdl_jpeg_entropy_use(struct fdl_jpeg_entropy *e,
+                          const struct jpeg_decompress_struct *c,
+                          struct fdl_entry_notes *notes)
+{
+    uint64_t mcus = (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan;
+    uint64_t most = (mcus - 1) / notes->spacing;
+    e->notes = notes;
+    e->components = c->comps_in_scan;
+    e->n_known = 0;
+    /* acquire: pairs with who appends. */
+    if (notes->same && c->comps_in_scan <= FDL_ENTRY_COMPONENTS)
+        e->n_known =
+            atomic_load_explicit(&notes->known->n, memory_order_acquire);
+    e->n_known = FDL_MIN(e->n_known, most);
+    notes->capacity = (uint32_t)most;
+    notes->first = (uint32_t)e->n_known;
+    if (notes->learn && e->n_known < most)
+        e->note_at = (e->n_known + 1) * notes->spacing;
+}
+
 /* ---- For libjpeg -------------------------------------------------------- */
 
 /* False: it is not sound. */
 static bool read_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
                      JBLOCKROW *mcu)
 {
+    if (e->mcu++ == e->note_at)
+        note(e);
     if (e->restart_interval > 0 && e->mcus_to_restart-- == 0) {
         if (!restart(e))
             return false;
@@ -383,10 +502,8 @@ static bool read_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
 static void next_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
                      JBLOCKROW *mcu)
 {
-    if (++e->column == c->MCUs_per_row) {
+    if (++e->column == c->MCUs_per_row)
         e->column = 0;
-        e->row++;
-    }
     if (!read_mcu(e, c, mcu))
         e->give_up(c);
 }
@@ -405,14 +522,6 @@ static struct fdl_jpeg_entropy *of_source(struct fdl_jpeg_blocks *b)
     return (struct fdl_jpeg_entropy *)(void *)((char *)b - at);
 }
 
-static void go(struct fdl_jpeg_blocks *b, j_decompress_ptr c, uint32_t row,
-               uint32_t column)
-{
-    struct fdl_jpeg_entropy *e = of_source(b);
-    while (e->row < row || e->column < column)
-        next_mcu(e, c, NULL);
-}
-
 static const uint8_t *take(struct fdl_jpeg_blocks *b, j_decompress_ptr c,
                            JBLOCKROW *mcu)
 {
@@ -420,6 +529,19 @@ static const uint8_t *take(struct fdl_jpeg_blocks *b, j_decompress_ptr c,
     e->order = fdl_jpeg_pair_order;
     next_mcu(e, c, mcu);
     return e->last;
+}
+
+static void go(struct fdl_jpeg_blocks *b, j_decompress_ptr c, uint32_t row,
+               uint32_t column)
+{
+    struct fdl_jpeg_entropy *e = of_source(b);
+    uint64_t mcu = (uint64_t)row * c->MCUs_per_row + column;
+    uint64_t spacing = e->notes ? e->notes->spacing : UINT64_MAX;
+    uint64_t i = FDL_MIN(mcu / spacing, e->n_known);
+    if (i > 0 && i * spacing > e->mcu)
+        enter(e, c, i * spacing, e->notes->known->at[i - 1]);
+    while (e->mcu < mcu)
+        next_mcu(e, c, NULL);
 }
 
 struct fdl_jpeg_blocks *fdl_jpeg_entropy_blocks(struct fdl_jpeg_entropy *e)
@@ -474,8 +596,11 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     if (!is_sequential(c) || c->src->next_input_byte > end ||
         c->unread_marker != 0)
         return false;
-    e->raw = c->src->next_input_byte;
+    e->begin = e->raw = c->src->next_input_byte;
     e->raw_end = end;
+    e->notes = NULL;
+    e->note_at = UINT64_MAX;
+    e->mcu = e->n_known = 0;
     e->skip = e->raw_end - e->raw >= SKIP_FROM_BYTES;
     if (!prepare_blocks(e, c))
         return false;
@@ -495,9 +620,9 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     e->next_restart = 0;
     e->restarts = fdl_jpeg_scan_restarts(
         (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
-    e->row = e->column = 0;
+    e->column = 0;
     e->order = natural;
-    begin_segment(e);
+    begin_segment(e, e->raw);
     c->entropy = &e->pub;
     return true;
 }

@@ -17,6 +17,7 @@
 #define FDL_DECODE_JPEG_ENTROPY_H
 
 #include "decode/formats/jpeg_blocks.h"
+#include "decode/formats/jpeg_entries.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +43,12 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
 
 /* For who takes blocks without libjpeg, once e is attached. */
 struct fdl_jpeg_blocks *fdl_jpeg_entropy_blocks(struct fdl_jpeg_entropy *e);
+
+/* Before the first MCU: from here on go() enters at what notes->known has, if
+ * notes->same, and if notes->learn, entries are noted that it has not. */
+void fdl_jpeg_entropy_use(struct fdl_jpeg_entropy *e,
+                          const struct jpeg_decompress_struct *c,
+                          struct fdl_entry_notes *notes);
 
 /* Whether what e has not decoded yet has the markers of sound data, and the end
  * marker behind it. e is attached and has not given up. */

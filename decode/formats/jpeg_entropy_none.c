@@ -40,6 +40,15 @@ struct fdl_jpeg_blocks *fdl_jpeg_entropy_blocks(struct fdl_jpeg_entropy *e)
     return NULL;
 }
 
+void fdl_jpeg_entropy_use(struct fdl_jpeg_entropy *e,
+                          const struct jpeg_decompress_struct *c,
+                          struct fdl_entry_notes *notes)
+{
+    (void)e;
+    (void)c;
+    (void)notes;
+}
+
 bool fdl_jpeg_entropy_rest_is_sound(const struct fdl_jpeg_entropy *e)
 {
     (void)e;

@@ -2,9 +2,11 @@
 /*
  * Our Huffman decoder against libjpeg's: whatever the file, sound or damaged,
  * pixels, status and words must be those of the decoder that leaves it to
- * libjpeg. And it must be at work where it claims to be.
+ * libjpeg. And it must be at work where it claims to be. The same where it
+ * enters the data at places that it noted before.
  */
 #include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_transform.h"
 #include "tests/decode/make_jpeg.h"
 #include "tests/decode/rig.h"
 
@@ -79,12 +81,47 @@ static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
     }
 }
 
+/* Entries of a file, as of several decodes. */
+static struct fdl_entries *known;
+static struct fdl_entry_notes notes;
+static uint64_t jumped;
+
+static void forget(void)
+{
+    const size_t bytes =
+        sizeof(*known) + FDL_ENTRIES_MOST * sizeof(known->at[0]);
+    if (!known)
+        known = malloc(bytes);
+    assert_non_null(known);
+    memset(known, 0, bytes);
+    notes = (struct fdl_entry_notes){.known = known, .learn = true};
+}
+
+static void keep(void)
+{
+    if (!notes.valid)
+        return;
+    if (!notes.same)
+        known->n = 0;
+    assert_int_equal(notes.first, known->n);
+    assert_true(notes.first + notes.n <= notes.capacity);
+    known->hash = notes.hash;
+    memcpy(known->at + known->n, notes.at, notes.n * sizeof(notes.at[0]));
+    known->n += notes.n;
+    jumped += notes.jumped;
+}
+
 static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
                     const struct fdl_encoded *bytes, uint64_t seed,
                     uint64_t round)
 {
     static struct outcome a, b;
-    decode(ours, bytes, seed, &a);
+    struct fdl_encoded noted = *bytes;
+    if (round % 3)
+        noted.notes = &notes;
+    notes.valid = false;
+    decode(ours, &noted, seed, &a);
+    keep();
     decode(plain, bytes, seed, &b);
     if (a.status != b.status || strcmp(a.words, b.words) != 0)
         fail_msg("round %llu: %d \"%s\", and by libjpeg %d \"%s\"",
@@ -104,9 +141,12 @@ TEST(sound_files_are_libjpegs)
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded bytes = file_of(file, size);
         bytes.readable += round % 2 ? FDL_ENCODED_PADDING : 0;
-        compare(ours, plain, &bytes, make_random(&seed), round);
+        forget();
+        for (int crop = 0; crop < 4; crop++)
+            compare(ours, plain, &bytes, make_random(&seed), round);
         free(file);
     }
+    assert_true(jumped > 0 || !fdl_jpeg_transform());
     fdl_decoder_destroy(ours);
     fdl_decoder_destroy(plain);
 }
@@ -151,12 +191,16 @@ static void check_damage(double accept_truncated)
         struct make_jpeg m = sequential_kind(&seed);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
+        struct fdl_encoded sound = file_of(file, size);
+        forget();
+        compare(ours, plain, &sound, make_random(&seed), round);
         for (int i = within(&seed, 1, 3); i > 0 && size > 4; i--)
             size = damage(file, size, &seed);
         memset(file + size, 0, FDL_ENCODED_PADDING);
         struct fdl_encoded bytes = file_of(file, size);
         bytes.readable += round % 2 ? FDL_ENCODED_PADDING : 0;
-        compare(ours, plain, &bytes, make_random(&seed), round);
+        for (int crop = 0; crop < 2; crop++)
+            compare(ours, plain, &bytes, make_random(&seed), round);
         free(file);
     }
     fdl_decoder_destroy(ours);
@@ -279,6 +323,77 @@ TEST(sequential_files_are_not_given_up)
         assert_true(start(&r, e, file, size));
         assert_true(read_all(&r));
         jpeg_destroy_decompress(&r.c);
+        free(file);
+    }
+    fdl_jpeg_entropy_destroy(e);
+}
+
+/* A block and as much room beside it, as jpeg_transform.h has pairs. */
+typedef JCOEF pair[2 * DCTSIZE2];
+
+static void take_each(struct reader *r, struct fdl_jpeg_blocks *source,
+                      pair *blocks, uint64_t n)
+{
+    JBLOCKROW mcu[D_MAX_BLOCKS_IN_MCU];
+    for (uint64_t i = 0; i < n; i++, blocks += r->c.blocks_in_MCU) {
+        for (int b = 0; b < r->c.blocks_in_MCU; b++)
+            mcu[b] = (JBLOCKROW)(void *)blocks[b];
+        source->take(source, &r->c, mcu);
+    }
+}
+
+/* Coefficients of MCUs `from` to n - 1, gone to by way of another. */
+static bool take_from(struct reader *r, struct fdl_jpeg_entropy *e,
+                      pair *blocks, uint64_t from, uint64_t n)
+{
+    struct fdl_jpeg_blocks *source = fdl_jpeg_entropy_blocks(e);
+    uint32_t side = r->c.MCUs_per_row;
+    if (setjmp(r->gave_up))
+        return false;
+    fdl_jpeg_entropy_use(e, &r->c, &notes);
+    for (uint64_t to = from / 2; to <= from; to += FDL_MAX(from - to, 1))
+        source->go(source, &r->c, (uint32_t)to / side, (uint32_t)to % side);
+    take_each(r, source, blocks + from * (size_t)r->c.blocks_in_MCU, n - from);
+    return fdl_jpeg_entropy_rest_is_sound(e);
+}
+
+/* Any place is noted, and entered from any other before it. */
+TEST(every_mcu_can_be_entered)
+{
+    uint64_t seed = test_seed();
+    struct fdl_jpeg_entropy *e = make_entropy();
+    for (int round = 0; round < 300; round++) {
+        struct make_jpeg m = sequential_kind(&seed);
+        size_t size;
+        if (m.components == 4)
+            m.components = 3;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct reader r;
+        forget();
+        notes.spacing = (uint64_t)within(&seed, 1, 3);
+        assert_true(start(&r, e, file, size));
+        uint64_t n = (uint64_t)r.c.MCUs_per_row * r.c.MCU_rows_in_scan;
+        size_t bytes = n * (size_t)r.c.blocks_in_MCU * sizeof(pair);
+        pair *all = calloc(2, bytes), *again = all + bytes / sizeof(pair);
+        assert_non_null(all);
+        assert_true(take_from(&r, e, all, 0, n));
+        assert_int_equal(notes.n, (n - 1) / notes.spacing);
+        notes.valid = true;
+        keep();
+        for (uint64_t from = 0; from < n;
+             from += (uint64_t)within(&seed, 1, 20)) {
+            jpeg_destroy_decompress(&r.c);
+            assert_true(start(&r, e, file, size));
+            notes.same = true;
+            notes.n = 0;
+            size_t at = from * (size_t)r.c.blocks_in_MCU;
+            memset(again, 0, bytes);
+            assert_true(take_from(&r, e, again, from, n));
+            assert_memory_equal(all + at, again + at,
+                                bytes - at * sizeof(pair));
+        }
+        jpeg_destroy_decompress(&r.c);
+        free(all);
         free(file);
     }
     fdl_jpeg_entropy_destroy(e);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Places where the Huffman data of a JPEG can be entered: Huffman codes are a
+ * chain from the first to the last, but whoever went along once and noted where
+ * he was can begin there the next time.
+ *
+ *     MCU   0 ........ s ........ 2s ....... 3s .......      s = spacing
+ *     entries          [0]        [1]        [2]
+ *
+ * A crop is entered at the last entry before each of its rows, so what lies
+ * above it and beside it is not decoded. One entry for each
+ * FDL_ENTRIES_EVERY bytes of the file: under 1 % of them.
+ *
+ * Entries are noted of data that was decoded soundly, up to where a decode got,
+ * and only if the markers of the rest were sound too. They are used for the
+ * same bytes: a hash of the whole file is compared, which takes as long as the
+ * search for markers that is left out then. So an image fails or not, whatever
+ * part of it is wanted, as if there were no entries.
+ */
+#ifndef FDL_DECODE_JPEG_ENTRIES_H
+#define FDL_DECODE_JPEG_ENTRIES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FDL_ENTRIES_EVERY 896u
+#define FDL_ENTRIES_MOST  4096u /* further apart in files of 3.6 MB or more */
+
+/* Of one file, as they are kept, in memory and in files. */
+struct fdl_entries {
+    uint64_t hash;      /* of the file */
+    _Atomic uint32_t n; /* they are appended to; never changed */
+    uint32_t capacity;
+    uint64_t at[]; /* bits from the begin of the data, and values of DC */
+};
+
+/* What one decode is told, and what it tells. */
+struct fdl_entry_notes {
+    const struct fdl_entries *known; /* of what seems to be this file, or NULL
+                                      */
+    bool learn;
+
+    bool valid;        /* the decode succeeded, and what follows is true */
+    bool same;         /* known is of these bytes */
+    uint64_t hash;     /* of the file */
+    uint64_t spacing;  /* MCUs from one entry to the next */
+    uint64_t jumped;   /* MCUs that were not decoded, before its last one */
+    uint64_t decoded;  /* MCUs */
+    uint32_t capacity; /* entries that the file can have */
+    uint32_t first, n; /* at[0] to at[n - 1] are entries first, first + 1 ... */
+    uint64_t at[FDL_ENTRIES_MOST];
+};
+
+/* Of another decode: forgets what the last one told. */
+void fdl_entry_notes_begin(struct fdl_entry_notes *notes);
+
+uint64_t fdl_entries_hash(const uint8_t *file, uint64_t size);
+
+/* bytes: of the file. */
+uint64_t fdl_entries_spacing(uint64_t mcus, uint64_t bytes);
+
+/* An entry: 28 bits of place, 12 of each component's DC. 0: it cannot be said
+ * so, of which there is none in usual files. */
+#define FDL_ENTRY_COMPONENTS 3
+uint64_t fdl_entry_pack(uint64_t bit, const int32_t *dc, int components);
+uint64_t fdl_entry_unpack(uint64_t entry, int32_t dc[FDL_ENTRY_COMPONENTS]);
+
+#endif

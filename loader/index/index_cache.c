@@ -85,7 +85,7 @@ static void make_folders(char *path)
 /* Adds "FOLDER/"; false: there is no place. */
 static bool add_folder(struct fdl_text *t)
 {
-    const char *own = getenv("FEEDLINE_CACHE");
+    const char *own = getenv("FEEDLINE_CACHE_DIR");
     const char *xdg = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
     if (own && *own) {

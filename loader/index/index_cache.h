@@ -2,8 +2,8 @@
 /*
  * What listing a large data set found, kept in a file, so that the next start
  * reads that one file and asks for the state of each shard (or folder) alone.
- * One file per data set, in $FEEDLINE_CACHE, else $XDG_CACHE_HOME/feedline,
- * else ~/.cache/feedline; FEEDLINE_CACHE=off: none.
+ * One file per data set, in $FEEDLINE_CACHE_DIR, else $XDG_CACHE_HOME/feedline,
+ * else ~/.cache/feedline; FEEDLINE_CACHE_DIR=off: none.
  *
  * An entry is what was found in one path, as its owner writes it. It is valid
  * while the path's stamp is: size, inode, and when contents and inode were last

@@ -29,7 +29,7 @@ static size_t begin(uint8_t *head, size_t capacity)
     struct fdl_cache c;
     if (!path[0]) {
         fuzz_check(mkdtemp(folder));
-        setenv("FEEDLINE_CACHE", folder, 1);
+        setenv("FEEDLINE_CACHE_DIR", folder, 1);
         atexit(clean_up);
     }
     fdl_cache_open(&c, "fuzz", "/fuzz");

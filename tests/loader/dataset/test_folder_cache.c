@@ -85,7 +85,7 @@ static void teardown(void)
 static feedline_dataset *open_with(const char *cache)
 {
     feedline_dataset *ds = NULL;
-    setenv("FEEDLINE_CACHE", cache, 1);
+    setenv("FEEDLINE_CACHE_DIR", cache, 1);
     listed = 0;
     assert_int_equal(fdl_dataset_open_uri(spec, &ds), FEEDLINE_OK);
     return ds;

@@ -170,7 +170,7 @@ static void setup(void)
     assert_non_null(mkdtemp(folder));
     snprintf(cache, sizeof(cache), "%s/a/cache", folder);
     snprintf(spec, sizeof(spec), "tfrecord:%s", folder);
-    setenv("FEEDLINE_CACHE", cache, 1);
+    setenv("FEEDLINE_CACHE_DIR", cache, 1);
     for (uint32_t i = 0; i < SHARDS; i++)
         write_shard(i, PER_SHARD, (uint8_t)i);
 }
@@ -206,7 +206,7 @@ TEST_WITH(second_start_lists_no_shard, setup, teardown)
     assert_int_equal(open_with(plain), SHARDS);
     assert_int_equal(files(), 1);
     assert_int_equal(open_with(plain), 0);
-    setenv("FEEDLINE_CACHE", "off", 1);
+    setenv("FEEDLINE_CACHE_DIR", "off", 1);
     assert_int_equal(open_with(plain), SHARDS);
 }
 
@@ -301,14 +301,14 @@ TEST_WITH(files_that_fail_cost_nothing_else, setup, teardown)
         assert_int_equal(files(), kept ? 1 : 0);
         if (kept) {
             assert_int_equal(open_with(plain), 0);
-            assert_int_equal(system("rm -r $FEEDLINE_CACHE"), 0);
+            assert_int_equal(system("rm -r $FEEDLINE_CACHE_DIR"), 0);
         }
     }
     fails = NOTHING;
     /* A file where the folder should be. */
     snprintf(cache, sizeof(cache), "%s/file", folder);
     fclose(fopen(cache, "w"));
-    setenv("FEEDLINE_CACHE", cache, 1);
+    setenv("FEEDLINE_CACHE_DIR", cache, 1);
     assert_int_equal(open_with(plain), SHARDS);
 }
 
@@ -430,9 +430,9 @@ TEST(where_it_is)
 {
     setenv("HOME", "/no/home", 1);
     setenv("XDG_CACHE_HOME", "/no/xdg", 1);
-    setenv("FEEDLINE_CACHE", "/no/own", 1);
+    setenv("FEEDLINE_CACHE_DIR", "/no/own", 1);
     assert_true(is_in("/spec", "/no/own/"));
-    setenv("FEEDLINE_CACHE", "", 1);
+    setenv("FEEDLINE_CACHE_DIR", "", 1);
     assert_true(is_in("/spec", "/no/xdg/feedline/"));
     setenv("XDG_CACHE_HOME", "relative", 1);
     assert_true(is_in("/spec", "/no/home/.cache/feedline/"));

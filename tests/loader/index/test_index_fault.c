@@ -98,7 +98,7 @@ static bool open_failing(const char *uri, enum call call, int error, int64_t n,
 
 static void for_each_seed(void (*check)(const char *path))
 {
-    setenv("FEEDLINE_CACHE", "off", 1); /* its failures are no errors */
+    setenv("FEEDLINE_CACHE_DIR", "off", 1); /* its failures are no errors */
     char path[PATH_MAX];
     uint32_t n = 0;
     const struct dirent *entry;
@@ -180,7 +180,7 @@ TEST(fields_may_fail_anywhere)
         "zip:" TEST_SEEDS "/zip-fields?fields=txt,json,id",
         "beton:" TEST_SEEDS "/beton-fields?fields=t,m,k,n",
     };
-    setenv("FEEDLINE_CACHE", "off", 1);
+    setenv("FEEDLINE_CACHE_DIR", "off", 1);
     for (size_t i = 0; i < FDL_COUNT_OF(uris); i++) {
         without_memory(uris[i]);
         fail_each(uris[i], CALL_PREAD, EIO, FEEDLINE_EIO);

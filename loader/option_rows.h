@@ -154,6 +154,15 @@ OPTION(CACHE_BUDGET,
             "what stays with cache=keep, for all processes of the machine "
             "together; a size alone also means cache=keep; auto: three "
             "quarters of the memory limit"))
+OPTION(JPEG_INDEX,
+       SWITCH("jpeg_index", FDL_CHOICE_TEXT(FDL_JPEG_INDEX_CHOICES), "auto",
+              "note while JPEGs are decoded where a crop can be entered the "
+              "next time (docs/design.md); auto: unless epochs=1, and kept in "
+              "a file for later runs from 10,000 samples on; true: always"))
+OPTION(JPEG_INDEX_BUDGET,
+       SIZE("jpeg_index_budget", AUTO, 1, INT64_C(1) << 40, "auto",
+            "limit for what jpeg_index notes in a run, under 1 % of the files; "
+            "auto: a fiftieth of the memory limit, divided by local_world"))
 OPTION(DEVICE_MEMORY_BUDGET,
        SIZE("device_memory_budget", AUTO, 1, INT64_MAX, "auto",
             "limit for batches in a GPU's memory, depth + 2 of them; auto: a "

@@ -35,6 +35,12 @@ enum fdl_tuner_mode { FDL_CHOICE_VALUES(FDL_TUNER_CHOICES) };
   C(FDL_CACHE_KEEP, "keep")
 enum fdl_cache_choice { FDL_CHOICE_VALUES(FDL_CACHE_CHOICES) };
 
+#define FDL_JPEG_INDEX_CHOICES(C)                                              \
+  C(FDL_JPEG_INDEX_FALSE, "false")                                             \
+  C(FDL_JPEG_INDEX_TRUE, "true")                                               \
+  C(FDL_JPEG_INDEX_AUTO, "auto")
+enum fdl_jpeg_index { FDL_CHOICE_VALUES(FDL_JPEG_INDEX_CHOICES) };
+
 #define FDL_LAYOUT_CHOICES(C)                                                  \
   C(FDL_LAYOUT_NCHW, "nchw")                                                   \
   C(FDL_LAYOUT_NHWC, "nhwc")

@@ -106,7 +106,7 @@ struct fdl_jpeg {
     bool ours;                      /* and its rows come from `own` */
     struct fdl_jpeg_rows own;
     struct fdl_decode_parts parts; /* since begin */
-    bool noted; /* and what is noted of it counts */
+    bool noted;                    /* and what is noted of it counts */
     bool plain; /* it is left to libjpeg's own Huffman decoder */
     struct fdl_box need;
     int32_t delivered; /* rows, since begin */
@@ -778,8 +778,6 @@ static int32_t begin(void *self, const struct fdl_box *need,
     j->delivered = 0;
     j->parts = (struct fdl_decode_parts){0};
     struct job job = {.need = &j->need, .have = have};
-    if (j->bytes.notes)
-        fdl_entry_notes_begin(j->bytes.notes);
     int32_t status = guarded(j, start_step, &job);
     if (status == AGAIN)
         status = start_plain(j, have);

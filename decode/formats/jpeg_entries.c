@@ -10,8 +10,11 @@
 #define DC_LIMIT   (1 << (DC_BITS - 1))
 #define PLACE_BITS (64 - FDL_ENTRY_COMPONENTS * DC_BITS)
 
-void fdl_entry_notes_begin(struct fdl_entry_notes *notes)
+void fdl_entry_notes_begin(struct fdl_entry_notes *notes,
+                           const struct fdl_entries *known, bool learn)
 {
+    notes->known = known;
+    notes->learn = learn;
     notes->valid = notes->same = false;
     notes->hash = notes->jumped = notes->decoded = 0;
     notes->capacity = notes->first = notes->n = 0;

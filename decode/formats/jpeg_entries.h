@@ -30,10 +30,19 @@
 /* Of one file, as they are kept, in memory and in files. */
 struct fdl_entries {
     uint64_t hash;      /* of the file */
-    _Atomic uint32_t n; /* they are appended to; never changed */
+    _Atomic uint32_t n; /* they are appended to and never changed; with
+                           FDL_ENTRIES_BUSY while somebody does */
     uint32_t capacity;
     uint64_t at[]; /* bits from the begin of the data, and values of DC */
 };
+#define FDL_ENTRIES_BUSY (1u << 31)
+
+static inline uint32_t fdl_entries_count(const struct fdl_entries *e)
+{
+    /* acquire: pairs with who appends. */
+    return atomic_load_explicit(&e->n, memory_order_acquire) &
+           ~FDL_ENTRIES_BUSY;
+}
 
 /* What one decode is told, and what it tells. */
 struct fdl_entry_notes {
@@ -52,8 +61,9 @@ struct fdl_entry_notes {
     uint64_t at[FDL_ENTRIES_MOST];
 };
 
-/* Of another decode: forgets what the last one told. */
-void fdl_entry_notes_begin(struct fdl_entry_notes *notes);
+/* For another decode: forgets what the last one told. */
+void fdl_entry_notes_begin(struct fdl_entry_notes *notes,
+                           const struct fdl_entries *known, bool learn);
 
 uint64_t fdl_entries_hash(const uint8_t *file, uint64_t size);
 

@@ -47,8 +47,8 @@
 /* Read position to end: room for one MCU and the window. */
 #define MCU_BYTES (D_MAX_BLOCKS_IN_MCU * BLOCK_BYTES + 2 * WINDOW_BYTES)
 
-/* Half of the smallest first-level cache. */
-#define BUFFER_BYTES 16384
+/* Unstuffed at once. More would be for nothing where a row is left early. */
+#define CHUNK_BYTES 2048
 
 /* Tables to go over several symbols at once pay from this many bytes. */
 #define SKIP_FROM_BYTES 262144
@@ -85,8 +85,10 @@ struct fdl_jpeg_entropy {
     uint32_t column;       /* of the next MCU */
     uint64_t mcu;          /* its number */
 
-    /* A byte in the buffer, at or before the next bit and at most WINDOW_BYTES
-     * before the window, and where that is in the file. */
+    uint32_t room; /* for one MCU and the window */
+
+    /* While places are noted: a byte in the buffer, at or before the next bit,
+     * and where it is in the file. */
     const uint8_t *mark, *mark_raw;
     struct fdl_entry_notes *notes; /* NULL: none */
     uint64_t n_known;              /* entries */
@@ -99,7 +101,7 @@ struct fdl_jpeg_entropy {
     int32_t last_dc[MAX_COMPS_IN_SCAN];
 
     struct fdl_huffman dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
-    uint8_t buffer[WINDOW_BYTES + BUFFER_BYTES + MCU_BYTES];
+    uint8_t buffer[WINDOW_BYTES + MCU_BYTES + CHUNK_BYTES + MCU_BYTES];
 };
 
 /* Zigzag to natural order. What ends a block writes a zero, past its end, which
@@ -167,14 +169,11 @@ static uint8_t *unstuff(struct fdl_jpeg_entropy *e, uint8_t *to,
     return to;
 }
 
-/* Moves the mark on, to `to` in the buffer or `raw` in the file, whichever is
- * first. An FF in the buffer was two bytes in the file. */
-static void move_mark(struct fdl_jpeg_entropy *e, const uint8_t *to,
-                      const uint8_t *raw)
+/* An FF in the buffer was two bytes in the file. */
+static void move_mark(struct fdl_jpeg_entropy *e, const uint8_t *to)
 {
-    while (e->mark < to && e->mark_raw < raw) {
-        size_t n = FDL_MIN((size_t)(to - e->mark), (size_t)(raw - e->mark_raw));
-        n = FDL_MIN(n, bytes_before_ff(e->mark));
+    while (e->mark < to) {
+        size_t n = FDL_MIN((size_t)(to - e->mark), bytes_before_ff(e->mark));
         e->mark += FDL_MAX(n, 1);
         e->mark_raw += n > 0 ? n : 2;
     }
@@ -186,17 +185,17 @@ static void refill_buffer(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
 {
     fdl_assert(e->window.next <= e->end);
     const uint8_t *from = e->window.next - WINDOW_BYTES;
-    if (e->notes)
-        move_mark(e, from, e->raw_end);
+    if (e->note_at != UINT64_MAX) {
+        move_mark(e, from);
+        e->mark -= from - e->buffer;
+    }
     size_t left = (size_t)(e->end - from);
-    e->mark -= from - e->buffer;
     memmove(e->buffer, from, left);
     e->window.next = e->buffer + WINDOW_BYTES;
-    uint8_t *end =
-        unstuff(e, e->buffer + left, e->buffer + WINDOW_BYTES + BUFFER_BYTES);
+    uint8_t *to = e->buffer + left, *end = unstuff(e, to, to + CHUNK_BYTES);
     e->end = end;
     if (e->at_marker)
-        memset(end, 0, MCU_BYTES);
+        memset(end, 0, e->room);
     c->src->next_input_byte = e->raw;
     c->src->bytes_in_buffer = (size_t)(e->raw_end - e->raw);
 }
@@ -241,7 +240,7 @@ static bool restart(struct fdl_jpeg_entropy *e)
  * for e to say. */
 static bool prepare_input(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
 {
-    if (e->end - e->window.next >= MCU_BYTES)
+    if (e->end - e->window.next >= e->room)
         return true;
     if (!e->at_marker)
         refill_buffer(e, c);
@@ -409,7 +408,7 @@ static void note(struct fdl_jpeg_entropy *e)
     struct fdl_entry_notes *to = e->notes;
     size_t bit = (size_t)(e->window.next - e->buffer) * 8;
     bit -= (size_t)e->window.count;
-    move_mark(e, e->buffer + bit / 8, e->raw_end);
+    move_mark(e, e->buffer + bit / 8);
     uint64_t place = (uint64_t)(e->mark_raw - e->begin) * 8 + bit % 8;
     uint64_t entry = fdl_entry_pack(place, e->last_dc, e->components);
     e->note_at += to->spacing;
@@ -424,15 +423,8 @@ static void set_input(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
                       uint64_t bit)
 {
     uint64_t size = (uint64_t)(e->raw_end - e->begin);
-    const uint8_t *raw = e->begin + FDL_MIN(bit / 8, size);
-    if (raw >= e->mark_raw && raw < e->raw) {
-        move_mark(e, e->end, raw);
-        e->window = (struct window){.next = e->mark};
-    } else {
-        begin_input(e, raw);
-    }
-    if (!e->at_marker && e->end - e->window.next < MCU_BYTES)
-        refill_buffer(e, c);
+    begin_input(e, e->begin + FDL_MIN(bit / 8, size));
+    refill_buffer(e, c);
     fill_window(&e->window);
     e->window.bits <<= bit % 8;
     e->window.count -= (int)(bit % 8);
@@ -457,8 +449,6 @@ static void enter(struct fdl_jpeg_entropy *e, j_decompress_ptr c, uint64_t mcu,
     }
     for (int i = 0; i < e->components; i++)
         e->last_dc[i] = dc[i];
-    if (passed != before) /* what is in the buffer ends before it */
-        e->mark_raw = e->raw;
     set_input(e, c, bit);
 }
 
@@ -471,10 +461,8 @@ void fdl_jpeg_entropy_use(struct fdl_jpeg_entropy *e,
     e->notes = notes;
     e->components = c->comps_in_scan;
     e->n_known = 0;
-    /* acquire: pairs with who appends. */
     if (notes->same && c->comps_in_scan <= FDL_ENTRY_COMPONENTS)
-        e->n_known =
-            atomic_load_explicit(&notes->known->n, memory_order_acquire);
+        e->n_known = fdl_entries_count(notes->known);
     e->n_known = FDL_MIN(e->n_known, most);
     notes->capacity = (uint32_t)most;
     notes->first = (uint32_t)e->n_known;
@@ -567,6 +555,7 @@ static bool prepare_blocks(struct fdl_jpeg_entropy *e,
                            const struct jpeg_decompress_struct *c)
 {
     e->n_blocks = (uint32_t)c->blocks_in_MCU;
+    e->room = e->n_blocks * BLOCK_BYTES + 2 * WINDOW_BYTES;
     for (uint32_t i = 0; i < e->n_blocks; i++) {
         int component = c->MCU_membership[i];
         const jpeg_component_info *info = c->cur_comp_info[component];

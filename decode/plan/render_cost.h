@@ -33,8 +33,9 @@ struct fdl_render_cost {
     int64_t decode_ns;             /* in the image library                */
     struct fdl_decode_parts parts; /* of it */
     int64_t augment_ns;            /* resample, flip, normalise, layout   */
-    int64_t mix_ns;  /* last pass of the images of a mixed batch */
-    uint64_t pixels; /* decoded                             */
+    int64_t mix_ns;             /* last pass of the images of a mixed batch */
+    uint64_t pixels;            /* decoded                             */
+    uint64_t mcus, mcus_jumped; /* of a JPEG that the index knows or learns */
     uint32_t clock_reads;
     bool truncated; /* the file ends early, and that was accepted */
     struct fdl_custom_cost custom[FDL_CUSTOM_MAX]; /* also on error */

@@ -627,14 +627,14 @@ struct feedline_stats {
     uint64_t wait_ns; /* time next() kept the consumer waiting */
     uint64_t user_ns; /* time the consumer spent between calls of next() */
     uint64_t api_ns;  /* rest of next(): wall = wait + user + api */
-    uint64_t batches, samples; /* delivered */
-    uint64_t failed_samples;   /* including batches not yet delivered */
-    uint64_t bytes_read;
-    uint64_t profiler_ns;       /* cost of measuring so far, all threads */
+    uint64_t batches, samples;        /* delivered */
+    uint64_t failed_samples;          /* including batches not yet delivered */
+    uint64_t bytes_read, profiler_ns; /* cost of measuring, all threads */
     uint64_t memory_bytes;      /* batch slots, read buffers, worker scratch */
     uint64_t first_batch_ns;    /* from start to the first delivery */
     uint64_t truncated_samples; /* also of batches not yet delivered */
     double mixing; /* of shuffle=block: feedline_mixing.variance; 0: unknown */
+    uint64_t jpeg_mcus, jpeg_mcus_jumped, jpeg_index_bytes; /* jpeg_index */
 };
 FEEDLINE_API int32_t feedline_loader_get_stats(const feedline_loader *l,
                                                struct feedline_stats *out);

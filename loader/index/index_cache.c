@@ -72,8 +72,7 @@ bool fdl_stamp_is_set(const struct fdl_stamp *stamp)
 
 /* ---- Where --------------------------------------------------------------- */
 
-/* As mkdir -p of the folder that path is in. What fails is told by the open. */
-static void make_folders(char *path)
+void fdl_cache_make_folders(char *path)
 {
     for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = '\0';
@@ -109,6 +108,16 @@ static bool is_relative(const char *spec)
             return true;
     }
     return false;
+}
+
+char *fdl_cache_path(uint64_t identity, const char *ending)
+{
+    struct fdl_text path = {0};
+    if (add_folder(&path))
+        fdl_text_add(&path, "%016" PRIx64 ".%s", identity, ending);
+    if (path.failed)
+        fdl_text_free(&path);
+    return path.data;
 }
 
 static char *identity_of(const char *kind, const char *spec)
@@ -242,21 +251,11 @@ static void load(struct fdl_cache *c)
 
 void fdl_cache_open(struct fdl_cache *c, const char *kind, const char *spec)
 {
-    struct fdl_text path = {0};
-    *c = (struct fdl_cache){0};
-    if (!add_folder(&path))
-        goto out;
-    c->identity = identity_of(kind, spec);
-    if (!c->identity)
-        goto out;
-    fdl_text_add(&path, "%016" PRIx64 ".index", fdl_hash_text(c->identity));
-    if (path.failed)
-        goto out;
-    c->path = path.data;
-    load(c);
-    return;
-out:
-    fdl_text_free(&path);
+    *c = (struct fdl_cache){.identity = identity_of(kind, spec)};
+    if (c->identity)
+        c->path = fdl_cache_path(fdl_hash_text(c->identity), "index");
+    if (c->path)
+        load(c);
 }
 
 void fdl_cache_close(struct fdl_cache *c)
@@ -317,7 +316,7 @@ struct fdl_cache_writer *fdl_cache_begin(const struct fdl_cache *c)
     struct fdl_cache_writer *w = c->path ? malloc(sizeof(*w)) : NULL;
     if (!w)
         return NULL;
-    make_folders(c->path);
+    fdl_cache_make_folders(c->path);
     w->used = 0;
     XXH64_reset(&w->hash, 0);
     fdl_replace_begin(&w->file, c->path, 0600);

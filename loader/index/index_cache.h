@@ -33,6 +33,11 @@ struct fdl_stamp {
     uint64_t contents; /* fdl_shard_sample; 0: nobody has looked */
 };
 
+/* Of the file of a data set, for free(); NULL: none is kept. make_folders: as
+ * mkdir -p of the folder that it is in; what fails is told by its open. */
+char *fdl_cache_path(uint64_t identity, const char *ending);
+void fdl_cache_make_folders(char *path);
+
 /* Without contents. All 0, which nothing has, where the last change is too
  * recent. */
 struct fdl_stamp fdl_stamp_of(const struct stat *st);

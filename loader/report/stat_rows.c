@@ -83,6 +83,14 @@ static const struct feedline_stat_info stats[] = {
         "mixing_ratio",
         "How much the labels of a batch vary with shuffle=block; a full "
         "shuffle: 1."),
+    NUMBER("jpeg_mcus", jpeg_mcus, "", SUM, "jpeg_mcus_total",
+           "Blocks of 8x8 to 16x16 pixels of JPEGs that were decoded, where "
+           "jpeg_index is on."),
+    NUMBER("jpeg_mcus_jumped", jpeg_mcus_jumped, "", SUM,
+           "jpeg_mcus_jumped_total",
+           "Such blocks that the index spared from being decoded."),
+    NUMBER("jpeg_index_bytes", jpeg_index_bytes, "bytes", SUM,
+           "jpeg_index_bytes", "What jpeg_index noted in this process."),
 };
 #undef STRUCT
 

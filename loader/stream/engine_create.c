@@ -22,6 +22,7 @@
 
 #define DEFAULT_DEPTH      4u
 #define MEMORY_BUDGET_PART 10u /* of the memory limit, see docs/options.md */
+#define JPEG_INDEX_PART    50u /* as well */
 
 /* Of the memory limit. Keeping so much hits more often than the system's cache
  * does unless nine tenths of the data would fit. */
@@ -501,6 +502,28 @@ static int32_t make_path(struct fdl_engine *e,
     return FEEDLINE_OK;
 }
 
+/* Without one images are decoded as ever. */
+static void make_entries(struct fdl_engine *e)
+{
+    const struct fdl_options *o = &e->options;
+    const feedline_dataset *ds = e->dataset;
+    int64_t asked = fdl_option_int(o, FDL_OPT_JPEG_INDEX);
+    bool always = asked == FDL_JPEG_INDEX_TRUE;
+    uint64_t budget = option_u64(o, FDL_OPT_JPEG_INDEX_BUDGET);
+    if (asked == FDL_JPEG_INDEX_FALSE || e->is_encoded || ds->raw_width > 0)
+        return;
+    if (budget == 0)
+        budget = fdl_machine_get()->memory_limit_bytes / JPEG_INDEX_PART /
+                 fdl_options_local_world(o);
+    e->entries =
+        fdl_entry_store_create(ds->count, budget, ds->fingerprint, always);
+    if (!always && e->entries && e->config.epochs == 1 &&
+        !fdl_entry_store_is_old(e->entries)) {
+        fdl_entry_store_destroy(e->entries);
+        e->entries = NULL;
+    }
+}
+
 static int32_t make_stages(struct fdl_engine *e)
 {
     size_t bytes = FDL_MAX_IO_DEPTH * sizeof(*e->read_stages);
@@ -532,6 +555,8 @@ static int32_t make_parts(struct fdl_engine *e,
         status = make_path(e, ops, &config);
     if (status >= 0)
         status = make_stages(e);
+    if (status >= 0)
+        make_entries(e);
     return status;
 }
 
@@ -580,6 +605,7 @@ void fdl_engine_destroy(struct fdl_engine *e)
         return;
     fdl_pool_fini(&e->pool);
     fdl_window_destroy(e->window);
+    fdl_entry_store_destroy(e->entries);
     fdl_ring_unref(e->ring);
     fdl_given_destroy(e->given);
     fdl_pages_free(e->read_stages, FDL_MAX_IO_DEPTH * sizeof(*e->read_stages));

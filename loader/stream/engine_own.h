@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "decode/plan/plan.h"
+#include "loader/dataset/entry_store.h"
 #include "loader/options.h"
 #include "loader/order/given.h"
 #include "loader/read/reader.h"
@@ -54,6 +55,7 @@ struct fdl_engine {
     struct fdl_stream stream;
     struct fdl_given *given; /* NULL: order=own */
 
+    struct fdl_entry_store *entries; /* the JPEG index; NULL: none */
     struct fdl_ring *ring;
     struct fdl_window *window;
     struct fdl_pool pool;

@@ -38,6 +38,7 @@ static void worker_destroy(struct fdl_worker *w)
         return;
     fdl_decoder_destroy(w->decoder);
     fdl_decoder_destroy(w->masks);
+    free(w->notes);
     free(w);
 }
 
@@ -60,6 +61,8 @@ static int32_t worker_create(struct fdl_engine *e, uint32_t id,
     limits.masks = true;
     if (status >= 0 && e->mask.on)
         status = fdl_decoder_create(&limits, &w->masks);
+    if (e->entries)
+        w->notes = calloc(1, sizeof(*w->notes));
     if (status >= 0 && e->observer.worker_made)
         status = e->observer.worker_made(e->observer.user, id, &w->books);
     if (status < 0) {

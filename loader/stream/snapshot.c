@@ -130,10 +130,12 @@ static uint64_t reader_memory(const struct fdl_engine *e)
 void fdl_engine_in_use(const struct fdl_engine *e, struct fdl_in_use *out)
 {
     uint32_t n = fdl_pool_born(&e->pool);
+    uint64_t index = e->entries ? fdl_entry_store_memory(e->entries) : 0;
     *out = (struct fdl_in_use){
         .memory_bytes = fdl_ring_memory(e->ring) +
                         fdl_ring_field_memory(e->ring) +
-                        fdl_window_memory(e->window),
+                        fdl_window_memory(e->window) + index,
+        .index_bytes = index,
         .reader_bytes = reader_memory(e),
         .failed_samples = fdl_load(&e->failures.total),
     };

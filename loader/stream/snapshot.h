@@ -77,6 +77,7 @@ const char *fdl_engine_user_reads(const struct fdl_engine *e,
 struct fdl_in_use {
     uint64_t memory_bytes; /* of batches, read buffers and decoders */
     uint64_t reader_bytes; /* beyond that, of files that the reader keeps */
+    uint64_t index_bytes;  /* of memory_bytes, what was noted of JPEGs */
     uint64_t clock_reads;  /* of reads */
     uint64_t failed_samples;
 };

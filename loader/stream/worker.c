@@ -106,6 +106,28 @@ static int32_t render_chains(struct fdl_worker *w, struct fdl_draw_key key,
     return status;
 }
 
+/* What is known of the sample's file goes to the decoder ... */
+static void begin_entries(struct fdl_worker *w, uint64_t index,
+                          struct fdl_encoded *bytes)
+{
+    if (!w->notes)
+        return;
+    fdl_entry_notes_begin(w->notes,
+                          fdl_entry_store_get(w->engine->entries, index), true);
+    bytes->notes = w->notes;
+}
+
+/* ... and what the decoder noted is kept. */
+static void end_entries(struct fdl_worker *w, uint64_t index,
+                        struct fdl_render_cost *cost)
+{
+    if (!w->notes || !w->notes->valid)
+        return;
+    fdl_entry_store_put(w->engine->entries, index, w->notes);
+    cost->mcus = w->notes->decoded;
+    cost->mcus_jumped = w->notes->jumped;
+}
+
 /* Opens the image of the sample in r and renders it; objects may be NULL. */
 static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
                             struct fdl_worker_objects *objects,
@@ -116,6 +138,7 @@ static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
     struct fdl_encoded encoded;
     struct fdl_image_info info;
     fdl_worker_encoded(r, &encoded);
+    begin_entries(w, r->index, &encoded);
     int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
     if (status < 0)
         return status;
@@ -135,6 +158,7 @@ static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
     status = b->layout->chains ? render_chains(w, key, &info, b, place, cost)
                                : render_view(w, &key, &info, b, place, cost);
     fdl_decoder_abort(w->decoder);
+    end_entries(w, r->index, cost);
     if (status < 0 || !w->masks)
         return status;
     if (objects) /* draws may depend on where they were */

@@ -34,8 +34,9 @@ struct fdl_worker {
     struct fdl_stage read;  /* what it reads itself; written by it only */
     uint32_t width, height; /* of its image, if that was opened */
     struct fdl_decoder *decoder;
-    struct fdl_decoder *masks; /* its own, where there are masks */
-    const uint8_t *mask;       /* encoded, in the slab of fields */
+    struct fdl_decoder *masks;     /* its own, where there are masks */
+    struct fdl_entry_notes *notes; /* NULL: there is no JPEG index */
+    const uint8_t *mask;           /* encoded, in the slab of fields */
     uint64_t mask_bytes;
     struct fdl_read spare; /* reads replacements */
     struct fdl_read part;  /* reads fields that are far from their image */

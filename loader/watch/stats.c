@@ -174,6 +174,8 @@ static struct fdl_pixel_sums pixel_sums(const struct fdl_watch *watch)
         sums.samples += fdl_load(&p->samples);
         sums.source += fdl_load(&p->source);
         sums.output += fdl_load(&p->output);
+        sums.mcus += fdl_load(&p->mcus);
+        sums.mcus_jumped += fdl_load(&p->mcus_jumped);
     }
     return sums;
 }
@@ -186,6 +188,8 @@ void fdl_stats_pixels(struct fdl_watch *watch, struct fdl_pixel_sums *out)
     sums.samples -= FDL_MIN(zero->samples, sums.samples);
     sums.source -= FDL_MIN(zero->source, sums.source);
     sums.output -= FDL_MIN(zero->output, sums.output);
+    sums.mcus -= FDL_MIN(zero->mcus, sums.mcus);
+    sums.mcus_jumped -= FDL_MIN(zero->mcus_jumped, sums.mcus_jumped);
     fdl_unlock(&watch->books.lock);
     *out = sums;
 }
@@ -247,6 +251,7 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
     struct fdl_books *c = &watch->books;
     struct fdl_read_sums read;
     struct fdl_in_use in_use;
+    struct fdl_pixel_sums pixels;
     struct fdl_knobs knobs;
     fdl_engine_in_force(watch->engine, &knobs);
     fdl_lock(&c->lock);
@@ -278,6 +283,10 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
     out->profiler_ns = clock_reads * (uint64_t)fdl_clock_cost_ns() + ledger_ns;
     out->memory_bytes =
         in_use.memory_bytes + in_use.reader_bytes + fdl_watch_ring_bytes(watch);
+    fdl_stats_pixels(watch, &pixels);
+    out->jpeg_mcus = pixels.mcus;
+    out->jpeg_mcus_jumped = pixels.mcus_jumped;
+    out->jpeg_index_bytes = in_use.index_bytes;
 }
 
 /* What has not been probed yet counts as on a core. If a reset came in between,

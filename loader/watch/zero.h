@@ -20,6 +20,7 @@ struct fdl_custom_sums {
 /* Pixels of the samples' images, and of the results. */
 struct fdl_pixel_sums {
     uint64_t samples, source, output;
+    uint64_t mcus, mcus_jumped; /* of the source */
 };
 
 /* The zero of the statistics. */

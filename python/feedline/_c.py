@@ -266,6 +266,9 @@ class stats(SizedStructure):
         ("first_batch_ns", c_uint64),
         ("truncated_samples", c_uint64),
         ("mixing", c_double),
+        ("jpeg_mcus", c_uint64),
+        ("jpeg_mcus_jumped", c_uint64),
+        ("jpeg_index_bytes", c_uint64),
     ]
 
 

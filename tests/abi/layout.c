@@ -309,7 +309,10 @@ NEXT(feedline_stats, profiler_ns, memory_bytes);
 NEXT(feedline_stats, memory_bytes, first_batch_ns);
 NEXT(feedline_stats, first_batch_ns, truncated_samples);
 NEXT(feedline_stats, truncated_samples, mixing);
-END(feedline_stats, mixing, 112);
+NEXT(feedline_stats, mixing, jpeg_mcus);
+NEXT(feedline_stats, jpeg_mcus, jpeg_mcus_jumped);
+NEXT(feedline_stats, jpeg_mcus_jumped, jpeg_index_bytes);
+END(feedline_stats, jpeg_index_bytes, 136);
 
 BEGIN(feedline_wait_stats, struct_size);
 NEXT(feedline_wait_stats, struct_size, waits);
@@ -497,7 +500,7 @@ NEXT(feedline_live_stats, decisions, tuner);
 NEXT(feedline_live_stats, tuner, watched);
 NEXT(feedline_live_stats, watched, placement);
 NEXT(feedline_live_stats, placement, storage_bytes);
-END(feedline_live_stats, storage_bytes, 2704);
+END(feedline_live_stats, storage_bytes, 2728);
 
 BEGIN(feedline_watch_def, struct_size);
 NEXT(feedline_watch_def, struct_size, workers);

@@ -450,6 +450,22 @@ def index_caches():
     yield "two", entry(b"b", whole) + entry(b"a", b"")
 
 
+def entries():
+    """A crop, places to enter a JPEG at, and the JPEG."""
+    size = 200, 160
+    noise = bytes((i * i * 7 + i // 3) & 63 for i in range(3 * 200 * 160))
+    image = Image.blend(picture("RGB", *size),
+                        Image.frombytes("RGB", size, noise), 0.5)
+    zero = sum(2048 << (28 + 12 * i) for i in range(3))
+    for name, sampling in ("444", 0), ("420", 2):
+        data = saved(image, "JPEG", quality=85, subsampling=sampling)
+        places = [zero | 8 * at for at in range(500, len(data), 900)]
+        yield name, (bytes((120, 130, len(places)))
+                     + struct.pack("<%dQ" % len(places), *places) + data)
+        yield name + "_outside", (bytes((250, 90, 2))
+                                  + struct.pack("<2Q", 2**64 - 1, 7) + data)
+
+
 def shards():
     """One small shard of each format, by the writers of its test."""
     sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
@@ -479,7 +495,7 @@ TARGETS = {"image": images, "exif": exifs, "segment": segments,
            "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,
            "idx": idxs, "coco": cocos, "shard": shards,
-           "index_cache": index_caches, "json": jsons}
+           "index_cache": index_caches, "entries": entries, "json": jsons}
 
 
 def main():

@@ -17,7 +17,7 @@ seconds=$2
 shift 2
 names=("$@")
 [[ ${#names[@]} -gt 0 ]] ||
-    names=(image exif pipeline options ini state list idx coco shard index_cache json)
+    names=(image exif pipeline options ini state list idx coco shard index_cache entries json)
 
 # dictionary NAME: the one whose words the input is made of.
 dictionary() {

@@ -103,7 +103,7 @@ static const struct group {
     {"Speed",
      {"workers", "depth", "io_depth", "reader", "direct", "cache",
       "cache_budget", "memory_budget", "device_memory_budget", "quality",
-      "held", "local_world", "affinity"}},
+      "jpeg_index", "jpeg_index_budget", "held", "local_world", "affinity"}},
     {"Tuner",
      {"tuner", "tuner_target", "tuner_profile", "workers_start", "workers_min",
       "workers_max", "depth_max", "io_depth_max"}},

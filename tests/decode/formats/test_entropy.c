@@ -94,7 +94,7 @@ static void forget(void)
         known = malloc(bytes);
     assert_non_null(known);
     memset(known, 0, bytes);
-    notes = (struct fdl_entry_notes){.known = known, .learn = true};
+    fdl_entry_notes_begin(&notes, known, true);
 }
 
 static void keep(void)
@@ -119,7 +119,7 @@ static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
     struct fdl_encoded noted = *bytes;
     if (round % 3)
         noted.notes = &notes;
-    notes.valid = false;
+    fdl_entry_notes_begin(&notes, known, true);
     decode(ours, &noted, seed, &a);
     keep();
     decode(plain, bytes, seed, &b);
@@ -384,8 +384,8 @@ TEST(every_mcu_can_be_entered)
              from += (uint64_t)within(&seed, 1, 20)) {
             jpeg_destroy_decompress(&r.c);
             assert_true(start(&r, e, file, size));
+            fdl_entry_notes_begin(&notes, known, true);
             notes.same = true;
-            notes.n = 0;
             size_t at = from * (size_t)r.c.blocks_in_MCU;
             memset(again, 0, bytes);
             assert_true(take_from(&r, e, again, from, n));

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file, in the machine's own byte order, which `magic` shows:
+ *
+ *     head, offset of the record [count], XXH3 of all before, records
+ *
+ * An offset of 0: none. A record is a struct fdl_entries whose capacity is a
+ * hash of the rest of it, so that only those that are used have to be read.
+ */
+#include "loader/dataset/entry_store.h"
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/replace.h"
+#include "loader/index/index_cache.h"
+
+#define XXH_INLINE_ALL
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* Another number where records or FDL_ENTRIES_EVERY are others. */
+#define MAGIC        UINT64_C(0xfeed11e17e0001)
+#define BUFFER_BYTES (256u << 10)
+
+/* The file is replaced for so much more than it has. */
+#define WORTH_PART 16
+
+struct head {
+    uint64_t magic, fingerprint, count;
+};
+
+struct map {
+    const uint8_t *bytes; /* NULL: none */
+    uint64_t size;
+    const uint64_t *offsets; /* [count] */
+};
+
+struct fdl_entry_store {
+    uint64_t count, fingerprint;
+    void *memory; /* `reserved` bytes, of these two: */
+    _Atomic(const struct fdl_entries *) *slots;
+    uint8_t *records;
+    uint64_t budget, reserved;
+    _Atomic uint64_t used;
+    struct map map;
+    char *path; /* of the file; NULL: none is kept */
+};
+
+/* ---- The file ------------------------------------------------------------ */
+
+static uint64_t record_bytes(uint64_t n)
+{
+    return sizeof(struct fdl_entries) + n * sizeof(uint64_t);
+}
+
+static uint32_t record_sum(uint64_t hash, uint32_t n, const uint64_t *at)
+{
+    return (uint32_t)XXH3_64bits_withSeed(at, n * sizeof(*at), hash + n);
+}
+
+static uint64_t table_bytes(uint64_t count)
+{
+    return sizeof(struct head) + count * sizeof(uint64_t);
+}
+
+static void close_map(struct map *m)
+{
+    if (m->bytes)
+        munmap((void *)(uintptr_t)m->bytes, m->size);
+    *m = (struct map){0};
+}
+
+/* NULL, or what is wrong. */
+static const char *check(const struct fdl_entry_store *s, const struct map *m)
+{
+    uint64_t sum, bytes = table_bytes(s->count);
+    struct head head;
+    if (m->size < bytes + sizeof(sum))
+        return "it is damaged";
+    memcpy(&head, m->bytes, sizeof(head));
+    if (head.magic != MAGIC)
+        return "another version wrote it";
+    if (head.fingerprint != s->fingerprint || head.count != s->count)
+        return "it is of another data set";
+    memcpy(&sum, m->bytes + bytes, sizeof(sum));
+    return XXH3_64bits(m->bytes, bytes) == sum ? NULL : "it is damaged";
+}
+
+static void open_map(const struct fdl_entry_store *s, struct map *m)
+{
+    struct stat st;
+    *m = (struct map){0};
+    int fd = open(s->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        m->size = (uint64_t)st.st_size;
+        void *p = mmap(NULL, m->size, PROT_READ, MAP_SHARED, fd, 0);
+        m->bytes = p == MAP_FAILED ? NULL : p;
+    }
+    close(fd);
+    const char *why = m->bytes ? check(s, m) : "it cannot be mapped";
+    if (why) {
+        fdl_log(FDL_LOG_WARNING, "JPEG index %s: %s; not used", s->path, why);
+        close_map(m);
+        return;
+    }
+    m->offsets =
+        (const uint64_t *)(const void *)(m->bytes + sizeof(struct head));
+}
+
+/* The record of a sample, if it is all there and as it was written. */
+static const struct fdl_entries *find(const struct map *m, uint64_t index)
+{
+    uint64_t at = m->bytes ? m->offsets[index] : 0;
+    if (at == 0 || at % sizeof(uint64_t) != 0 || m->size < record_bytes(0) ||
+        at > m->size - record_bytes(0))
+        return NULL;
+    const struct fdl_entries *e = (const void *)(m->bytes + at);
+    uint32_t n = e->n;
+    if (n > FDL_ENTRIES_MOST || record_bytes(n) > m->size - at ||
+        record_sum(e->hash, n, e->at) != e->capacity)
+        return NULL;
+    return e;
+}
+
+static bool is_mapped(const struct fdl_entry_store *s,
+                      const struct fdl_entries *e)
+{
+    const uint8_t *at = (const uint8_t *)e;
+    return s->map.bytes && at >= s->map.bytes &&
+           at < s->map.bytes + s->map.size;
+}
+
+/* ---- Writing ------------------------------------------------------------- */
+
+struct writer {
+    struct fdl_replace file;
+    uint64_t used;
+    uint8_t buffer[BUFFER_BYTES];
+};
+
+static void put(struct writer *w, const void *data, uint64_t bytes)
+{
+    if (bytes > sizeof(w->buffer) - w->used) {
+        fdl_replace_write(&w->file, w->buffer, w->used);
+        w->used = 0;
+    }
+    if (bytes > sizeof(w->buffer)) {
+        fdl_replace_write(&w->file, data, bytes);
+        return;
+    }
+    memcpy(w->buffer + w->used, data, bytes);
+    w->used += bytes;
+}
+
+/* What is known of a sample, here or in the file as it is now, which another
+ * process may have replaced. */
+static const struct fdl_entries *best(struct fdl_entry_store *s,
+                                      const struct map *now, uint64_t index)
+{
+    const struct fdl_entries *own = fdl_entry_store_get(s, index);
+    const struct fdl_entries *other = find(now, index);
+    if (!own || !other)
+        return own ? own : other;
+    return other->hash == own->hash && other->n > own->n ? other : own;
+}
+
+static void put_record(struct writer *w, const struct fdl_entries *e)
+{
+    const struct fdl_entries head = {.hash = e->hash,
+                                     .n = e->n,
+                                     .capacity =
+                                         record_sum(e->hash, e->n, e->at)};
+    put(w, &head, sizeof(head));
+    put(w, e->at, e->n * sizeof(e->at[0]));
+}
+
+static void write_all(struct fdl_entry_store *s, const struct map *now,
+                      struct writer *w, uint64_t *table)
+{
+    uint64_t bytes = table_bytes(s->count), end = bytes + sizeof(uint64_t);
+    const struct head head = {MAGIC, s->fingerprint, s->count};
+    uint64_t *offsets = table + sizeof(head) / sizeof(*table);
+    memcpy(table, &head, sizeof(head));
+    for (uint64_t i = 0; i < s->count; i++) {
+        const struct fdl_entries *e = best(s, now, i);
+        offsets[i] = e ? end : 0;
+        end += e ? record_bytes(e->n) : 0;
+    }
+    uint64_t sum = XXH3_64bits(table, bytes);
+    put(w, table, bytes);
+    put(w, &sum, sizeof(sum));
+    for (uint64_t i = 0; i < s->count; i++) {
+        if (offsets[i] != 0)
+            put_record(w, best(s, now, i));
+    }
+    fdl_replace_write(&w->file, w->buffer, w->used);
+}
+
+static void save(struct fdl_entry_store *s)
+{
+    struct map now;
+    struct writer *w = malloc(sizeof(*w));
+    uint64_t *table = malloc(table_bytes(s->count));
+    if (w && table) {
+        if (access(s->path, F_OK) == 0)
+            open_map(s, &now);
+        else
+            now = (struct map){0};
+        w->used = 0;
+        fdl_cache_make_folders(s->path);
+        fdl_replace_begin(&w->file, s->path, 0600);
+        write_all(s, &now, w, table);
+        int error = fdl_replace_end(&w->file);
+        if (error)
+            fdl_log(FDL_LOG_WARNING, "JPEG index %s: %s; not kept", s->path,
+                    strerror(error));
+        close_map(&now);
+    }
+    free(table);
+    free(w);
+}
+
+/* ---- The store ----------------------------------------------------------- */
+
+struct fdl_entry_store *fdl_entry_store_create(uint64_t count, uint64_t budget,
+                                               uint64_t fingerprint,
+                                               bool always)
+{
+    struct fdl_entry_store *s = calloc(1, sizeof(*s));
+    uint64_t slots = count * sizeof(*s->slots);
+    if (!s)
+        return NULL;
+    s->count = count;
+    s->fingerprint = fingerprint;
+    s->budget = budget;
+    s->reserved = slots + budget;
+    /* Only what is written takes memory. */
+    void *p = mmap(NULL, s->reserved, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+        fdl_log(FDL_LOG_WARNING,
+                "no memory for a JPEG index of %" PRIu64
+                " bytes; set jpeg_index_budget lower",
+                s->reserved);
+        free(s);
+        return NULL;
+    }
+    s->memory = p;
+    s->slots = p;
+    s->records = (uint8_t *)p + slots;
+    if (always || count >= FDL_CACHE_LEAST_SAMPLES)
+        s->path = fdl_cache_path(fingerprint, "jpeg");
+    if (s->path && access(s->path, F_OK) == 0)
+        open_map(s, &s->map);
+    return s;
+}
+
+bool fdl_entry_store_is_old(const struct fdl_entry_store *s)
+{
+    return s->map.bytes != NULL;
+}
+
+uint64_t fdl_entry_store_memory(const struct fdl_entry_store *s)
+{
+    uint64_t used = atomic_load_explicit(&s->used, memory_order_relaxed);
+    return FDL_MIN(used, s->budget);
+}
+
+void fdl_entry_store_destroy(struct fdl_entry_store *s)
+{
+    if (!s)
+        return;
+    if (s->path && fdl_entry_store_memory(s) > s->map.size / WORTH_PART)
+        save(s);
+    close_map(&s->map);
+    munmap(s->memory, s->reserved);
+    free(s->path);
+    free(s);
+}
+
+const struct fdl_entries *fdl_entry_store_get(struct fdl_entry_store *s,
+                                              uint64_t index)
+{
+    /* acquire: pairs with `publish`. */
+    const struct fdl_entries *e =
+        atomic_load_explicit(&s->slots[index], memory_order_acquire);
+    const struct fdl_entries *found = e ? NULL : find(&s->map, index);
+    if (!found)
+        return e;
+    /* Where another thread was first, e is what it has. */
+    bool first = atomic_compare_exchange_strong_explicit(
+        &s->slots[index], &e, found, memory_order_release,
+        memory_order_acquire);
+    return first ? found : e;
+}
+
+/* Zeroed; NULL: the budget is used up. */
+static struct fdl_entries *take_record(struct fdl_entry_store *s, uint32_t n)
+{
+    uint64_t bytes = record_bytes(n);
+    uint64_t at =
+        atomic_fetch_add_explicit(&s->used, bytes, memory_order_relaxed);
+    return at + bytes <= s->budget ? (void *)(s->records + at) : NULL;
+}
+
+/* A record with what `from` has, where there is one, in the place of `old`. */
+static struct fdl_entries *publish(struct fdl_entry_store *s, uint64_t index,
+                                   const struct fdl_entry_notes *notes,
+                                   const struct fdl_entries *old,
+                                   const struct fdl_entries *from)
+{
+    struct fdl_entries *e = take_record(s, notes->capacity);
+    if (!e)
+        return NULL;
+    e->hash = notes->hash;
+    e->capacity = notes->capacity;
+    if (from) {
+        e->n = FDL_MIN(from->n, e->capacity);
+        memcpy(e->at, from->at, e->n * sizeof(e->at[0]));
+    }
+    bool swapped = atomic_compare_exchange_strong_explicit(
+        &s->slots[index], &old, e, memory_order_release, memory_order_relaxed);
+    return swapped ? e : NULL; /* another worker has noted the same */
+}
+
+/* Whoever is second leaves it to the first. */
+static void append(struct fdl_entries *e, const struct fdl_entry_notes *notes)
+{
+    uint32_t n = fdl_entries_count(e), end = notes->first + notes->n;
+    if (n < notes->first || n >= end || end > e->capacity ||
+        !atomic_compare_exchange_strong_explicit(
+            &e->n, &n, n | FDL_ENTRIES_BUSY, memory_order_acquire,
+            memory_order_relaxed))
+        return;
+    memcpy(e->at + n, notes->at + (n - notes->first),
+           (end - n) * sizeof(e->at[0]));
+    /* release: pairs with fdl_entries_count. */
+    atomic_store_explicit(&e->n, end, memory_order_release);
+}
+
+void fdl_entry_store_put(struct fdl_entry_store *s, uint64_t index,
+                         const struct fdl_entry_notes *notes)
+{
+    if (!notes->valid || notes->n == 0)
+        return;
+    const struct fdl_entries *old = fdl_entry_store_get(s, index);
+    bool same = old && old->hash == notes->hash;
+    if (same && !is_mapped(s, old)) {
+        append((struct fdl_entries *)(uintptr_t)old, notes);
+        return;
+    }
+    struct fdl_entries *e = publish(s, index, notes, old, same ? old : NULL);
+    if (e)
+        append(e, notes);
+}

@@ -13,6 +13,7 @@
 #include "decode/packed/container.h"
 
 #include <inttypes.h>
+#include <jerror.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,8 @@ static void on_error(j_common_ptr c)
 {
     char text[JMSG_LENGTH_MAX];
     c->err->format_message(c, text);
+    if (c->err->msg_code == JERR_OUT_OF_MEMORY)
+        leave(c->client_data, fdl_fail(FEEDLINE_ENOMEM, "JPEG: %s", text));
     leave(c->client_data,
           fdl_fail(FEEDLINE_EDECODE, "offset 0: cannot be packed: %s", text));
 }

@@ -127,8 +127,7 @@ static bool read_scan(const struct fdl_jpeg_parts *p, const uint8_t *run,
 
 #define SCANS_MAX 1000
 
-/* As many scans as the tail has. 0: it is damaged. */
-static int read_script(struct fdl_jpeg_parts *p)
+static int32_t read_script(struct fdl_jpeg_parts *p, int *n_scans)
 {
     const uint8_t *run;
     uint64_t n, at = 0;
@@ -136,16 +135,19 @@ static int read_script(struct fdl_jpeg_parts *p)
     while (next_run(p->packed, &at, &run, &n))
         scans++;
     if (at != p->packed->tail_bytes || scans < 1 || scans > SCANS_MAX)
-        return 0;
+        return fail_tail();
     free(p->script);
     p->script = calloc((size_t)scans, sizeof(*p->script));
+    if (!p->script)
+        return fdl_fail_memory((size_t)scans * sizeof(*p->script), "scans");
     at = 0;
-    for (int i = 0; i < scans && p->script; i++) {
+    for (int i = 0; i < scans; i++) {
         if (!next_run(p->packed, &at, &run, &n) ||
             !read_scan(p, run, n, &p->script[i]))
-            return 0;
+            return fail_tail();
     }
-    return p->script ? scans : 0;
+    *n_scans = scans;
+    return FEEDLINE_OK;
 }
 
 /* ---- By libjpeg ---------------------------------------------------------- */
@@ -248,8 +250,10 @@ int32_t fdl_jpeg_rebuild(struct fdl_jpeg_parts *p)
         if (status != FEEDLINE_EDECODE)
             return status;
         p->spliced.n = 0; /* its tables lack codes */
-    } else if ((scans = read_script(p)) == 0) {
-        return fail_tail();
+    } else {
+        int32_t status = read_script(p, &scans);
+        if (status)
+            return status;
     }
     write_file(p, scans);
     return flags & FDL_PACKED_SCANS && flags & FDL_PACKED_SAME_BYTES

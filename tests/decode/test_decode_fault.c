@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The n-th allocation fails, for every n: ENOMEM, nothing leaks, and the same
  * decoder works when there is memory again. */
+#include "decode/formats/jpeg_pack.h"
 #include "make_jpeg.h"
 #include "make_png.h"
 #include "tests/decode/rig.h"
@@ -129,6 +130,41 @@ TEST(decoder_survives)
     file = make_jpeg(&m, &size);
     check_survival(file, size, false, 7);
     free(file);
+}
+
+/* Packing, unpacking, and a packed sample. */
+TEST(packing_survives)
+{
+    struct make_jpeg m = {
+        .width = 120, .height = 90, .components = 3, .h = 2, .v = 2};
+    for (int kind = 0; kind < 2; kind++) {
+        size_t size;
+        m.progressive = kind == 1;
+        uint8_t *file = make_jpeg(&m, &size), *packed = NULL, *back = NULL;
+        uint64_t n_packed, n_back;
+        int failures = 0;
+        bool same;
+        for (int n = 1; !back; n++) {
+            fail_at = n;
+            int32_t status = packed ? FEEDLINE_OK
+                                    : fdl_jpeg_pack(file, size, 1u << 20,
+                                                    &packed, &n_packed);
+            if (!status)
+                status = fdl_jpeg_unpack(packed, n_packed, 1u << 20, &back,
+                                         &n_back, &same);
+            fail_at = 0;
+            if (status) {
+                check_memory_error(status);
+                failures++;
+            }
+        }
+        assert_true(failures > 20);
+        assert_int_equal(n_back, size);
+        check_survival(packed, n_packed, false, 6);
+        free(packed);
+        free(back);
+        free(file);
+    }
 }
 
 TEST(canvas_survives)

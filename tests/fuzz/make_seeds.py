@@ -491,7 +491,18 @@ def shards():
         yield name + "-cut", data[:len(data) * 2 // 3]
 
 
-TARGETS = {"image": images, "exif": exifs, "segment": segments,
+def packeds():
+    """Files that pack, and damage in each part (fuzz_packed.c)."""
+    kinds = ("baseline-420", "progressive", "gray", "cmyk", "exif", "narrow",
+             "cut")
+    files = dict(jpegs())
+    for i, name in enumerate(kinds):
+        yield name, struct.pack("<4HHBBHBB", 7 * i, 5 * i, 29, 31, 40 + i,
+                                i % 4, 1 << i, 3, 2, 16) + files[name]
+
+
+TARGETS = {"image": images, "packed": packeds, "exif": exifs,
+           "segment": segments,
            "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,
            "idx": idxs, "coco": cocos, "shard": shards,

@@ -17,7 +17,8 @@ seconds=$2
 shift 2
 names=("$@")
 [[ ${#names[@]} -gt 0 ]] ||
-    names=(image exif pipeline options ini state list idx coco shard index_cache entries json)
+    names=(image segment packed exif pipeline options ini state list idx coco
+        shard index_cache json entries)
 
 # dictionary NAME: the one whose words the input is made of.
 dictionary() {

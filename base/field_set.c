@@ -43,9 +43,12 @@ int32_t fdl_field_set_copy(struct fdl_field_set *to,
                            const struct fdl_field_set *from)
 {
     int32_t status = FEEDLINE_OK;
-    for (uint32_t i = 0; status == FEEDLINE_OK && i < from->n; i++)
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < from->n; i++) {
         status =
             fdl_field_set_add(to, fdl_field_set_name(from, i), from->kind[i]);
+        if (status == FEEDLINE_OK)
+            to->width[to->n - 1] = from->width[i];
+    }
     return status;
 }
 

@@ -21,6 +21,7 @@ struct fdl_field_set {
     struct fdl_strings text;
     uint64_t at[FEEDLINE_FIELDS_MAX];
     int32_t kind[FEEDLINE_FIELDS_MAX];
+    uint32_t width[FEEDLINE_FIELDS_MAX]; /* of vectors of numbers; 0: none */
     uint32_t n;
 };
 

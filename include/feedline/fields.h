@@ -7,10 +7,12 @@
  * one read; numbers are read when the data set is opened. Those of "list:" are
  * columns, which its first line names, with TABs between:
  *
- *     path  label  caption  width:int  score:float  box:json  mask:file
+ *     path  label  caption  width:int  score:float  box:floats  mask:file
  *
  * or behind offset and length. A column without a kind is text; one of kind
- * file has paths as the first has, and is what those files hold.
+ * file has paths as the first has, and is what those files hold. One of kind
+ * ints or floats has several numbers, with blanks or commas between, as many in
+ * each line that has some.
  *
  * A loader with decode=none delivers images as they are encoded: as the field
  * "image", behind those of the data set, and no pixels.
@@ -47,6 +49,10 @@ struct feedline_sample_field {
     uint64_t bytes;   /* 0: it has none; UINT64_MAX: all of the file */
     int64_t integer;  /* of FEEDLINE_FIELD_INT */
     double number;    /* of FEEDLINE_FIELD_FLOAT */
+    const int64_t *integers; /* [width], in place of a number, as long as the */
+    const double *numbers;   /* data set; NULL: it has none, or one number */
+    uint32_t width;          /* 0: not several */
+    uint32_t reserved;
 };
 
 /* Any thread. ERANGE: no such sample, or no such field. */
@@ -78,6 +84,8 @@ struct feedline_batch_field {
     const uint64_t *bytes;   /* [count] from there on; 0: it has none */
     const int64_t *integers; /* [count] of FEEDLINE_FIELD_INT, or NULL */
     const double *numbers;   /* [count] of FEEDLINE_FIELD_FLOAT, or NULL */
+    uint32_t width;          /* [count][width] of several; 0: of one */
+    uint32_t reserved;
 };
 
 /* ERANGE: no such field. */

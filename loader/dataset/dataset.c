@@ -270,6 +270,7 @@ void fdl_dataset_unref(feedline_dataset *ds)
     free(ds->files.text);
     free(ds->file_at);
     free(ds->cells);
+    free(ds->numbers);
     fdl_object_table_free(ds->objects);
     fdl_field_set_free(&ds->fields);
     fdl_dataset_forget_names(ds);

@@ -78,6 +78,8 @@ struct feedline_dataset {
     struct fdl_field_set fields;
     struct fdl_cell *cells; /* [count][fields.n], or NULL; file: of files */
     uint64_t cells_capacity;
+    uint64_t *numbers; /* bits of those of vectors; cells say where */
+    uint64_t n_numbers, numbers_capacity;
 
     struct fdl_object_table *objects; /* NULL: none; dataset_objects.h */
 
@@ -144,6 +146,17 @@ static inline const struct fdl_cell *fdl_dataset_cells(
     const feedline_dataset *ds, uint64_t index)
 {
     return &ds->cells[index * ds->fields.n];
+}
+
+/* The bits of a sample's number, or of several; NULL: it has none of these. */
+static inline const uint64_t *fdl_dataset_numbers(const feedline_dataset *ds,
+                                                  uint64_t index,
+                                                  uint32_t field)
+{
+    const struct fdl_cell *c = &fdl_dataset_cells(ds, index)[field];
+    if (ds->fields.width[field] == 0)
+        return &c->word;
+    return c->file == FDL_NO_FILE ? NULL : &ds->numbers[c->word];
 }
 
 /* What messages call it: its path, or "SHARD:NAME", which is made when it is

@@ -87,8 +87,14 @@ void fdl_dataset_get_field(const feedline_dataset *ds, uint64_t index,
     const struct fdl_cell *c = &fdl_dataset_cells(ds, index)[field];
     int32_t kind = ds->fields.kind[field];
     *out = (struct feedline_sample_field){
-        .kind = kind, .name = fdl_field_set_name(&ds->fields, field)};
-    if (kind == FEEDLINE_FIELD_INT) {
+        .kind = kind,
+        .name = fdl_field_set_name(&ds->fields, field),
+        .width = ds->fields.width[field]};
+    if (out->width > 0) {
+        const void *words = fdl_dataset_numbers(ds, index, field);
+        out->integers = kind == FEEDLINE_FIELD_INT ? words : NULL;
+        out->numbers = kind == FEEDLINE_FIELD_FLOAT ? words : NULL;
+    } else if (kind == FEEDLINE_FIELD_INT) {
         out->integer = (int64_t)c->word;
     } else if (kind == FEEDLINE_FIELD_FLOAT) {
         memcpy(&out->number, &c->word, sizeof(c->word));

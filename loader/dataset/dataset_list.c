@@ -35,8 +35,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLANKS " \t"
-#define FIELDS "?fields="
+#define BLANKS    " \t"
+#define BETWEEN   " ," /* numbers of a vector */
+#define WIDTH_MAX 4096u
+#define FIELDS    "?fields="
 
 /* A list that is being read. */
 struct list {
@@ -154,17 +156,84 @@ static int32_t number_files(struct list *l, char *const *texts,
     return status;
 }
 
+static int32_t fail_number(const struct list *l, uint32_t field,
+                           const char *text)
+{
+    return fdl_fail(FEEDLINE_EINVAL, "%s:%" PRIu64 ": %s '%s' is no number",
+                    l->path, l->line, fdl_field_set_name(&l->ds->fields, field),
+                    text);
+}
+
+static int32_t add_number(struct list *l, uint32_t field, const char *text)
+{
+    feedline_dataset *ds = l->ds;
+    void *array = ds->numbers;
+    int32_t status =
+        fdl_array_reserve(&array, &ds->numbers_capacity, ds->n_numbers,
+                          sizeof(*ds->numbers), "fields of samples");
+    ds->numbers = array;
+    if (status)
+        return status;
+    if (!fdl_list_columns_number(ds->fields.kind[field], text,
+                                 &ds->numbers[ds->n_numbers]))
+        return fail_number(l, field, text);
+    ds->n_numbers++;
+    return FEEDLINE_OK;
+}
+
+/* The first line that has some says how many. */
+static int32_t add_vector(struct list *l, uint32_t field, char *text,
+                          struct fdl_cell *cell)
+{
+    struct fdl_field_set *fields = &l->ds->fields;
+    uint32_t *width = &fields->width[field], n = 0;
+    char *rest;
+    *cell = (struct fdl_cell){.word = l->ds->n_numbers};
+    for (char *at = strtok_r(text, BETWEEN, &rest); at;
+         at = strtok_r(NULL, BETWEEN, &rest), n++) {
+        int32_t status = add_number(l, field, at);
+        if (status)
+            return status;
+    }
+    if (n == 0)
+        cell->file = FDL_NO_FILE;
+    else if (*width == FDL_LIST_VECTOR)
+        *width = n;
+    if (n > WIDTH_MAX)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s:%" PRIu64 ": %" PRIu32 " numbers in %s, and %u is "
+                        "the most",
+                        l->path, l->line, n, fdl_field_set_name(fields, field),
+                        WIDTH_MAX);
+    if (n > 0 && n != *width)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s:%" PRIu64 ": %" PRIu32
+                        " numbers in %s, and %" PRIu32 " in the lines before",
+                        l->path, l->line, n, fdl_field_set_name(fields, field),
+                        *width);
+    return FEEDLINE_OK;
+}
+
+static int32_t add_vectors(struct list *l, char *const *texts,
+                           struct fdl_cell *cells)
+{
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < l->ds->fields.n; i++)
+        if (l->ds->fields.width[i] > 0)
+            status = add_vector(l, i, texts[l->columns.of_field[i]], &cells[i]);
+    return status;
+}
+
 static int32_t add_fields(struct list *l, char *const *texts)
 {
     struct fdl_cell cells[FEEDLINE_FIELDS_MAX];
     uint32_t wrong = fdl_list_columns_take(&l->columns, &l->ds->fields, l->text,
                                            texts, cells);
     if (wrong < l->ds->fields.n)
-        return fdl_fail(FEEDLINE_EINVAL, "%s:%" PRIu64 ": %s '%s' is no number",
-                        l->path, l->line,
-                        fdl_field_set_name(&l->ds->fields, wrong),
-                        texts[l->columns.of_field[wrong]]);
+        return fail_number(l, wrong, texts[l->columns.of_field[wrong]]);
     int32_t status = number_files(l, texts, cells);
+    if (status == FEEDLINE_OK)
+        status = add_vectors(l, texts, cells);
     return status || l->ds->fields.n == 0
                ? status
                : fdl_dataset_add_cells(l->ds, cells, FDL_NO_FILE);
@@ -253,6 +322,9 @@ static int32_t add_list_itself(const struct list *l)
     for (uint64_t i = 0; i < ds->count * ds->fields.n; i++)
         if (ds->cells[i].file == FDL_LIST_ITSELF)
             ds->cells[i].file = number;
+    for (uint32_t i = 0; i < ds->fields.n; i++)
+        if (ds->fields.width[i] == FDL_LIST_VECTOR)
+            ds->fields.width[i] = 1; /* no line has one */
     return ds->fields.n > 0 ? fdl_dataset_add_file(ds, l->path) : FEEDLINE_OK;
 }
 

@@ -24,23 +24,31 @@ bool fdl_list_columns_are(const char *line)
 }
 
 /* Of "score:float", whose kind is cut off; FDL_FIELD_UNKNOWN: no such kind. */
-static int32_t take_kind(char *name)
+static int32_t take_kind(char *name, uint32_t *width)
 {
     static const struct {
         const char *name;
         int32_t kind;
+        uint32_t width;
     } kinds[] = {
-        {"text", FEEDLINE_FIELD_TEXT},  {"json", FEEDLINE_FIELD_JSON},
-        {"int", FEEDLINE_FIELD_INT},    {"float", FEEDLINE_FIELD_FLOAT},
-        {"file", FEEDLINE_FIELD_BYTES},
+        {"text", FEEDLINE_FIELD_TEXT, 0},
+        {"json", FEEDLINE_FIELD_JSON, 0},
+        {"int", FEEDLINE_FIELD_INT, 0},
+        {"float", FEEDLINE_FIELD_FLOAT, 0},
+        {"ints", FEEDLINE_FIELD_INT, FDL_LIST_VECTOR},
+        {"floats", FEEDLINE_FIELD_FLOAT, FDL_LIST_VECTOR},
+        {"file", FEEDLINE_FIELD_BYTES, 0},
     };
+    *width = 0;
     char *colon = strrchr(name, ':');
     if (!colon)
         return FEEDLINE_FIELD_TEXT;
     *colon = '\0';
     for (size_t i = 0; i < FDL_COUNT_OF(kinds); i++)
-        if (strcmp(colon + 1, kinds[i].name) == 0)
+        if (strcmp(colon + 1, kinds[i].name) == 0) {
+            *width = kinds[i].width;
             return kinds[i].kind;
+        }
     return FDL_FIELD_UNKNOWN;
 }
 
@@ -49,7 +57,9 @@ static int32_t read_column(struct fdl_list_columns *c,
                            struct fdl_field_set *fields, const char *list,
                            char *name)
 {
-    int32_t kind = take_kind(name), field = fdl_field_set_find(fields, name);
+    uint32_t width;
+    int32_t kind = take_kind(name, &width);
+    int32_t field = fdl_field_set_find(fields, name);
     if (c->n == FDL_LIST_COLUMNS)
         return fdl_fail(FEEDLINE_EINVAL, "%s: more than %u columns", list,
                         FDL_LIST_COLUMNS);
@@ -58,10 +68,11 @@ static int32_t read_column(struct fdl_list_columns *c,
     if (field >= 0 && kind == FDL_FIELD_UNKNOWN)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: column '%s' is of an unknown kind: text, json, "
-                        "int, float or file",
+                        "int, float, ints, floats or file",
                         list, name);
     if (field >= 0) {
         fields->kind[field] = kind;
+        fields->width[field] = width;
         c->of_field[field] = c->n;
     }
     c->n++;
@@ -107,8 +118,7 @@ bool fdl_list_columns_split(const struct fdl_list_columns *c, char *line,
     return true;
 }
 
-/* false: it is no number of that kind. */
-static bool take_number(int32_t kind, const char *text, uint64_t *word)
+bool fdl_list_columns_number(int32_t kind, const char *text, uint64_t *word)
 {
     const char *end;
     double number;
@@ -137,11 +147,11 @@ uint32_t fdl_list_columns_take(const struct fdl_list_columns *c,
             .file = FDL_LIST_ITSELF,
             .length = (uint32_t)FDL_MIN(n, UINT32_MAX),
         };
-        if (!fdl_field_is_number(fields->kind[i]))
+        if (!fdl_field_is_number(fields->kind[i]) || fields->width[i] > 0)
             continue;
         if (n == 0)
             out[i].file = FDL_NO_FILE;
-        else if (!take_number(fields->kind[i], found, &out[i].word))
+        else if (!fdl_list_columns_number(fields->kind[i], found, &out[i].word))
             return i;
     }
     return fields->n;

@@ -18,6 +18,7 @@
 
 #define FDL_LIST_COLUMNS 64u
 #define FDL_LIST_ITSELF  (FDL_NO_FILE - 1) /* the file of such a cell */
+#define FDL_LIST_VECTOR  UINT32_MAX /* a width that no line has shown yet */
 
 struct fdl_list_columns {
     uint32_t n; /* 0: none */
@@ -39,8 +40,12 @@ int32_t fdl_list_columns_read(struct fdl_list_columns *c,
 bool fdl_list_columns_split(const struct fdl_list_columns *c, char *line,
                             char **out);
 
-/* What a line has of each field; text: of the whole list, which the line is
- * in. The number of fields, or else of one that is no number of its kind. */
+/* false: the text is no number of that kind. */
+bool fdl_list_columns_number(int32_t kind, const char *text, uint64_t *word);
+
+/* What a line has of each field, vectors aside; text: of the whole list, which
+ * the line is in. The number of fields, or else of one that is no number of its
+ * kind. */
 uint32_t fdl_list_columns_take(const struct fdl_list_columns *c,
                                const struct fdl_field_set *fields,
                                const char *text, char *const *texts,

@@ -49,11 +49,20 @@ static int32_t grow(feedline_batch *b, uint64_t bytes)
     return FEEDLINE_OK;
 }
 
+/* Where a field's begin; the one behind the last is that of masks. */
+static size_t first_cell(const feedline_batch *b, uint32_t field)
+{
+    size_t cells = 0;
+    for (uint32_t i = 0; i < field; i++)
+        cells += FDL_MAX(b->ring->fields.width[i], 1u);
+    return cells * batch_size(b);
+}
+
 int32_t fdl_slot_fields_init(feedline_batch *b)
 {
     const struct fdl_slot_masks *masks = &b->ring->masks;
-    size_t rows = (size_t)b->ring->fields.n + masks->on;
-    size_t cells = rows * batch_size(b);
+    size_t cells =
+        first_cell(b, b->ring->fields.n) + (size_t)masks->on * batch_size(b);
     b->fields.offset = calloc(cells, sizeof(uint64_t));
     b->fields.bytes = calloc(cells, sizeof(uint64_t));
     if (cells > 0 && (!b->fields.offset || !b->fields.bytes))
@@ -99,11 +108,10 @@ void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place)
 {
     const struct fdl_field_set *set = &b->ring->fields;
     for (uint32_t i = 0; i < set->n; i++)
-        fdl_slot_field_set(b, i, place,
-                           fdl_field_is_number(set->kind[i])
-                               ? fdl_field_nothing(set->kind[i])
-                               : 0,
-                           0);
+        if (fdl_field_is_number(set->kind[i]))
+            fdl_slot_field_numbers(b, i, place, NULL);
+        else
+            fdl_slot_field_set(b, i, place, 0, 0);
     if (b->fields.placed)
         b->fields.placed[place].n = 0;
     if (b->ring->masks.on)
@@ -169,7 +177,7 @@ int32_t fdl_slot_mask_claim(feedline_batch *b, uint32_t place, uint64_t bytes,
 void fdl_slot_masks_get(const feedline_batch *b,
                         struct feedline_batch_masks *out)
 {
-    uint64_t first = (uint64_t)b->ring->fields.n * batch_size(b);
+    size_t first = first_cell(b, b->ring->fields.n);
     *out = (struct feedline_batch_masks){
         .width = b->ring->masks.width,
         .height = b->ring->masks.height,
@@ -182,11 +190,22 @@ void fdl_slot_masks_get(const feedline_batch *b,
 void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,
                         uint64_t offset, uint64_t bytes)
 {
-    uint64_t first = (uint64_t)field * batch_size(b) + place;
+    size_t first = first_cell(b, field) + place;
     for (uint32_t v = 0; v < b->layout->views; v++) {
         b->fields.offset[first + v] = offset;
         b->fields.bytes[first + v] = bytes;
     }
+}
+
+void fdl_slot_field_numbers(const feedline_batch *b, uint32_t field,
+                            uint32_t place, const uint64_t *words)
+{
+    const struct fdl_field_set *set = &b->ring->fields;
+    size_t width = FDL_MAX(set->width[field], 1u);
+    uint64_t nothing = fdl_field_nothing(set->kind[field]);
+    uint64_t *to = &b->fields.offset[first_cell(b, field) + place * width];
+    for (size_t i = 0; i < width * b->layout->views; i++)
+        to[i] = words ? words[i % width] : nothing;
 }
 
 /* Places in the joined part. */
@@ -294,10 +313,11 @@ void fdl_slot_field_get(const feedline_batch *b, uint32_t field,
 {
     const struct fdl_field_set *set = &b->ring->fields;
     const struct fdl_slot_fields *f = &b->fields;
-    uint64_t first = (uint64_t)field * batch_size(b);
+    size_t first = first_cell(b, field);
     int32_t kind = set->kind[field];
-    *out = (struct feedline_batch_field){
-        .kind = kind, .name = fdl_field_set_name(set, field)};
+    *out = (struct feedline_batch_field){.kind = kind,
+                                         .name = fdl_field_set_name(set, field),
+                                         .width = set->width[field]};
     if (kind == FEEDLINE_FIELD_INT) {
         out->integers = (const int64_t *)&f->offset[first];
     } else if (kind == FEEDLINE_FIELD_FLOAT) {

@@ -4,7 +4,8 @@
  * where each one is.
  *
  *     slab    | caption of 7 | JSON of 7 | caption of 2 | JSON of 2 | ...
- *     offset  by field and place in the batch; of numbers, the number
+ *     offset  by field and place in the batch; of numbers, the number, or as
+ *             many as there are
  *
  * Like images of different sizes, a sample takes the next bytes once it knows
  * how many. How many all take is known when the last one is there, and a bound
@@ -51,7 +52,7 @@ struct fdl_placed_objects {
 
 /* Of a slot; zeroed: none. */
 struct fdl_slot_fields {
-    uint64_t *offset, *bytes;          /* [fields][batch_size] */
+    uint64_t *offset, *bytes;          /* [cells of a sample][batch_size] */
     struct fdl_placed_objects *placed; /* [batch_size], or NULL */
     uint64_t joined_at;
     uint8_t *data;
@@ -72,9 +73,13 @@ void fdl_slot_fields_forget(feedline_batch *b);
 int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
                               uint8_t **out);
 
-/* Of the sample whose first image is at `place`; of a number, its bits. */
+/* Bytes of the sample whose first image is at `place`. */
 void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,
                         uint64_t offset, uint64_t bytes);
+
+/* The same of a number or several: their bits; NULL: it has none. */
+void fdl_slot_field_numbers(const feedline_batch *b, uint32_t field,
+                            uint32_t place, const uint64_t *words);
 
 /* The sample at `place` has no fields. */
 void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place);

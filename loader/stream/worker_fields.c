@@ -171,8 +171,8 @@ static int32_t take_fields(struct fdl_worker *w, const struct fdl_read *r,
     for (uint32_t i = 0; status == FEEDLINE_OK && i < ds->fields.n; i++) {
         uint64_t bytes = bytes_of(ds, r->index, i);
         if (fdl_field_is_number(ds->fields.kind[i])) {
-            fdl_slot_field_set(b, i, place,
-                               fdl_dataset_cells(ds, r->index)[i].word, 0);
+            fdl_slot_field_numbers(b, i, place,
+                                   fdl_dataset_numbers(ds, r->index, i));
             continue;
         }
         status = take_bytes(w, r, i, b, place, at, to);

@@ -295,6 +295,10 @@ class sample_field(SizedStructure):
         ("bytes", c_uint64),
         ("integer", c_int64),
         ("number", c_double),
+        ("integers", POINTER(c_int64)),
+        ("numbers", POINTER(c_double)),
+        ("width", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -319,6 +323,8 @@ class batch_field(SizedStructure):
         ("bytes", POINTER(c_uint64)),
         ("integers", POINTER(c_int64)),
         ("numbers", POINTER(c_double)),
+        ("width", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

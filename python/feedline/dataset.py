@@ -75,7 +75,7 @@ class Dataset:
         torchvision's ImageFolder), "list:FILE" (path, blank, label on each
         line; or parts of files: path, label, offset, length, TABs between
         them, under a first line of these words, and columns that ?fields=
-        chooses: text, or "NAME:json", ":int", ":float"), "idx:DIR" (MNIST),
+        chooses: text, or "NAME:json", ":int", ":floats"), "idx:DIR" (MNIST),
         "coco:FILE.json?images=DIR" (batch.objects; its label is an image's id),
         shards such as "zip:DIR/{000..146}.zip" (docs/options.md lists their
         formats), or a bare path, whose kind is detected. "URI?quarantine=FILE"

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from typing import Any, Dict, List
+from array import array
+from typing import Any, Dict, List, Tuple, Union
 
 from . import _c
 from ._library import lib
 from .errors import check
 
 _NO_INTEGER = -(1 << 63)
+_NOTHING = array("d", [float("nan")])
 _ALL = (1 << 64) - 1  # bytes: all of the file
 
 
@@ -32,15 +34,28 @@ def value_of(kind: int, data: bytes) -> Any:
 
 
 def or_none(value: Any) -> Any:
-    """None for a number that is missing."""
-    missing = isinstance(value, (int, float)) and (
-        value == _NO_INTEGER or value != value
+    """None for a number that is missing, or for several."""
+    first = value[0] if isinstance(value, array) else value
+    missing = isinstance(first, (int, float)) and (
+        first == _NO_INTEGER or first != first
     )
     return None if missing else value
 
 
+def _several(field: Any, index: int) -> Any:
+    """Row `index` of numbers, an array; of nothing where there are none."""
+    integers = field.kind == _c.FIELD_INT
+    numbers = field.integers if integers else field.numbers
+    n = field.width
+    if not numbers:
+        return array("q", [_NO_INTEGER] * n) if integers else _NOTHING * n
+    return array("q" if integers else "d", numbers[index * n : index * n + n])
+
+
 def value_in_file(field: _c.sample_field) -> Any:
     """The value of a sample's field."""
+    if field.width:
+        return _several(field, 0)
     if field.kind == _c.FIELD_INT:
         return int(field.integer)
     if field.kind == _c.FIELD_FLOAT:
@@ -56,10 +71,16 @@ def value_in_file(field: _c.sample_field) -> Any:
 class Memory:
     """Memory of a batch for numpy, which keeps this object."""
 
-    def __init__(self, hold: Any, address: int, typestr: str, n: int) -> None:
+    def __init__(
+        self,
+        hold: Any,
+        address: int,
+        typestr: str,
+        n: Union[int, Tuple[int, ...]],
+    ) -> None:
         self._hold = hold
         self.__array_interface__ = {
-            "shape": (n,),
+            "shape": n if isinstance(n, tuple) else (n,),
             "typestr": typestr,
             "data": (address, False),
             "version": 3,
@@ -68,16 +89,18 @@ class Memory:
 
 class Field:
     """A field of a batch, for each of its images. Of one that is missing
-    field[i] is b"", "" or None.
+    field[i] is b"", "" or None. width: of a field of several numbers, else 0.
 
     Arrays share the batch's memory and keep it: numbers (int64, where a missing
-    one is -2**63, or float64: NaN) by numpy(). Bytes of image i are
-    data[offsets[i] : offsets[i] + lengths[i]], all without a copy.
+    one is -2**63, or float64: NaN; several as [images, width]) by numpy().
+    Bytes of image i are data[offsets[i] : offsets[i] + lengths[i]], all without
+    a copy.
     """
 
     def __init__(self, raw: _c.batch_field, count: int, hold: Any) -> None:
         self.kind = int(raw.kind)
         self.name = os.fsdecode(raw.name)
+        self.width = int(raw.width)
         self._raw = raw
         self._count = count
         self._hold = hold
@@ -90,7 +113,8 @@ class Field:
         import numpy
 
         address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
-        return numpy.asarray(Memory(self._hold, address, typestr, count))
+        shape = (count, self.width) if self.width else (count,)
+        return numpy.asarray(Memory(self._hold, address, typestr, shape))
 
     def numpy(self) -> Any:
         """Numbers as an array. TypeError: the field is bytes."""
@@ -131,6 +155,8 @@ class Field:
 
     def __getitem__(self, index: int) -> Any:
         at = range(self._count)[index]
+        if self.width:
+            return or_none(_several(self._raw, at))
         if self.kind == _c.FIELD_INT:
             return or_none(int(self._raw.integers[at]))
         if self.kind == _c.FIELD_FLOAT:

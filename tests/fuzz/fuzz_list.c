@@ -2,7 +2,7 @@
 /*
  * Fuzz target: a list of samples. The list has an absolute path, so every
  * sample of one that is accepted has too, of one line without blanks around it,
- * and text that is a field is part of the list.
+ * and text that is a field is part of the list; numbers are no NaN.
  */
 #include "fuzz.h"
 #include "loader/dataset/dataset.h"
@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIELDS "?fields=text,json,int,float"
+#define FIELDS  "?fields=text,json,int,float"
+#define VECTORS "?fields=ints,floats"
 
 static void check_fields(const feedline_dataset *ds, uint64_t i, uint64_t size)
 {
@@ -19,6 +20,8 @@ static void check_fields(const feedline_dataset *ds, uint64_t i, uint64_t size)
     for (uint32_t k = 0; k < ds->fields.n; k++) {
         fdl_dataset_get_field(ds, i, k, &f);
         fuzz_check(f.offset <= size && f.bytes <= size - f.offset);
+        for (uint32_t n = 0; n < f.width; n++)
+            fuzz_check(!f.numbers || f.numbers[n] == f.numbers[n]);
     }
 }
 
@@ -56,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = fuzz_file(data, size, path);
     open_as(path, path, size);
     snprintf(spec, sizeof(spec), "%s" FIELDS, path);
+    open_as(spec, path, size);
+    snprintf(spec, sizeof(spec), "%s" VECTORS, path);
     open_as(spec, path, size);
     close(fd);
     return 0;

@@ -358,6 +358,8 @@ def lists():
     yield "fields", (b"path\tlabel\toffset\tlength\tint:int\ttext\tjson:json"
                      b"\tfloat:float\na.tar\t1\t9\t10\t-5\ta b\t[1]\t-1e5\r\n"
                      b"b\t\t\t\t\t\t\t\n")
+    yield "vectors", (b"path\tlabel\tints:ints\tfloats:floats\n"
+                      b"a.jpg\t1\t1 -2\t0.5,1e9 3\nb.jpg\t\t\t1 2 3\n")
     yield "columns", (b"path\tlabel\tfloat:float\tint:int\tjson\ttext\tmore\n"
                       b"a.jpg\t1\t.5\t7\t\tx\ty\nb.jpg\t1\t2\n")
     yield "refused", b"a picture.jpg\n"

@@ -686,14 +686,20 @@ def test_encoded_images_are_delivered(
 def test_columns_of_a_list(tmp_path: Path, reader: str) -> None:
     streams = pytest.importorskip("streams", reason="no numpy")
     images = pytest.importorskip("images")
-    rows = ["path\tlabel\tcaption\tscore:float\tmeta:json"]
+    rows = ["path\tlabel\tcaption\tscore:float\tmeta:json\tbox:floats\tt:ints"]
     for i in range(9):
         (tmp_path / str(i)).write_bytes(images.encoded((40, 30), seed=i))
-        rows.append("%d\t%d\tcaption %d\t%d.5\t[%d]" % (i, i, i, i, i))
+        numbers = "" if i == 4 else "%d.5 %d\t-%d,7" % (i, i, i)
+        rows.append(
+            "%d\t%d\tcaption %d\t%d.5\t[%d]\t" % (i, i, i, i, i)
+            + (numbers or "\t")
+        )
     path = tmp_path / "l.tsv"
     path.write_text("\n".join(rows))
-    dataset = Dataset.open("list:%s?fields=caption,meta,score" % path)
+    dataset = Dataset.open("list:%s?fields=caption,meta,t,box,score" % path)
     assert dataset.field(3, "caption") == "caption 3"
+    assert list(dataset.field(3, "box")) == [3.5, 3]
+    assert dataset.field(4, "box") is None
     order = dict(epochs=1, shuffle=True, reader=reader)
     seen = 0
     with streams.loader_of(dataset, **order) as loader:
@@ -702,6 +708,16 @@ def test_columns_of_a_list(tmp_path: Path, reader: str) -> None:
                 assert batch.fields["caption"][i] == "caption %d" % index
                 assert batch.fields["meta"][i] == [index]
                 assert batch.fields["score"][i] == index + 0.5
+                box, t = batch.fields["box"], batch.fields["t"]
+                assert box.numpy().shape == t.numpy().shape == (len(batch), 2)
+                if index == 4:
+                    assert box[i] is t[i] is None
+                    assert (box.numpy()[i] != box.numpy()[i]).all()
+                    assert t.numpy()[i].tolist() == [-(2**63)] * 2
+                else:
+                    assert box.numpy()[i].tolist() == [index + 0.5, index]
+                    assert list(box[i]) == [index + 0.5, index]
+                    assert list(t[i]) == t.numpy()[i].tolist() == [-index, 7]
                 seen += 1
     assert seen == 9
 

@@ -122,6 +122,38 @@ def test_an_image_that_pillow_reads_keeps_its_fields(tmp_path: Path) -> None:
     same(list(loader), theirs)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_several_numbers_are_a_tensor(tmp_path: Path, workers: int) -> None:
+    """Also of images that Pillow reads, and of samples that have none."""
+    rows = ["path\tlabel\tbox:floats\tids:ints"]
+    for i in range(7):
+        kind = "BMP" if i == 5 else "PNG"
+        images.picture((30, 20), i).save(tmp_path / str(i), kind)
+        numbers = "\t" if i == 2 else "%d.1 2 3\t%d %d" % (i, i, 2**53 + 1)
+        rows.append("%d\t%d\t%s" % (i, i, numbers))
+    (tmp_path / "l.tsv").write_text("\n".join(rows))
+    dataset = feedline.Dataset.open(
+        "list:%s?fields=box,ids" % (tmp_path / "l.tsv")
+    )
+    output = ("image", "box", "ids", "label")
+    chain = transforms.Compose(
+        [transforms.Resize((8, 8)), transforms.ToTensor()]
+    )
+    data = Images(dataset, chain, output=output)
+    loader = DataLoader(data, batch_size=3, num_workers=workers)
+    assert loader.fallback_reason is None
+    ours = list(loader)
+    for first, mine in zip((0, 3, 6), ours):
+        its = default_collate(
+            [data[i] for i in range(first, min(first + 3, 7))]
+        )
+        for a, b in zip(mine, its):
+            assert a.dtype == b.dtype
+            assert torch.equal(a.nan_to_num(), b.nan_to_num())
+    assert ours[0][1].dtype == torch.float32
+    assert [list(batch[2].shape) for batch in ours] == [[3, 2]] * 2 + [[1, 2]]
+
+
 def test_what_the_data_set_does_not_have(archive: Path) -> None:
     dataset = feedline.Dataset.open("tar:%s?fields=txt" % archive)
     with pytest.raises(ValueError, match="'json'.*image, label, txt"):

@@ -3,11 +3,13 @@
 default_collate makes them of the samples of `Images(..., output=...)`.
 
 Text and bytes become tuples, JSON what it holds, numbers tensors of int64 and
-float64. In batches of webdataset's own all but numbers is a list.
+float64; several of each sample are a tensor of int64 or float32. In batches of
+webdataset's own all but numbers is a list.
 """
 
 from __future__ import annotations
 
+from array import array
 from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
@@ -47,9 +49,17 @@ def of_sample(
     """A sample; pair: its image and label."""
     parts = dict(zip(("image", "label"), pair))
     return tuple(
-        parts[name] if name in parts else dataset._value(index, name)
+        parts[name] if name in parts else _of_one(dataset, index, name)
         for name in output
     )
+
+
+def _of_one(dataset: feedline.Dataset, index: int, name: str) -> Any:
+    value = dataset._value(index, name)
+    if not isinstance(value, array):
+        return value
+    dtype = torch.int64 if value.typecode == "q" else torch.float32
+    return torch.tensor(value, dtype=dtype)
 
 
 def of_batch(
@@ -67,7 +77,7 @@ def of_batch(
     at = batch.sample_index if missed else []
     for name in output:
         if name not in parts:
-            mended = {i: dataset._value(at[i], name) for i in missed}
+            mended = {i: _of_one(dataset, at[i], name) for i in missed}
             parts[name] = moved(
                 _collated(fields[name], mended, lists), data[0].device.type
             )
@@ -77,6 +87,8 @@ def of_batch(
 def _collated(field: Field, mended: "dict[int, Any]", lists: bool) -> Any:
     if field.is_number:
         numbers = torch.from_numpy(field.numpy().copy())
+        if field.width and numbers.is_floating_point():
+            numbers = numbers.to(torch.float32)
         for place, value in mended.items():
             numbers[place] = value
         return numbers

@@ -491,6 +491,46 @@ TEST(list_of_fields)
     fdl_dataset_unref(ds);
 }
 
+#define VECTORS "path\tlabel\tbox:floats\tids:ints\tnone:floats\n"
+
+TEST(list_of_vectors)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"b\t1\t0.5 1\t3\t\n", "l.tsv:3: 2 numbers in box, and 3 in the lines"},
+        {"b\t1\t0.5 x 1\t3\t\n", "l.tsv:3: box 'x' is no number"},
+        {"b\t1\t\t3.5\t\n", "l.tsv:3: ids '3.5' is no number"},
+        {"b\t1\t\t3 4\t\n", "l.tsv:3: 2 numbers in ids, and 1 in"},
+    };
+    struct feedline_sample_field f;
+    char text[256];
+    make_root();
+    make_file("l.tsv", VECTORS "a\t0\t0.5, -1 2e3\t7\t\nb\t1\t\t\t\r\n");
+    feedline_dataset *ds = opened(scheme("list", "l.tsv?fields=ids,none,box"));
+    fdl_dataset_get_field(ds, 0, 2, &f);
+    assert_true(f.kind == FEEDLINE_FIELD_FLOAT && f.width == 3);
+    assert_true(f.numbers[0] == 0.5 && f.numbers[1] == -1 &&
+                f.numbers[2] == 2e3);
+    fdl_dataset_get_field(ds, 0, 0, &f);
+    assert_true(f.kind == FEEDLINE_FIELD_INT && f.width == 1 &&
+                f.integers[0] == 7 && !f.numbers);
+    fdl_dataset_get_field(ds, 0, 1, &f);
+    assert_true(f.width == 1 && !f.integers && !f.numbers);
+    for (uint32_t i = 0; i < 3; i++) {
+        fdl_dataset_get_field(ds, 1, i, &f);
+        assert_true(f.width > 0 && !f.integers && !f.numbers);
+    }
+    fdl_dataset_unref(ds);
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        snprintf(text, sizeof(text), VECTORS "a\t0\t1 2 3\t7\t\n%s",
+                 bad[i].text);
+        make_file("l.tsv", text);
+        refused(scheme("list", "l.tsv?fields=ids,none,box"), FEEDLINE_EINVAL,
+                bad[i].says);
+    }
+}
+
 TEST(list_of_fields_errors)
 {
     static const struct {

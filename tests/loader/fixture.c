@@ -261,11 +261,20 @@ struct feedline_verdict fixture_verdict(feedline_loader *l)
     return v;
 }
 
-static void hash_bytes(uint64_t *hash, const void *data, size_t size)
+/* A loop over bytes is dear under sanitizers: over words, then the rest. */
+uint64_t fixture_hash(uint64_t hash, const void *data, size_t n)
 {
-    const uint8_t *bytes = data;
-    for (size_t i = 0; i < size; i++)
-        *hash = (*hash ^ bytes[i]) * FNV;
+    const uint8_t *p = data;
+    for (; n >= sizeof(uint64_t); n -= sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, p, sizeof(word));
+        p += sizeof(word);
+        hash = (hash ^ word) * FNV;
+        hash ^= hash >> 32; /* into the low bits, which FNV never gives them */
+    }
+    while (n-- > 0)
+        hash = (hash ^ *p++) * FNV;
+    return hash;
 }
 
 const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,
@@ -292,13 +301,14 @@ void fixture_consume(feedline_batch *b, uint64_t *hash)
     const int64_t *labels = info.labels.data;
     size_t bytes;
     for (uint32_t i = 0; i < info.count; i++) {
-        hash_bytes(hash, &info.sample_index[i], sizeof(int64_t));
-        hash_bytes(hash, &info.sample_status[i], sizeof(int32_t));
-        hash_bytes(hash, &labels[i], sizeof(int64_t));
+        *hash = fixture_hash(*hash, &info.sample_index[i], sizeof(int64_t));
+        *hash = fixture_hash(*hash, &info.sample_status[i], sizeof(int32_t));
+        *hash = fixture_hash(*hash, &labels[i], sizeof(int64_t));
         const uint8_t *pixels = fixture_image(&info, i, &bytes);
         if (info.image_size)
-            hash_bytes(hash, info.image_size[i], 2 * sizeof(int32_t));
-        hash_bytes(hash, pixels, bytes);
+            *hash =
+                fixture_hash(*hash, info.image_size[i], 2 * sizeof(int32_t));
+        *hash = fixture_hash(*hash, pixels, bytes);
     }
     feedline_batch_release(b);
 }

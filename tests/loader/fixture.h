@@ -92,6 +92,9 @@ struct feedline_verdict fixture_verdict(feedline_loader *l);
 const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,
                              size_t *bytes);
 
+/* The hash of what came before, and of n bytes. */
+uint64_t fixture_hash(uint64_t hash, const void *data, size_t n);
+
 /* What one batch holds, added to *hash. Releases it. */
 void fixture_consume(feedline_batch *b, uint64_t *hash);
 

@@ -204,20 +204,15 @@ TEST_WITH(first_view_is_the_chain_alone, setup, teardown)
     assert_null(fixture_next(one));
 }
 
-static void hash_bytes(uint64_t *hash, const void *data, size_t n)
-{
-    const uint8_t *p = data;
-    for (size_t i = 0; i < n; i++)
-        *hash = (*hash ^ p[i]) * UINT64_C(1099511628211);
-}
-
 /* All views lie in one piece. Releases the batch. */
 static void consume(feedline_batch *b, uint64_t *hash)
 {
     struct feedline_batch_info info = fixture_info(b);
-    hash_bytes(hash, info.images.data, info.image_bytes);
-    hash_bytes(hash, info.sample_index, info.count * sizeof(int64_t));
-    hash_bytes(hash, info.sample_status, info.count * sizeof(int32_t));
+    *hash = fixture_hash(*hash, info.images.data, info.image_bytes);
+    *hash =
+        fixture_hash(*hash, info.sample_index, info.count * sizeof(int64_t));
+    *hash =
+        fixture_hash(*hash, info.sample_status, info.count * sizeof(int32_t));
     feedline_batch_release(b);
 }
 

@@ -33,15 +33,6 @@ static struct feedline_batch_targets targets_of(const feedline_batch *b)
     return t;
 }
 
-/* FNV-1a. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t n)
-{
-    const uint8_t *p = data;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ p[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
 static uint64_t hash_rest(feedline_loader *l, uint32_t *batches)
 {
     uint64_t hash = 1;
@@ -49,10 +40,10 @@ static uint64_t hash_rest(feedline_loader *l, uint32_t *batches)
     while ((b = fixture_next(l))) {
         struct feedline_batch_info info = fixture_info(b);
         struct feedline_batch_targets t = targets_of(b);
-        hash = hash_bytes(hash, info.images.data, info.image_bytes);
-        hash = hash_bytes(hash, t.soft.data,
-                          info.count * t.classes * sizeof(float));
-        hash = hash_bytes(hash, t.mixes, info.count * sizeof(*t.mixes));
+        hash = fixture_hash(hash, info.images.data, info.image_bytes);
+        hash = fixture_hash(hash, t.soft.data,
+                            info.count * t.classes * sizeof(float));
+        hash = fixture_hash(hash, t.mixes, info.count * sizeof(*t.mixes));
         feedline_batch_release(b);
         ++*batches;
     }

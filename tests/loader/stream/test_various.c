@@ -37,25 +37,17 @@ static feedline_loader *open_with(feedline_dataset *ds, const char *options,
     return l;
 }
 
-/* FNV-1a over everything a consumer may look at, places of images apart. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t n)
-{
-    const uint8_t *p = data;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ p[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
+/* Everything a consumer may look at, places of images apart. */
 static uint64_t hash_batch(uint64_t hash, const feedline_batch *b, size_t item)
 {
     struct feedline_batch_info info = fixture_info(b);
     for (uint32_t i = 0; i < info.count; i++) {
         const int32_t *size = info.image_size[i];
         const uint8_t *pixels = info.images.data;
-        hash = hash_bytes(hash, &info.sample_index[i], sizeof(int64_t));
-        hash = hash_bytes(hash, size, 2 * sizeof(*size));
-        hash = hash_bytes(hash, pixels + info.image_offset[i],
-                          (size_t)size[0] * (size_t)size[1] * 3 * item);
+        hash = fixture_hash(hash, &info.sample_index[i], sizeof(int64_t));
+        hash = fixture_hash(hash, size, 2 * sizeof(*size));
+        hash = fixture_hash(hash, pixels + info.image_offset[i],
+                            (size_t)size[0] * (size_t)size[1] * 3 * item);
     }
     return hash;
 }

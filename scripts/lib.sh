@@ -15,7 +15,7 @@ packages_test=("${packages_build[@]}" libcmocka-dev python3 python3-pil
     python3-numpy python3-pytest)
 # Only .ci/run uses this one; here because there is one list.
 # shellcheck disable=SC2034
-packages_ci=("${packages_test[@]}" g++ clang-14 clang-format-14 valgrind
+packages_ci=("${packages_test[@]}" g++ clang-14 lld clang-format-14 valgrind
     gcovr mmdebstrap shellcheck codespell git chromium tmux black pyflakes3 python3-venv
     python3-torch python3-torchvision)
 

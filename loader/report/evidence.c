@@ -228,6 +228,8 @@ static void add_settings(const struct fdl_engine *engine,
     e->workers_auto = fdl_engine_asked(engine, FDL_OPT_WORKERS) == 0;
     e->depth_auto = fdl_engine_asked(engine, FDL_OPT_DEPTH) == 0;
     e->io_auto = fdl_engine_asked(engine, FDL_OPT_IO_DEPTH) == 0;
+    e->jpeg_index_off =
+        fdl_engine_asked(engine, FDL_OPT_JPEG_INDEX) == FDL_JPEG_INDEX_FALSE;
     e->terms = fdl_engine_terms(engine);
 }
 

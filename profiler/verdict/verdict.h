@@ -206,8 +206,9 @@ struct fdl_evidence {
     int64_t worker_sleep_ns;
     int64_t worker_blocked_ns;
     int64_t worker_starved_ns;
-    int64_t custom_ns;  /* of worker_busy_ns, in custom operations */
-    int64_t huffman_ns; /* of worker_busy_ns, for Huffman codes of JPEG */
+    int64_t custom_ns;   /* of worker_busy_ns, in custom operations */
+    int64_t huffman_ns;  /* of worker_busy_ns, for Huffman codes of JPEG */
+    bool jpeg_index_off; /* it could save a part of that */
     struct fdl_shared_lock lock;
 
     /* Depth. */

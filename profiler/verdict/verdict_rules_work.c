@@ -186,9 +186,13 @@ static void act_on_huffman(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_act(d,
             "Store the images without Huffman codes, which take %s of the "
             "workers' time: `loaderbench pack --store=packed`, for up to %s "
-            "more images per second; or use more cores.",
+            "more images per second; ",
             fdl_say_percent(part).at,
             fdl_say_percent(fdl_facts_gain(part, 1)).at);
+    if (f->e->jpeg_index_off)
+        fdl_act(d, "let an index save a part of it (%s); ",
+                fdl_say_word(f, "jpeg_index", "true").at);
+    fdl_act(d, "or use more cores.");
     fdl_note(d, "huffman", part);
 }
 

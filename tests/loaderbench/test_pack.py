@@ -299,6 +299,8 @@ def case_packed_and_back(tmp):
         begin = b"\x89PNG" if name.endswith(".png") else b"\xf1fdl"
         equal(data[:4], begin, name)
     equal(hashed("tar:" + out), hashed(folder), "the stream")
+    found = json_of("scan", "tar:" + out)["findings"]
+    assert "misnamed" not in [f["kind"] for f in found], found
     expect(tool("pack", folder, out), 2, "--store \"packed\"")
     pack(out, os.path.join(tmp, "no"), "--unpack", "--store", "packed", rc=2,
          message="--unpack")

@@ -145,6 +145,8 @@ static bool is_misnamed(const struct scan *s, uint64_t i, double median,
     name_of(s, i, &path, &name);
     const char *expected = format_of_name(path);
     snprintf(why, WHY_BYTES, "this is a %s image", is);
+    if (strcmp(is, "packed JPEG") == 0) /* it keeps its name */
+        is = "JPEG";
     return expected && strcmp(is, expected) != 0;
 }
 

@@ -416,8 +416,8 @@ AVX2 static void pair_of_4(int16_t *coefficients, const uint16_t *quant,
                       _mm_unpackhi_epi32(left, right)};
     for (size_t i = 0; i < 2; i++) {
         _mm_storel_epi64((__m128i *)(to + 2 * i * stride), two[i]);
-        _mm_storeh_pd((double *)(void *)(to + (2 * i + 1) * stride),
-                      _mm_castsi128_pd(two[i]));
+        _mm_storel_epi64((__m128i *)(to + (2 * i + 1) * stride),
+                         _mm_unpackhi_epi64(two[i], two[i]));
     }
 }
 

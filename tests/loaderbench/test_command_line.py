@@ -354,7 +354,8 @@ def case_documents_say_how_they_were_made(tmp):
 def case_misspelt_environment(tmp):
     folder = generate(tmp)
     env = {"FEEDLINE_WORKRES": "3", "FEEDLINE_XYZZY": "1",
-           "FEEDLINE_WORKERS": "2", "FEEDLINE_LIBCUDA": "/none"}
+           "FEEDLINE_WORKERS": "2", "FEEDLINE_LIBCUDA": "/none",
+           "FEEDLINE_CACHE_DIR": "off"}
     done = expect(tool("run", folder, "--epochs", 1, env=env), 0)
     contains(done.err, "FEEDLINE_WORKRES is set, but is not an option; the "
              "closest is FEEDLINE_WORKERS\n")

@@ -136,11 +136,12 @@ TEST_WITH(refuse_refuses, setup, teardown)
 
 /* ---- Ahead -------------------------------------------------------------- */
 
-/* Soon after each next() as many tickets are issued as without a kept batch. */
+/* Soon after each next() as many tickets are issued as without a kept batch:
+ * all of depth, where a quarter of it is less than one batch. */
 TEST_WITH(depth_stays_ahead, setup, teardown)
 {
     feedline_batch *kept[40];
-    SCOPED_LOADER l = order_loader(&rig, "held=grow depth=5 tuner=off");
+    SCOPED_LOADER l = order_loader(&rig, "held=grow depth=2 tuner=off");
     uint32_t ready, outstanding;
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < 50; i++) {
@@ -149,21 +150,21 @@ TEST_WITH(depth_stays_ahead, setup, teardown)
     }
     for (uint32_t i = 0; i < 40; i++) {
         assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
-        await_memory(l, usual_memory(l, FDL_MAX(i + 4, 5)));
+        await_memory(l, usual_memory(l, FDL_MAX(i + 1, 2)));
         do
             fdl_ring_count(l->engine->ring, &ready, &outstanding);
-        while (outstanding < 5);
+        while (outstanding < 2);
     }
     assert_int_equal(fdl_ring_slots(l->engine->ring),
-                     7); /* the others are for what is kept */
-    assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 5));
-    assert_ok(feedline_loader_set_int(l, "depth", 9));
+                     4); /* the others are for what is kept */
+    assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 2));
+    assert_ok(feedline_loader_set_int(l, "depth", 3));
     feedline_batch *another;
     assert_int_equal(feedline_loader_next(l, -1, &another), FEEDLINE_OK);
     do
         fdl_ring_count(l->engine->ring, &ready, &outstanding);
-    while (outstanding < 9); /* all that were given */
-    assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 9));
+    while (outstanding < 3); /* all that were given */
+    assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 3));
     feedline_batch_release(another);
     for (uint32_t i = 0; i < 40; i++)
         feedline_batch_release(kept[i]);

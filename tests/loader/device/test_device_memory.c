@@ -162,7 +162,8 @@ TEST_WITH(a_run_makes_nothing_and_frees_nothing, setup, teardown)
 {
     for (int pools = 0; pools <= 1; pools++) {
         assert_true(double_set(pools ? "pools=1" : "pools=0"));
-        feedline_loader *l = loader("held=grow depth=4 tuner=off");
+        feedline_loader *l =
+            loader("held=grow depth=3 tuner=off"); /* all of it */
         assert_ok(feedline_loader_start(l, 0));
         struct calls before = calls_now();
         for (uint32_t round = 0; round < 3; round++) {
@@ -207,12 +208,12 @@ TEST_WITH(more_is_kept_than_a_run_has, setup, teardown)
 {
     feedline_batch *kept[40];
     uint32_t ready, outstanding;
-    feedline_loader *l = loader("held=grow depth=4 tuner=off");
+    feedline_loader *l = loader("held=grow depth=3 tuner=off"); /* all of it */
     for (uint32_t i = 0; i < FDL_COUNT_OF(kept); i++)
         kept[i] = next(l);
     do
         fdl_ring_count(l->engine->ring, &ready, &outstanding);
-    while (outstanding < 4);
+    while (outstanding < 3);
     for (uint32_t i = 0; i < FDL_COUNT_OF(kept); i++)
         feedline_batch_release(kept[i]);
     feedline_loader_destroy(l);
@@ -223,7 +224,7 @@ TEST_WITH(more_is_kept_than_a_run_has, setup, teardown)
 TEST_WITH(a_full_device_is_asked_once, setup, teardown)
 {
     feedline_batch *kept[SLOTS + 4];
-    feedline_loader *l = loader("held=grow depth=4 tuner=off");
+    feedline_loader *l = loader("held=grow depth=3 tuner=off"); /* all of it */
     struct timespec pause = {.tv_nsec = 1000000};
     char full[64];
     for (uint32_t i = 0; i < SLOTS + 1; i++)

@@ -44,7 +44,10 @@ PYTHON = os.path.join(sbs.ROOT, "build", "peers-venv", "bin", "python")
 PEERS = {"torchvision": ("f32", "u8"), "torchvision_tensor": ("f32", "u8"),
          "opencv": ("f32", "u8"), "ffcv": ("f32", "u8"), "dali": ("f32", "u8"),
          "spdl": ("f32", "u8"), "tfdata": ("f32", "u8"),
+         "ffcv_raw": ("f32", "u8"),
          "full_decode": ("u8",), "simplejpeg": ("u8",)}
+# feedline as its own peer: without the index of JPEGs, and with --packed.
+OWN = {"feedline_no_index": ["--jpeg-index", "false"], "feedline_packed": []}
 # With --shards: what loaderbench is given beside each; None: peer_feedline.
 SHARD_PEERS = {"webdataset": "tar:%s/tar", "dali_tar": "tar:%s/tar",
                "dali_tfrecord": "tfrecord:%s/tfrecord",
@@ -57,6 +60,8 @@ class Failed(Exception):
 
 
 def source_of(arguments, name):
+    if name == "feedline_packed":
+        return arguments.packed
     if not arguments.shards:
         return arguments.folder
     return SHARD_PEERS[name] and SHARD_PEERS[name] % arguments.shards
@@ -80,11 +85,13 @@ def feedline_command(arguments, name, workers, dtype):
                "--epochs", str(arguments.epochs + 1)])
     return [arguments.loaderbench, "run", source, *work,
             "--workers", str(workers), *length,
-            "--batch-size", str(arguments.batch_size),
+            "--batch-size", str(arguments.batch_size), *OWN.get(name, []),
             "--quiet", "--json", "-"]
 
 
 def peer_command(arguments, name, workers, dtype):
+    if name in OWN:
+        return feedline_command(arguments, name, workers, dtype)
     return [arguments.python, os.path.join(HERE, "peer_%s.py" % name),
             "--folder", arguments.folder, "--dtype", dtype,
             "--epochs", str(arguments.epochs), "--workers", str(workers),
@@ -168,7 +175,8 @@ def measure_pair(arguments, name, cores, dtype):
     for _ in range(arguments.tries):
         wait_for_quiet(cores, arguments.busy_limit, arguments.patience)
         ours, a = measure(
-            arguments, feedline_command(arguments, name, len(cores), dtype),
+            arguments, feedline_command(
+                arguments, None if name in OWN else name, len(cores), dtype),
             cores)
         theirs, b = measure(
             arguments, peer_command(arguments, name, len(cores), dtype),
@@ -176,9 +184,9 @@ def measure_pair(arguments, name, cores, dtype):
         if max(a, b) < loudest:
             loudest = max(a, b)
             best = {"feedline": number(ours.get("result", ours), a),
-                    "peer": number(theirs, b),
-                    "settings": theirs["settings"],
-                    "versions": theirs["versions"],
+                    "peer": number(theirs.get("result", theirs), b),
+                    "settings": theirs.get("settings"),
+                    "versions": theirs.get("versions"),
                     "pixel_mean": theirs.get("pixel_mean"),
                     "feedline_version": ours.get("version")}
         if loudest <= arguments.busy_limit:
@@ -276,6 +284,9 @@ def parse():
     parser.add_argument("--shards", metavar="S",
                         help="compare readers of shards, which make_shards.py "
                         "wrote of the folder")
+    parser.add_argument("--packed", metavar="P",
+                        help="what loaderbench pack --store=packed wrote of "
+                        "the folder: one more row")
     parser.add_argument("--cold", action="store_true",
                         help="out of the page cache before each run, of which "
                         "90 %% of the first epoch count")
@@ -295,7 +306,9 @@ def parse():
                         help="draw the results as NAME-light.svg and "
                         "NAME-dark.svg; needs --json")
     arguments = parser.parse_args()
-    known = SHARD_PEERS if arguments.shards else PEERS
+    known = SHARD_PEERS if arguments.shards else {**PEERS, **OWN}
+    if not arguments.packed:
+        known = {k: v for k, v in known.items() if k != "feedline_packed"}
     arguments.peers = arguments.peers or list(known)
     if not set(arguments.peers) <= set(known):
         parser.error("--peers: of " + ", ".join(known))

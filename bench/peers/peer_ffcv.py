@@ -51,25 +51,27 @@ class Files:
             return f.read(), self.job.labels[i]
 
 
-def data_file(job):
+def data_file(job, field=None):
     """Written at the first use, under a name that follows from the files."""
+    field = field or OriginalJpeg("jpg")
     names = hashlib.sha256()
     for path in job.files:
         stat = os.stat(path)
         names.update(b"%s %d %d\n" % (os.path.abspath(path).encode(),
                                      stat.st_size, stat.st_mtime_ns))
     path = os.path.join(tempfile.gettempdir(),
-                        "feedline-peers-%s.beton" % names.hexdigest()[:16])
+                        "feedline-peers-%s-%s.beton" % (
+                            type(field).__name__, names.hexdigest()[:16]))
     if not os.path.exists(path):
-        writer = DatasetWriter(path + ".new", {"image": OriginalJpeg("jpg"),
-                                               "label": IntField()},
+        writer = DatasetWriter(path + ".new",
+                               {"image": field, "label": IntField()},
                                num_workers=1)
         writer.from_indexed_dataset(Files(job))
         os.replace(path + ".new", path)
     return path
 
 
-def batches(job):
+def batches(job, field=None):
     steps = [RandomResizedCropRGBImageDecoder((peer.SIZE, peer.SIZE)),
              RandomHorizontalFlip()]
     if job.dtype == "f32":
@@ -79,9 +81,9 @@ def batches(job):
     if job.dtype == "f32":
         steps.append(ToTorchImage(convert_back_int16=False))
     indices = np.tile(np.arange(len(job.files)), EPOCHS_A_PASS)
-    loader = Loader(data_file(job), batch_size=job.batch_size,
+    loader = Loader(data_file(job, field), batch_size=job.batch_size,
                     num_workers=job.workers, order=OrderOption.RANDOM,
-                    custom_fields={"image": OriginalJpeg},
+                    custom_fields={"image": type(field or OriginalJpeg("jpg"))},
                     indices=indices, os_cache=True, drop_last=True,
                     pipelines={"image": steps, "label": [IntDecoder()]})
     while True:

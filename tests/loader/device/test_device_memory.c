@@ -223,13 +223,13 @@ TEST_WITH(more_is_kept_than_a_run_has, setup, teardown)
  * with every batch: to pin memory and free it again stalls the launches. */
 TEST_WITH(a_full_device_is_asked_once, setup, teardown)
 {
-    feedline_batch *kept[SLOTS + 4];
+    feedline_batch *kept[SLOTS + 3];
     feedline_loader *l = loader("held=grow depth=3 tuner=off"); /* all of it */
     struct timespec pause = {.tv_nsec = 1000000};
     char full[64];
     for (uint32_t i = 0; i < SLOTS + 1; i++)
         kept[i] = next(l);
-    await_slots(l, SLOTS + 1 + 4);
+    await_slots(l, SLOTS + 1 + 3);
     snprintf(full, sizeof(full), "memory=%" PRIu64, stats_of(l).device_bytes);
     assert_true(double_set(full));
     struct calls before = calls_now();

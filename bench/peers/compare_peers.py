@@ -47,7 +47,7 @@ PEERS = {"torchvision": ("f32", "u8"), "torchvision_tensor": ("f32", "u8"),
          "ffcv_raw": ("f32", "u8"),
          "full_decode": ("u8",), "simplejpeg": ("u8",)}
 # feedline as its own peer: without the index of JPEGs, and with --packed.
-OWN = {"feedline_no_index": ["--jpeg-index", "false"], "feedline_packed": []}
+OWN = {"feedline_no_index": ["--jpeg-index=false"], "feedline_packed": []}
 # With --shards: what loaderbench is given beside each; None: peer_feedline.
 SHARD_PEERS = {"webdataset": "tar:%s/tar", "dali_tar": "tar:%s/tar",
                "dali_tfrecord": "tfrecord:%s/tfrecord",

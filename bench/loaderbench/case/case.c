@@ -11,14 +11,15 @@
 
 static const struct case_row cases[] = {
     {"v100", "a GPU fed by 82.3 ms of loading for each 28.5 ms of computing",
-     false, true, case_v100},
+     false, true, 64, 1, 4096, case_v100},
     {"slow-transform", "a transform that sleeps, and how many workers it needs",
-     false, false, case_slow},
+     false, false, 128, 1, 65536, case_slow},
     {"oversubscribed", "several loaders that share the same cores", false,
-     false, case_oversubscribed},
+     false, 32, 1, 512, case_oversubscribed},
     {"bandwidth", "numbers of four bytes over the bus, or of one", true, true,
-     case_bandwidth},
-    {"latency", "many small copies, or one slab", true, true, case_latency},
+     64, 1, 1024, case_bandwidth},
+    {"latency", "many small copies, or one slab", true, true, 64, 2, 4096,
+     case_latency},
 };
 #define N_CASES      (sizeof(cases) / sizeof(*cases))
 #define CASE_CHOICES "v100|slow-transform|oversubscribed|bandwidth|latency"
@@ -143,6 +144,17 @@ static int find_device(const struct case_row *row, struct case_options *o,
     return rc;
 }
 
+static int check_batch(const struct case_row *row, struct case_options *o)
+{
+    if (!o->batch_size)
+        o->batch_size = row->batch;
+    if (o->batch_size >= row->batch_min && o->batch_size <= row->batch_max)
+        return TOOL_DONE;
+    tool_say("case %s takes a --batch-size of %u to %u", row->name,
+             row->batch_min, row->batch_max);
+    return TOOL_USAGE;
+}
+
 static int run_case(const struct case_row *row, struct case_options *o)
 {
     struct case_result r = {.regime = "",
@@ -151,9 +163,9 @@ static int run_case(const struct case_row *row, struct case_options *o)
                             .after.converged_batch = -1,
                             .points = json_array(),
                             .more = json_object()};
-    if (row->needs_gpu && !o->batch_size)
-        o->batch_size = 64;
-    int rc = find_device(row, o, &r);
+    int rc = check_batch(row, o);
+    if (rc == TOOL_DONE)
+        rc = find_device(row, o, &r);
     if (rc == TOOL_DONE)
         rc = row->measure(o, &r);
     r.interrupted = rc == TOOL_INTERRUPTED;

@@ -9,6 +9,7 @@
 #ifndef LOADERBENCH_CASE_H
 #define LOADERBENCH_CASE_H
 
+#include "bench/loaderbench/case/case_scene.h"
 #include "bench/loaderbench/h2d/h2d.h"
 
 #include <feedline/bench.h>
@@ -92,6 +93,7 @@ struct case_row {
     const char *name;
     const char *title;
     bool needs_gpu, takes_gpu;
+    uint32_t batch, batch_min, batch_max; /* images: what it is, may be */
     /* An exit status; after Ctrl-C *out has what was measured by then. */
     int (*measure)(const struct case_options *options, struct case_result *out);
 };
@@ -108,6 +110,15 @@ void case_bus_document(const struct case_result *r, json_t *doc);
 void case_bus_report(const struct case_result *r);
 void case_story_document(const struct case_result *r, json_t *doc);
 void case_story_report(const struct case_result *r);
+
+/* Runs a loader until its tuner has settled, or until `patience` seconds are
+ * over, and has r tell of it: "search" and "tuner" of its more, explained, and
+ * when its after had settled. What was found, *workers and *depth, is then set
+ * with the tuner off. The points that the tuner went through,
+ * "workers", "depth", "batch", "seconds" at its begin, "batches", "step_ms" and
+ * "images_per_second", are "search.steps". An exit status. */
+int case_tune(struct run_setup *setup, double patience, struct case_result *r,
+              int64_t *workers, int64_t *depth);
 
 /* One more bar, if there is room. */
 void case_add_bar(struct case_result *r, const char *label, const char *note,

@@ -10,22 +10,21 @@
  *
  *   fit of the bus, loader alone ---> predicted step ---> measured step
  *
- * The two sides are measured in turns, ROUNDS times, and medians are taken. The
- * GPU works half of the shorter step on each batch, so it never is the limit.
+ * The two sides are measured in turns, ROUNDS times; the median step counts.
+ * The GPU works half of the shorter step on each batch, so it never is the
+ * limit.
  */
 #include "bench/loaderbench/case/case.h"
-#include "bench/loaderbench/case/case_images.h"
-#include "bench/loaderbench/case/case_loader.h"
-#include "bench/loaderbench/run/run_consumer.h"
+#include "bench/loaderbench/doc.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SIDE        224u
 #define IMAGE_BYTES (SIDE * SIDE * 3)
 #define SET_BATCHES 4
-#define BATCH_MAX   1024u /* the set stays below a gigabyte */
 #define ROUNDS      3
 #define WARMUP      6 /* batches */
 #define N_SIZES     6
@@ -35,140 +34,119 @@
 static const uint64_t sizes[N_SIZES] = {65536,   262144,   1048576,
                                         4194304, 16777216, 67108864};
 
-static const struct case_operation normalize = {"normalize", NULL};
-
 /* How a loader is set up, and what came of it. u8 is what the host makes of
  * them where the GPU normalises. */
 struct side {
     const char *device, *dtype, *layout, *finish;
     double consumer_ms;
-
-    double step_ms[ROUNDS], copy_ms[ROUNDS], finish_ms[ROUNDS], stall[ROUNDS];
-    uint64_t batch_bytes, copied_bytes; /* of a batch; 0: nothing is copied */
-    int64_t workers;
+    struct case_side rounds[ROUNDS];
 };
 
 struct feeder {
-    struct case_images images;
-    uint64_t batch_size;
+    struct case_scene scene;
     json_t *points;
 };
 
 /* ---- One loader --------------------------------------------------------- */
 
-static int read_stats(const struct feeder *f, feedline_loader *l,
-                      struct side *s, uint64_t round, double step_ms)
+/* What only a loader that delivers to a GPU can tell. */
+static int read_transfer(const struct feeder *f, const struct side *s,
+                         const json_t *run, struct case_side *out)
 {
-    struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
-    struct feedline_device_stats d = {.struct_size = sizeof(d)};
-    feedline_loader_get_epoch_info(l, &epoch);
-    feedline_loader_get_int(l, "workers", &s->workers);
-    s->step_ms[round] = step_ms;
-    s->batch_bytes = epoch.batch_bytes;
-    if (strcmp(s->device, "host") == 0)
-        return TOOL_DONE;
-    int32_t status = feedline_loader_get_device_stats(l, &d);
-    if (status < 0)
-        return tool_run_failed(status);
-    if (d.finish != (strcmp(s->finish, "device") == 0)) {
+    const json_t *transfer = json_object_get(run, "transfer");
+    double batches = fmax(doc_or_0(transfer, "batches"), 1);
+    if (strcmp(doc_text(transfer, "finish"), s->finish) != 0) {
         tool_say("--finish %s was not followed: %s", s->finish,
-                 d.finish_reason ? d.finish_reason : "");
+                 doc_text(transfer, "finish_reason"));
         return TOOL_ENVIRONMENT;
     }
-    double batches = d.batches ? (double)d.batches : 1;
-    s->copy_ms[round] = 1e-6 * (double)d.copy_ns / batches;
-    s->finish_ms[round] = 1e-6 * (double)d.finish_ns / batches;
-    s->copied_bytes = (uint64_t)((double)d.copied_bytes / batches);
-    s->stall[round] = d.span_ns ? (double)d.idle_ns / (double)d.span_ns : 0;
+    out->copy_ms = 1e3 * doc_or_0(transfer, "copy_seconds") / batches;
+    out->finish_ms = 1e3 * doc_or_0(transfer, "finish_seconds") / batches;
+    out->bytes = (uint64_t)(doc_or_0(transfer, "copied_bytes") / batches);
     json_array_append_new(
         f->points,
         json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f}", "finish", s->finish,
-                  "workers", (json_int_t)s->workers, "images_per_second",
-                  1e3 * (double)f->batch_size / step_ms, "step_ms", step_ms,
-                  "copy_ms", s->copy_ms[round], "stall_fraction",
-                  s->stall[round], "gigabytes_per_second",
-                  d.copy_ns ? (double)d.copied_bytes / (double)d.copy_ns
-                            : 0.0));
+                  "workers", (json_int_t)out->workers, "images_per_second",
+                  out->images_per_second, "step_ms", out->step_ms, "copy_ms",
+                  out->copy_ms, "stall_fraction", out->stall_fraction,
+                  "gigabytes_per_second",
+                  doc_or_0(transfer, "gigabytes_per_second")));
     return TOOL_DONE;
 }
 
-static int measure_once(const struct feeder *f, struct side *s, uint64_t round,
-                        double seconds)
+static int measure_once(struct feeder *f, const struct side *s, double seconds,
+                        struct case_side *out)
 {
-    feedline_loader *l = NULL;
-    struct run_consumer consumer;
-    const struct case_consumer taking = {.take = run_consumer_take_now,
-                                         .self = &consumer};
-    const struct case_setup setup = {.dataset = f->images.dataset,
-                                     .recipe = "none",
-                                     .operations = &normalize,
-                                     .n_operations =
-                                         strcmp(s->dtype, "u8") != 0,
-                                     .device = s->device,
-                                     .dtype = s->dtype,
-                                     .layout = s->layout,
-                                     .finish = s->finish,
-                                     .channels = 3,
-                                     .batch_size = (int64_t)f->batch_size,
-                                     .workers = CASE_TUNED};
-    struct case_rate rate;
-    int rc = run_consumer_init(&consumer, s->device, s->consumer_ms);
+    static const char *normalize[] = {"normalize"};
+    struct cli_setting settings[] = {{"device", s->device},
+                                     {"dtype", s->dtype},
+                                     {"layout", s->layout},
+                                     {"finish", s->finish},
+                                     {"drop_last", "true"}};
+    json_t *run = NULL;
+    f->scene.setup.options =
+        (struct run_options){.pipeline = "none",
+                             .ops = {normalize, strcmp(s->dtype, "u8") != 0},
+                             .seconds = seconds,
+                             .warmup = WARMUP,
+                             .consumer_ms = s->consumer_ms};
+    f->scene.settings = settings;
+    f->scene.n_settings = sizeof(settings) / sizeof(*settings);
+    int rc = case_scene_open(&f->scene);
     if (rc == TOOL_DONE)
-        rc = case_loader_open(&setup, &l);
-    tool_watch_loader(l);
-    if (rc == TOOL_DONE)
-        rc = case_measure(l, &taking, 0, WARMUP, 0, &rate);
-    if (rc == TOOL_DONE)
-        rc = run_consumer_drain(&consumer);
-    if (rc == TOOL_DONE)
-        feedline_loader_reset_stats(l);
-    double begin = tool_seconds();
-    if (rc == TOOL_DONE)
-        rc = case_measure(l, &taking, 0, WARMUP, seconds, &rate);
-    if (rc == TOOL_DONE)
-        rc = run_consumer_drain(&consumer);
-    if (rc == TOOL_DONE)
-        rc = read_stats(f, l, s, round,
-                        1e3 * (tool_seconds() - begin) / (double)rate.batches);
-    tool_watch_loader(NULL);
-    feedline_loader_destroy(l);
-    run_consumer_fini(&consumer);
+        rc = case_measure(&f->scene.setup, out, &run);
+    if (rc == TOOL_DONE && strcmp(s->device, "host") != 0)
+        rc = read_transfer(f, s, run, out);
+    json_decref(run);
     return rc;
 }
 
 /* ---- Both sides --------------------------------------------------------- */
 
-static int measure_rounds(const struct feeder *f, struct side *a,
-                          struct side *b, double seconds)
+static int measure_rounds(struct feeder *f, struct side *a, struct side *b,
+                          double seconds)
 {
     int rc = TOOL_DONE;
-    for (uint64_t i = 0; i < ROUNDS && rc == TOOL_DONE; i++) {
-        rc = measure_once(f, a, i, seconds / ROUNDS);
+    for (size_t i = 0; i < ROUNDS && rc == TOOL_DONE; i++) {
+        rc = measure_once(f, a, seconds / ROUNDS, &a->rounds[i]);
         if (rc == TOOL_DONE)
-            rc = measure_once(f, b, i, seconds / ROUNDS);
+            rc = measure_once(f, b, seconds / ROUNDS, &b->rounds[i]);
     }
     return rc;
 }
 
+static int by_step(const void *a, const void *b)
+{
+    const struct case_side *x = a, *y = b;
+    return (x->step_ms > y->step_ms) - (x->step_ms < y->step_ms);
+}
+
+/* The round of the median step. */
+static const struct case_side *typical(struct side *s)
+{
+    qsort(s->rounds, ROUNDS, sizeof(*s->rounds), by_step);
+    return &s->rounds[ROUNDS / 2];
+}
+
 /* What the host needs alone and what the bus does make the prediction. */
 static void predict(struct case_side *out, const struct feedline_copy_fit *fit,
-                    struct side *alone)
+                    struct side *alone, uint64_t bytes)
 {
-    out->bytes = alone->batch_bytes;
-    out->produce_ms = tool_median(alone->step_ms, ROUNDS);
+    out->bytes = bytes;
+    out->produce_ms = typical(alone)->step_ms;
     out->predicted_ms =
-        fmax(out->produce_ms,
-             1e-3 * h2d_predict(fit, (double)alone->batch_bytes, 1));
+        fmax(out->produce_ms, 1e-3 * h2d_predict(fit, (double)bytes, 1));
 }
 
 static void fill(struct case_side *out, struct side *measured)
 {
-    out->bytes = measured->copied_bytes;
-    out->step_ms = tool_median(measured->step_ms, ROUNDS);
-    out->copy_ms = tool_median(measured->copy_ms, ROUNDS);
-    out->finish_ms = tool_median(measured->finish_ms, ROUNDS);
-    out->stall_fraction = tool_median(measured->stall, ROUNDS);
-    out->workers = measured->workers;
+    const struct case_side *round = typical(measured);
+    out->bytes = round->bytes;
+    out->workers = round->workers;
+    out->step_ms = round->step_ms;
+    out->copy_ms = round->copy_ms;
+    out->finish_ms = round->finish_ms;
+    out->stall_fraction = round->stall_fraction;
 }
 
 static void explain(struct case_result *r)
@@ -205,40 +183,36 @@ static int measure_fit(const struct case_options *o, struct case_result *out)
 
 int case_bandwidth(const struct case_options *o, struct case_result *out)
 {
-    struct feeder f = {.batch_size = o->batch_size, .points = out->points};
-    struct side f32 = {"host", "f32", "nchw", "auto", .step_ms = {0}};
-    struct side u8 = {"host", "u8", "nhwc", "auto", .step_ms = {0}};
-    struct side before = {o->device, "f32", "nchw", "host", .step_ms = {0}};
-    struct side after = {o->device, "f32", "nchw", "device", .step_ms = {0}};
-    if (o->batch_size > BATCH_MAX) {
-        tool_say("case bandwidth takes a --batch-size of %u at most",
-                 BATCH_MAX);
-        return TOOL_USAGE;
-    }
+    struct feeder f = {.scene.batch_size = o->batch_size,
+                       .points = out->points};
+    struct side f32 = {"host", "f32", "nchw", "auto", .consumer_ms = 0};
+    struct side u8 = {"host", "u8", "nhwc", "auto", .consumer_ms = 0};
+    struct side before = {o->device, "f32", "nchw", "host", .consumer_ms = 0};
+    struct side after = {o->device, "f32", "nchw", "device", .consumer_ms = 0};
+    uint64_t bytes = o->batch_size * IMAGE_BYTES; /* of u8 */
     int rc = measure_fit(o, out);
     if (rc == TOOL_DONE)
-        rc = case_images_make(&f.images, (uint32_t)(f.batch_size * SET_BATCHES),
-                              SIDE, 3);
+        rc = case_scene_pixels(&f.scene, (uint32_t)o->batch_size * SET_BATCHES,
+                               SIDE, 3);
     if (rc == TOOL_DONE)
         rc = measure_rounds(&f, &f32, &u8, o->seconds / 4);
     if (rc != TOOL_DONE)
         goto out;
-    predict(&out->before, &out->fit, &f32);
-    predict(&out->after, &out->fit, &u8);
-    out->regime = h2d_regime(&out->fit, f32.batch_bytes);
+    predict(&out->before, &out->fit, &f32, 4 * bytes);
+    predict(&out->after, &out->fit, &u8, bytes);
+    out->regime = h2d_regime(&out->fit, 4 * bytes);
     before.consumer_ms = after.consumer_ms = out->after.predicted_ms / 2;
     rc = measure_rounds(&f, &before, &after, o->seconds);
     if (rc != TOOL_DONE)
         goto out;
     fill(&out->before, &before);
     fill(&out->after, &after);
-    out->bound_ms =
-        (double)u8.batch_bytes / (out->fit.gigabytes_per_second * 1e6);
+    out->bound_ms = (double)bytes / (out->fit.gigabytes_per_second * 1e6);
     snprintf(out->before.what, sizeof(out->before.what), "f32 over the bus");
     snprintf(out->after.what, sizeof(out->after.what),
              "u8, finished by the GPU");
     explain(out);
 out:
-    case_images_fini(&f.images);
+    case_scene_close(&f.scene);
     return rc;
 }

@@ -1,149 +1,178 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The side that gives orders. Processes are forked before any of them makes a
- * loader; the only other thread at that time waits for signals and holds
- * nothing. Points in time are absolute, so all begin and end together without
- * another word.
+ * A process for each loader and each measurement: what the library makes is
+ * not for use behind a fork(), so each makes its own. The only other thread
+ * when they are forked waits for signals and holds nothing.
  */
 #include "bench/loaderbench/case/case_crew.h"
 
-#include "bench/loaderbench/tool.h"
+#include "bench/loaderbench/doc.h"
+#include "bench/loaderbench/tune/tune.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LEAD_SECONDS 0.05 /* for an order to arrive */
-#define WARM_SECONDS 0.5  /* or as long as is measured, if that is less */
-#define POLL_MS      100
+#define STAYS_SECONDS 1.0 /* that a tuner has to be content */
+#define LOOK_SECONDS  0.02
 
-/* ---- Processes ---------------------------------------------------------- */
+/* In memory that all processes share. */
+struct crew {
+    uint32_t n;
+    double seconds;
+    _Atomic uint32_t finished;
+    struct crew_answer answers[CREW_MAX];
+};
 
-static int start_one(struct crew *c, uint32_t i)
+/* ---- In a process of its own -------------------------------------------- */
+
+struct member {
+    struct crew *crew;
+    struct tune_follow follow;
+    bool tunes, finished;
+};
+
+static void finish(struct member *m)
 {
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-        tool_say("socket: %s", strerror(errno));
-        return TOOL_ENVIRONMENT;
-    }
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        close(pair[0]);
-        for (uint32_t k = 0; k < i; k++)
-            close(c->sockets[k]);
-        crew_work(c, pair[1]);
-        _exit(0);
-    }
-    close(pair[1]);
-    if (pid < 0) {
-        tool_say("fork: %s", strerror(errno));
-        close(pair[0]);
-        return TOOL_ENVIRONMENT;
-    }
-    c->pids[i] = pid;
-    c->sockets[i] = pair[0];
+    if (!m->finished)
+        atomic_fetch_add(&m->crew->finished, 1);
+    m->finished = true;
+}
+
+static bool note_batch(void *self, feedline_loader *l, double seconds,
+                       uint64_t images)
+{
+    struct member *m = self;
+    if (seconds >= m->crew->seconds ||
+        (m->tunes && tune_follow_batch(&m->follow, l, seconds, images)))
+        finish(m);
+    return atomic_load(&m->crew->finished) == m->crew->n;
+}
+
+static int note_end(void *self, feedline_loader *l)
+{
+    (void)self;
+    (void)l;
     return TOOL_DONE;
 }
 
-int crew_start(struct crew *c, uint32_t n, int64_t batch_size,
-               const struct case_photos *photos)
+static void fill(const struct member *m, const json_t *run,
+                 struct crew_answer *out)
 {
-    memset(c, 0, sizeof(*c));
-    c->batch_size = batch_size;
-    c->photos = photos;
-    void *shared = mmap(NULL, sizeof(*c->found), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) {
-        tool_say("shared memory: %s", strerror(errno));
-        return TOOL_ENVIRONMENT;
+    double seconds = doc_or_0(run, "result.seconds");
+    out->images_per_second = doc_or_0(run, "result.images_per_second");
+    out->wait_fraction = doc_or_0(run, "stall.host_fraction");
+    if (seconds > 0)
+        out->cores = doc_or_0(run, "result.cpu_seconds") / seconds;
+    out->workers = doc_int(run, "tuner.workers");
+    out->depth = doc_int(run, "tuner.depth");
+    if (m->follow.ended_settled) {
+        out->converged_batch = doc_int(run, "tuner.converged_batch");
+        out->converged_seconds = doc_or_0(run, "tuner.converged_seconds");
     }
-    c->shared = shared;
-    c->found = shared;
-    c->n = n; /* a process needs to know */
-    for (uint32_t i = 0; i < n; i++) {
-        int rc = start_one(c, i);
-        if (rc != TOOL_DONE) {
-            c->n = i;
-            return rc;
-        }
-    }
-    return TOOL_DONE;
 }
 
-void crew_stop(struct crew *c)
+static void work(struct crew *crew, const struct case_scene *scene,
+                 const struct crew_setting *setting, struct crew_answer *out)
 {
-    for (uint32_t i = 0; i < c->n; i++) {
-        close(c->sockets[i]);
-        kill(c->pids[i], SIGKILL);
-        waitpid(c->pids[i], NULL, 0);
-    }
-    if (c->shared)
-        munmap(c->shared, sizeof(*c->found));
-    memset(c, 0, sizeof(*c));
+    struct member m = {.crew = crew,
+                       .follow = {.open_ended = true, .hold = STAYS_SECONDS},
+                       .tunes = setting->workers == 0};
+    const struct run_watch watch = {note_batch, note_end, &m};
+    struct case_scene own = *scene;
+    struct run_setup *setup = &own.setup;
+    struct run_counts counts;
+    json_t *run = NULL;
+    *out = (struct crew_answer){.converged_batch = -1};
+    out->rc = case_scene_open(&own);
+    setup->options.seconds = 0; /* note_batch() ends it */
+    setup->watch = &watch;
+    if (m.tunes)
+        setup->options.warmup = 0;
+    if (out->rc == TOOL_DONE)
+        out->rc = case_set(setup, m.tunes ? "auto" : "off", setting->workers,
+                           setting->depth);
+    if (out->rc == TOOL_DONE)
+        out->rc = run_measure(setup, &run, &counts);
+    finish(&m);
+    if (out->rc == TOOL_DONE)
+        fill(&m, run, out);
+    json_decref(run);
 }
 
-/* ---- Orders ------------------------------------------------------------- */
+/* ---- The side that starts them ------------------------------------------ */
 
-static int receive(struct crew *c, uint32_t i, struct crew_answer *out)
+/* An exit status; ended: by itself. */
+static int wait_for(pid_t pid, bool *ended)
 {
-    struct pollfd fd = {.fd = c->sockets[i], .events = POLLIN};
-    while (poll(&fd, 1, POLL_MS) <= 0)
+    int status = 0;
+    pid_t found = 0;
+    while (found == 0) {
         if (tool_interrupted())
             return TOOL_INTERRUPTED;
-    if (recv(fd.fd, out, sizeof(*out), 0) != (ssize_t)sizeof(*out)) {
-        tool_say("loader %u of the case has ended", i);
-        return TOOL_ENVIRONMENT;
+        found = waitpid(pid, &status, WNOHANG);
+        if (found == 0)
+            tool_sleep_until(tool_seconds() + LOOK_SECONDS);
     }
-    return out->rc;
+    *ended = true;
+    if (found == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return TOOL_DONE;
+    tool_say("a loader of the case has ended");
+    return TOOL_ENVIRONMENT;
 }
 
-/* workers: NULL for those of the tuners. */
-static int order(struct crew *c, enum crew_task task, const int64_t *workers,
-                 double lead, double seconds, struct crew_answer *answers)
+static int run(struct crew *crew, const struct case_scene *scene,
+               const struct crew_setting *settings)
 {
-    double begin = tool_seconds() + LEAD_SECONDS + lead;
+    pid_t pids[CREW_MAX];
+    bool ended[CREW_MAX] = {false};
+    uint32_t n = 0;
     int rc = TOOL_DONE;
-    atomic_store(c->found, 0);
-    for (uint32_t i = 0; i < c->n; i++) {
-        const struct crew_order o = {.task = task,
-                                     .workers = workers ? workers[i] : 0,
-                                     .begin = begin,
-                                     .end = begin + seconds};
-        if (send(c->sockets[i], &o, sizeof(o), MSG_NOSIGNAL) !=
-            (ssize_t)sizeof(o)) {
-            tool_say("loader %u of the case has ended", i);
-            return TOOL_ENVIRONMENT;
+    for (; n < crew->n && rc == TOOL_DONE; n++) {
+        pids[n] = fork();
+        if (pids[n] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            work(crew, scene, &settings[n], &crew->answers[n]);
+            _exit(0);
+        }
+        if (pids[n] < 0) {
+            tool_say("fork: %s", strerror(errno));
+            rc = TOOL_ENVIRONMENT;
+            break;
         }
     }
-    for (uint32_t i = 0; i < c->n && rc == TOOL_DONE; i++)
-        rc = receive(c, i, &answers[i]);
+    for (uint32_t i = 0; i < n && rc == TOOL_DONE; i++)
+        rc = wait_for(pids[i], &ended[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (ended[i])
+            continue;
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    for (uint32_t i = 0; i < n && rc == TOOL_DONE; i++)
+        rc = crew->answers[i].rc;
     return rc;
 }
 
-static double warm(double seconds)
+int crew_run(const struct case_scene *scene, uint32_t n,
+             const struct crew_setting *settings, double seconds,
+             struct crew_answer *answers)
 {
-    return seconds < WARM_SECONDS ? seconds : WARM_SECONDS;
-}
-
-int crew_static(struct crew *c, const int64_t *workers, double seconds,
-                struct crew_answer *answers)
-{
-    return order(c, CREW_STATIC, workers, warm(seconds), seconds, answers);
-}
-
-int crew_search(struct crew *c, double patience, struct crew_answer *answers)
-{
-    return order(c, CREW_SEARCH, NULL, 0, patience, answers);
-}
-
-int crew_tuned(struct crew *c, double seconds, struct crew_answer *answers)
-{
-    return order(c, CREW_TUNED, NULL, warm(seconds), seconds, answers);
+    struct crew *crew = mmap(NULL, sizeof(*crew), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (crew == MAP_FAILED)
+        return tool_no_memory();
+    crew->n = n;
+    crew->seconds = seconds;
+    int rc = run(crew, scene, settings);
+    if (rc == TOOL_DONE)
+        memcpy(answers, crew->answers, n * sizeof(*answers));
+    munmap(crew, sizeof(*crew));
+    return rc;
 }

@@ -17,7 +17,6 @@
 #define IMAGE_BYTES   (64u * 64 * 3)
 #define QUEUED        256 /* copies, to learn what one of many costs */
 #define ROUNDS        7
-#define BATCH_MAX     4096 /* copies that feedline_device_time_copy makes */
 #define N_SIZES       6
 #define N_QUEUED      4
 #define N_SERIES      7
@@ -84,10 +83,6 @@ static void fill_side(struct case_side *s, const struct case_result *r,
 
 int case_latency(const struct case_options *options, struct case_result *out)
 {
-    if (options->batch_size < 2 || options->batch_size > BATCH_MAX) {
-        tool_say("case latency takes a --batch-size of 2 to %d", BATCH_MAX);
-        return TOOL_USAGE;
-    }
     struct plan plan;
     struct feedline_copy_fit many;
     make_plan(&plan, options->batch_size);

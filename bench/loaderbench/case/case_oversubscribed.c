@@ -6,12 +6,13 @@
  *
  *   before   each has as many workers as there are cores
  *   splits   every way to give each of them 1, 2, ... workers
- *   after    a tuner in each, which sees the others (loader/tune/neighbours.h)
+ *   after    what a tuner in each has found, which sees the others
+ *            (loader/tune/neighbours.h)
  *
- * All are measured in turns, ROUNDS times. Then the best split and the tuners
- * are measured in turns, DUELS times, for the best of many measurements is one
- * that was lucky, and the machine may have others on it; the median of the
- * ratios counts. A split is as fast as all loaders together; fairness is Jain's
+ * All splits are measured in turns, ROUNDS times. Then the best one and that of
+ * the tuners are measured in turns, DUELS times, for the best of many
+ * measurements is one that was lucky, and the machine may have others on it;
+ * the median of the ratios counts. A split is as fast as all loaders together; fairness is Jain's
  * index of their speeds, 1 if all are alike, 1/n if one has everything.
  */
 #include "bench/loaderbench/case/case.h"
@@ -20,8 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BATCH      32
-#define BATCH_MAX  512
+#define WARMUP     3 /* batches */
 #define ROUNDS     3
 #define DUELS      5
 #define SPLITS_MAX 16
@@ -29,7 +29,7 @@
 #define OWN        0.8 /* of the cores, for the comparison to be about them */
 
 struct split {
-    int64_t workers[CREW_MAX];
+    struct crew_setting of[CREW_MAX];
     struct crew_answer answers[CREW_MAX]; /* of the last round */
     double rates[DUELS], fairness[DUELS], waits[DUELS];
     double cores[DUELS];   /* CPU time per wall time, of all */
@@ -42,8 +42,7 @@ struct split {
 struct over {
     const struct case_options *options;
     struct case_result *out;
-    struct crew crew;
-    struct case_photos photos;
+    struct case_scene scene;
     uint32_t n, cores;
     struct split splits[SPLITS_MAX]; /* the first one is the default */
     size_t n_splits, best;
@@ -58,9 +57,11 @@ struct over {
 
 static void add_split(struct over *s, const int64_t *workers)
 {
-    if (s->n_splits < SPLITS_MAX)
-        memcpy(s->splits[s->n_splits++].workers, workers,
-               s->n * sizeof(*workers));
+    if (s->n_splits == SPLITS_MAX)
+        return;
+    struct split *p = &s->splits[s->n_splits++];
+    for (uint32_t i = 0; i < s->n; i++)
+        p->of[i].workers = workers[i];
 }
 
 static void add_even(struct over *s, int64_t each)
@@ -131,7 +132,6 @@ static void note(struct over *s, struct split *p)
         squares += x * x;
         waits += p->answers[i].wait_fraction;
         cores += p->answers[i].cores;
-        p->workers[i] = p->answers[i].workers;
     }
     p->rates[round] = sum;
     p->fairness[round] = squares > 0 ? sum * sum / (s->n * squares) : 0;
@@ -140,11 +140,10 @@ static void note(struct over *s, struct split *p)
     p->per_cpu[round] = cores > 0 ? sum / cores : 0;
 }
 
-static int measure_split(struct over *s, struct split *p, double seconds)
+static int measure_split(struct over *s, struct split *p)
 {
-    int rc = p == &s->tuned
-                 ? crew_tuned(&s->crew, seconds, p->answers)
-                 : crew_static(&s->crew, p->workers, seconds, p->answers);
+    int rc = crew_run(&s->scene, s->n, p->of, s->options->seconds / ROUNDS,
+                      p->answers);
     if (rc == TOOL_DONE)
         note(s, p);
     return rc;
@@ -171,7 +170,7 @@ static int measure_grid(struct over *s)
         size_t round = i / s->n_splits, at = i % s->n_splits;
         if (round % 2)
             at = s->n_splits - 1 - at;
-        rc = measure_split(s, &s->splits[at], s->options->seconds / ROUNDS);
+        rc = measure_split(s, &s->splits[at]);
     }
     for (size_t i = 0; i < s->n_splits; i++) {
         s->splits[i].rate = rate_of(&s->splits[i]);
@@ -183,16 +182,15 @@ static int measure_grid(struct over *s)
 
 static int measure_duel(struct over *s)
 {
-    double seconds = s->options->seconds / ROUNDS;
     int rc = TOOL_DONE;
     s->winner = s->splits[s->best];
     s->winner.n = 0;
     for (size_t i = 0; i < DUELS && rc == TOOL_DONE; i++) {
         struct split *first = i % 2 ? &s->tuned : &s->winner;
         struct split *second = i % 2 ? &s->winner : &s->tuned;
-        rc = measure_split(s, first, seconds);
+        rc = measure_split(s, first);
         if (rc == TOOL_DONE)
-            rc = measure_split(s, second, seconds);
+            rc = measure_split(s, second);
         if (rc == TOOL_DONE)
             s->ratios[s->n_duels++] =
                 s->winner.rates[i] > 0 ? s->tuned.rates[i] / s->winner.rates[i]
@@ -203,14 +201,16 @@ static int measure_duel(struct over *s)
     return rc;
 }
 
-static int measure(struct over *s)
+static int search(struct over *s)
 {
+    static const struct crew_setting tuners[CREW_MAX] = {{0, 0}};
     double begin = tool_seconds();
-    int rc = crew_search(&s->crew, s->options->patience, s->found);
+    int rc = crew_run(&s->scene, s->n, tuners, s->options->patience, s->found);
     s->search_seconds = tool_seconds() - begin;
-    if (rc == TOOL_DONE)
-        rc = measure_grid(s);
-    return rc == TOOL_DONE ? measure_duel(s) : rc;
+    for (uint32_t i = 0; i < s->n; i++)
+        s->tuned.of[i] =
+            (struct crew_setting){s->found[i].workers, s->found[i].depth};
+    return rc;
 }
 
 /* ---- What is said of it ------------------------------------------------- */
@@ -219,13 +219,13 @@ static int64_t total(const struct over *s, const struct split *p)
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < s->n; i++)
-        sum += p->workers[i];
+        sum += p->of[i].workers;
     return sum;
 }
 
 static double step_ms(const struct over *s, double rate)
 {
-    return rate > 0 ? 1e3 * (double)s->crew.batch_size * s->n / rate : 0;
+    return rate > 0 ? 1e3 * (double)s->options->batch_size * s->n / rate : 0;
 }
 
 static void fill_side(const struct over *s, struct case_side *side,
@@ -251,8 +251,8 @@ static void add_point(struct over *s, const struct split *p, bool tuned)
                  i       ? "+"
                  : tuned ? "tuned: "
                          : "",
-                 (long long)p->workers[i]);
-        json_array_append_new(split, json_integer(p->workers[i]));
+                 (long long)p->of[i].workers);
+        json_array_append_new(split, json_integer(p->of[i].workers));
         json_array_append_new(loaders,
                               json_real(p->answers[i].images_per_second));
     }
@@ -278,9 +278,9 @@ static void tell_search(struct over *s)
     bool all = true;
     for (uint32_t i = 0; i < s->n; i++) {
         const struct crew_answer *f = &s->found[i];
-        all = all && f->converged;
-        if ((int64_t)f->converged_batch > a->converged_batch)
-            a->converged_batch = (int64_t)f->converged_batch;
+        all = all && f->converged_batch >= 0;
+        if (f->converged_batch > a->converged_batch)
+            a->converged_batch = f->converged_batch;
         if (f->converged_seconds > a->converged_seconds)
             a->converged_seconds = f->converged_seconds;
         json_array_append_new(
@@ -288,7 +288,7 @@ static void tell_search(struct over *s)
             json_pack("{s:I, s:I, s:f, s:o}", "workers", (json_int_t)f->workers,
                       "depth", (json_int_t)f->depth, "images_per_second",
                       f->images_per_second, "converged_batch",
-                      f->converged
+                      f->converged_batch >= 0
                           ? json_integer((json_int_t)f->converged_batch)
                           : json_null()));
     }
@@ -374,14 +374,17 @@ int case_oversubscribed(const struct case_options *o, struct case_result *out)
 {
     static struct over s;
     struct feedline_machine_info m = {.struct_size = sizeof(m)};
-    int64_t batch = o->batch_size ? (int64_t)o->batch_size : BATCH;
+    struct cli_setting settings[] = {{"dtype", "f32"}, {"drop_last", "true"}};
     memset(&s, 0, sizeof(s));
     s.options = o;
     s.out = out;
-    if (o->loaders > CREW_MAX || batch > BATCH_MAX) {
-        tool_say("case oversubscribed takes %d --loaders and a --batch-size "
-                 "of %d at most",
-                 CREW_MAX, BATCH_MAX);
+    s.scene.settings = settings;
+    s.scene.n_settings = sizeof(settings) / sizeof(*settings);
+    s.scene.batch_size = o->batch_size;
+    s.scene.setup.options =
+        (struct run_options){.pipeline = "train", .warmup = WARMUP};
+    if (o->loaders > CREW_MAX) {
+        tool_say("case oversubscribed takes %d --loaders at most", CREW_MAX);
         return TOOL_USAGE;
     }
     int32_t status = feedline_machine_get_info(&m);
@@ -390,14 +393,15 @@ int case_oversubscribed(const struct case_options *o, struct case_result *out)
     s.n = (uint32_t)o->loaders;
     s.cores = m.cpus_usable;
     make_splits(&s);
-    int rc = case_photos_make(&s.photos);
+    int rc = case_scene_photos(&s.scene);
     if (rc == TOOL_DONE)
-        rc = crew_start(&s.crew, s.n, batch, &s.photos);
+        rc = search(&s);
     if (rc == TOOL_DONE)
-        rc = measure(&s);
+        rc = measure_grid(&s);
+    if (rc == TOOL_DONE)
+        rc = measure_duel(&s);
     if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED)
         tell(&s);
-    crew_stop(&s.crew);
-    case_photos_fini(&s.photos);
+    case_scene_close(&s.scene);
     return rc;
 }

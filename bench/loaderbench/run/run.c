@@ -147,6 +147,8 @@ int run_set_up(struct run_setup *s, const struct cli_parsed *parsed)
     if (!o->epochs && !o->batches && o->seconds <= 0)
         o->seconds = DEFAULT_SECONDS;
     s->failures = json_array();
+    if (s->dataset)
+        return TOOL_DONE;
     int32_t status = feedline_dataset_open(parsed->positional, &s->dataset);
     return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
 }

@@ -12,6 +12,8 @@
 #include "bench/loaderbench/run/timeline.h"
 #include "bench/loaderbench/tool.h"
 
+#include <pthread.h>
+
 struct run_options {
     const char *pipeline; /* NULL: "train", or "none" with --op */
     struct cli_list ops;
@@ -47,6 +49,9 @@ struct run_setup {
     const struct run_watch *watch; /* NULL: nobody else looks on */
     bool again; /* the last batch of the warm-up, which costs nothing, over and
                    over: as from an infinitely fast loader */
+    pthread_mutex_t *turn; /* nothing is done ahead: held while the loop works
+                              on a batch, until that is done on a GPU, too; a
+                              pipeline has to wait for it. NULL: none */
 };
 
 /* What the consumer saw of one loader. */
@@ -61,8 +66,8 @@ struct run_counts {
     char hash[32]; /* "" without --sink hash */
 };
 
-/* Pipeline, config and data set, of options that are filled in. tear_down after
- * either result. Returns an exit status. */
+/* Pipeline, config and data set, unless there is one, of options that are filled
+ * in. tear_down after either result. Returns an exit status. */
 int run_set_up(struct run_setup *s, const struct cli_parsed *parsed);
 void run_tear_down(struct run_setup *s);
 

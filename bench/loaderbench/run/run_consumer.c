@@ -59,6 +59,8 @@ int run_consumer_work(struct run_consumer *c, feedline_batch *batch,
     int32_t status = feedline_batch_wait(batch, feedline_busy_stream(c->busy));
     if (status >= 0 && c->ms > 0 && !c->sleeps)
         status = feedline_busy_work(c->busy, (int64_t)(c->ms * 1e6));
+    if (status >= 0 && c->in_series)
+        status = feedline_busy_wait(c->busy);
     return status < 0 ? tool_run_failed(status) : TOOL_DONE;
 }
 
@@ -68,11 +70,6 @@ int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
     int rc = run_consumer_work(c, batch, delivered);
     feedline_batch_release(batch);
     return rc;
-}
-
-int run_consumer_take_now(void *self, feedline_batch *batch)
-{
-    return run_consumer_take(self, batch, tool_seconds());
 }
 
 int run_consumer_drain(struct run_consumer *c)

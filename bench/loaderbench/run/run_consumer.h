@@ -16,6 +16,7 @@ struct run_consumer {
     double ms;           /* of work per batch; 0: none */
     feedline_busy *busy; /* NULL: a consumer on the host, which sleeps */
     bool sleeps;         /* on the host, as the GPU runs no kernels */
+    bool in_series;      /* the work on a batch is waited for */
 };
 
 /* device: "host", or the GPU whose batches come. An exit status; fini in any
@@ -36,9 +37,6 @@ int run_consumer_work(struct run_consumer *c, feedline_batch *batch,
  * many batches as the loader has slots. */
 int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
                       double delivered);
-
-/* The same with a batch that came just now. self: a struct run_consumer. */
-int run_consumer_take_now(void *self, feedline_batch *batch);
 
 /* Until all work that was queued is done. An exit status. */
 int run_consumer_drain(struct run_consumer *c);

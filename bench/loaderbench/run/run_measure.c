@@ -210,6 +210,17 @@ static int consume(struct measure *m, feedline_batch *batch)
     return TOOL_DONE;
 }
 
+static int consume_in_turn(struct measure *m, feedline_batch *batch)
+{
+    pthread_mutex_t *turn = m->setup->turn;
+    if (turn)
+        pthread_mutex_lock(turn);
+    int rc = consume(m, batch);
+    if (turn)
+        pthread_mutex_unlock(turn);
+    return rc;
+}
+
 static bool at_limit(const struct measure *m)
 {
     const struct run_options *o = &m->setup->options;
@@ -229,7 +240,7 @@ static int consume_all(struct measure *m, double created)
         if (status == FEEDLINE_OK) {
             if (!m->delivered)
                 m->counts->first_batch_seconds = tool_seconds() - created;
-            int rc = consume(m, batch);
+            int rc = consume_in_turn(m, batch);
             if (rc == TOOL_DONE && !m->resumed && o->resume_at &&
                 m->delivered == o->resume_at)
                 rc = resume(m);
@@ -272,6 +283,7 @@ int run_measure(struct run_setup *setup, json_t **out,
     *out = NULL;
     int rc = run_consumer_init(&m.consumer, setup->device,
                                setup->options.consumer_ms);
+    m.consumer.in_series = setup->turn != NULL;
     double created = tool_seconds();
     if (rc == TOOL_DONE)
         rc = open_loader(&m);

@@ -75,6 +75,10 @@ void sweep_fini(struct sweep *s);
 int sweep_add(struct sweep *s, int64_t workers, int64_t depth, int64_t io_depth,
               struct sweep_point **out);
 
+/* With the I/O depth that comes first; NULL: there is none. */
+const struct sweep_point *sweep_find(const struct sweep *s, int64_t workers,
+                                     int64_t depth);
+
 /* Until every point has been measured `rounds` times, Ctrl-C or an error; what
  * was measured stays. An exit status. */
 int sweep_measure(struct sweep *s);

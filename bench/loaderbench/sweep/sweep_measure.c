@@ -61,6 +61,15 @@ void sweep_fini(struct sweep *s)
     json_decref(s->config);
 }
 
+const struct sweep_point *sweep_find(const struct sweep *s, int64_t workers,
+                                     int64_t depth)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->points[i].workers == workers && s->points[i].depth == depth)
+            return &s->points[i];
+    return NULL;
+}
+
 static int by_setting(const void *a, const void *b)
 {
     struct sweep_point x, y;

@@ -68,21 +68,12 @@ static json_t *comparison(const struct sweep_point *mine,
         "best_cpu_seconds_per_image", doc_known(1 / best_cost));
 }
 
-static struct sweep_point *find(const struct sweep *s, int64_t workers,
-                                int64_t depth)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (s->points[i].workers == workers && s->points[i].depth == depth)
-            return &s->points[i];
-    return NULL;
-}
-
 static void add_to(json_t *doc, const struct sweep *s, int64_t workers,
                    int64_t depth)
 {
     json_t *sweep = sweep_document(s);
     struct knee_point *points = sweep_knee_points(s);
-    const struct sweep_point *mine = find(s, workers, depth);
+    const struct sweep_point *mine = sweep_find(s, workers, depth);
     size_t best = points ? knee_fastest(points, s->n) : s->n;
     static const char *const taken[] = {"grid", "knee", "rule", "rounds"};
     for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)

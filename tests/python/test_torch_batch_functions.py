@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from feedline.torch.batch_functions import read_batch_function
+from feedline.torch.known_huggingface import read_batch_function
 
 Batch = Any
 

@@ -493,6 +493,10 @@ def test_a_class_that_passes_images_on() -> None:
         def __call__(img: Any, self: Any) -> Any:
             return img.transforms(img)
 
+    class Itself(Preset):
+        def __call__(img: Any, self: Any) -> Any:
+            return img
+
     class Property(Preset):
         @property
         def transforms(self) -> Any:
@@ -501,8 +505,8 @@ def test_a_class_that_passes_images_on() -> None:
         def __init__(self) -> None:
             pass
 
-    for made in (Twice(chain), Defaults(chain), Swapped(chain)):
-        assert "not a transform that feedline knows" in refusal(made)
+    for cls in (Twice, Defaults, Swapped, Itself):
+        assert "not a transform that feedline knows" in refusal(cls(chain))
     assert "not an attribute of the object" in refusal(Property())
 
 

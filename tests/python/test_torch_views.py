@@ -250,7 +250,27 @@ class Changed(TwoCropsTransform):
         return [self.other(x), self.other(x)]
 
 
-@pytest.mark.parametrize("transform", [Rotated(), Drawn(), Changed(FIXED)])
+class Lenient(TwoCropsTransform):
+    def __call__(self, x: Any) -> Any:
+        try:
+            x = x.rotate(90)
+        except AttributeError:
+            pass
+        return [self.base_transform(x)]
+
+
+class Counting(TwoCropsTransform):
+    count = 0
+
+    def __call__(self, x: Any) -> Any:
+        self.count = 1
+        return [self.base_transform(x)]
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [Rotated(), Drawn(), Changed(FIXED), Lenient(FIXED), Counting(FIXED)],
+)
 def test_whatever_else_a_class_does_is_torch_s(
     folder: Path, transform: Any
 ) -> None:

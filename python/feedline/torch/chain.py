@@ -23,7 +23,7 @@ from types import FunctionType
 from typing import Any, Callable, Dict, FrozenSet, List, NoReturn, Optional
 from typing import Sequence, Tuple
 
-from .compiled import what_it_does
+from .compiled import forwarded_to, what_it_does
 from .user_classes import reader_of_class
 
 # ---- Refusing ---------------------------------------------------------------
@@ -721,57 +721,6 @@ def _unknown(transform: Any, stage: Stage) -> str:
     if _family(cls.__module__) or cls.__module__.startswith("torchvision."):
         return "the engine has no such operation; " + remedy
     return "it is not a transform that feedline knows; " + remedy
-
-
-# ---- Classes that only forward ----------------------------------------------
-#
-# torchvision's reference scripts keep their chains in classes of their own:
-#
-#     class ClassificationPresetTrain:
-#         def __init__(self, ...):
-#             self.transforms = Compose(...)
-#         def __call__(self, img):
-#             return self.transforms(img)
-#
-# Such a __call__ is recognised by its compiled code, which must be that of this
-# one line, apart from the name of the attribute.
-
-# *args, **kwargs, generators and coroutines.
-_OTHER_CALLS = (
-    inspect.CO_VARARGS
-    | inspect.CO_VARKEYWORDS
-    | inspect.CO_GENERATOR
-    | inspect.CO_COROUTINE
-    | inspect.CO_ASYNC_GENERATOR
-)
-
-
-def _template(self: Any, image: Any) -> Any:
-    return self.transforms(image)
-
-
-def forwarded_to(cls: type) -> Optional[str]:
-    """The attribute that instances of `cls` pass an image on to, or None."""
-    for base in cls.__mro__:
-        if "__call__" in base.__dict__:
-            return _passes_to(base.__dict__["__call__"])
-    return None
-
-
-def _passes_to(function: Any) -> Optional[str]:
-    if not isinstance(function, FunctionType) or function.__defaults__:
-        return None
-    code, wanted = function.__code__, _template.__code__
-    if (
-        code.co_code == wanted.co_code
-        and not code.co_flags & _OTHER_CALLS
-        and code.co_argcount == wanted.co_argcount
-        and code.co_kwonlyargcount == 0
-        and code.co_nlocals == wanted.co_nlocals
-        and len(code.co_names) == 1
-    ):
-        return code.co_names[0]
-    return None
 
 
 # ---- feedline.transforms ----------------------------------------------------

@@ -9,11 +9,10 @@ does to targets as v2 does, and notes what becomes of their types.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import FunctionType
 from typing import Any, Dict, Optional, Tuple
 
-from .chain import _OTHER_CALLS, Builder, Chain, NotNative, Stage, _family
-from .chain import reads
+from .chain import Builder, Chain, NotNative, Stage, _family, reads
+from .compiled import forwarded_to
 
 # Those of v2 that mean to targets what the engine does to them; the others
 # either refuse boxes, or look at more than one image.
@@ -64,7 +63,7 @@ class PairBuilder(Builder):
         self.needs_boxes = self.needs_labels = ""
 
     def read(self, transform: Any, place: str) -> None:
-        inner = _pair_forwarder(type(transform))
+        inner = forwarded_to(type(transform), inputs=2)
         values = getattr(transform, "__dict__", {})
         if inner is not None and inner in values:
             self.read(values[inner], f"{place}.{inner}" if place else inner)
@@ -207,33 +206,6 @@ def read_pair(transforms: Any, kind: str) -> Chain:
     builder = PairBuilder(kind)
     builder.read(transforms, "")
     return builder.finish()
-
-
-# ---- Presets ----------------------------------------------------------------
-#
-# torchvision's references keep their chains in classes that only forward.
-
-
-def _template(self: Any, image: Any, target: Any) -> Any:
-    return self.transforms(image, target)
-
-
-def _pair_forwarder(cls: type) -> Optional[str]:
-    """The attribute that a class of the user's passes both on to."""
-    function = cls.__dict__.get("__call__")
-    if not isinstance(function, FunctionType) or function.__defaults__:
-        return None
-    code, wanted = function.__code__, _template.__code__
-    if (
-        code.co_code == wanted.co_code
-        and not code.co_flags & _OTHER_CALLS
-        and code.co_argcount == wanted.co_argcount
-        and code.co_kwonlyargcount == 0
-        and code.co_nlocals == wanted.co_nlocals
-        and len(code.co_names) == 1
-    ):
-        return code.co_names[0]
-    return None
 
 
 # ---- Readers ----------------------------------------------------------------

@@ -8,12 +8,14 @@ image and an integer. What is done to the image is said by the function of
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Iterator, Optional, Tuple
 
 import feedline
 
-from .batch_functions import BatchFunction, read_batch_function
 from .chain import Builder, NotNative
+from .compiled import MISSING, Forms, Names, value_of
 from .known_sets import Piece, leaf, ready_piece
 
 _INSTEAD = "feedline.torch.Images(ds, transform) gives pairs of image and label"
@@ -141,3 +143,73 @@ def _channels(raw: Any, function: BatchFunction, where: str) -> int:
             'transform(x.convert("RGB"))'
         )
     return channels
+
+
+# ---- Functions of batches ---------------------------------------------------
+#
+# A function of `with_transform` takes a batch as a dict of lists and may do
+# anything with it. In practice it is one of the few that the documentation of
+# `datasets` shows, which hand each image to a transform:
+#
+#     def transforms(batch):
+#         batch["image"] = [transform(x.convert("RGB")) for x in batch["image"]]
+#         return batch
+
+
+@dataclass
+class BatchFunction:
+    """What a function does: `image` of the batch becomes `made`."""
+
+    image: str
+    made: str
+    transform: Any
+    to_rgb: bool
+    keeps: Optional[str]  # the one other column of the result; None: all
+
+
+# Names with a "_" at their end stand for any.
+_ASSIGNS = (
+    'b_["image_"] = [{x} for x_ in b_["image_"]]\n return b_',
+    'b_["made_"] = [{x} for x_ in b_["image_"]]\n del b_["image_"]\n return b_',
+    'b_["made_"] = [{x} for x_ in b_.pop("image_")]\n return b_',
+    'return {{"image_": [{x} for x_ in b_["image_"]], "keeps_": b_["keeps_"]}}',
+    'return {{"made_": [{x} for x_ in b_["image_"]], "keeps_": b_["keeps_"]}}',
+)
+_CALLS = ("transform_(x_)", 'transform_(x_.convert("RGB"))')
+
+
+def _sources() -> Iterator[Tuple[str, bool]]:
+    for form, call in product(_ASSIGNS, _CALLS):
+        function = "def f(b_):\n " + form.format(x=call)
+        inside = function.replace("\n", "\n ")
+        yield function, call is _CALLS[1]
+        yield (
+            f"def outer(transform_):\n {inside}\n return f\nf = outer(0)",
+            call is _CALLS[1],
+        )
+
+
+_FORMS = Forms(_sources)
+
+
+def read_batch_function(function: Any) -> Optional[BatchFunction]:
+    """What it does; None for one that is not known."""
+    for to_rgb, names in _FORMS.like(function):
+        image: str = names["image_"]
+        transform = value_of(function, names["transform_"])
+        if transform is not MISSING and _keys_differ(function, names):
+            return BatchFunction(
+                image=image,
+                made=names.get("made_", image),
+                transform=transform,
+                to_rgb=to_rgb,
+                keeps=names.get("keeps_"),
+            )
+    return None
+
+
+def _keys_differ(function: Any, names: Names) -> bool:
+    """Keys that are two in the form are: what is deleted is not what was made.
+    An image that is taken out may be put back."""
+    keys = [names[key] for key in ("image_", "made_", "keeps_") if key in names]
+    return len(set(keys)) == len(keys) or "pop" in function.__code__.co_names

@@ -13,54 +13,45 @@ then the engine's: the same for any number of workers and in a resumed epoch.
 from __future__ import annotations
 
 import sys
-from types import CodeType, FunctionType
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 import torch
 from torch.utils.data.dataloader import default_collate
 
-from .compiled import MISSING, alike, value_of
 from .collated import Collated
+from .compiled import MISSING, Forms, value_of
 
 Arguments = Dict[str, Any]
 
-_FORMS = (
+_CALLS = (
     "mix_(*collate_(b_))",
-    "mix_(*torch.utils.data.default_collate(b_))",
-    "mix_(*torch.utils.data.dataloader.default_collate(b_))",
+    "mix_(*torch_.utils.data.default_collate(b_))",
+    "mix_(*torch_.utils.data.dataloader.default_collate(b_))",
 )
 _WHERE = (
-    "f = lambda b_: {form}",
-    "def outer(mix_):\n return lambda b_: {form}\nf = outer(0)",
+    "f = lambda b_: {call}",
+    "def outer(mix_):\n return lambda b_: {call}\nf = outer(0)",
 )
-_TEMPLATES: List[CodeType] = []
 
 
-def _templates() -> List[CodeType]:
-    if not _TEMPLATES:
-        for where in _WHERE:
-            for form in _FORMS:
-                made: Arguments = {}
-                exec(where.format(form=form), made)
-                _TEMPLATES.append(made["f"].__code__)
-    return _TEMPLATES
+def _sources() -> Iterator[Tuple[str, None]]:
+    for where in _WHERE:
+        for call in _CALLS:
+            yield where.format(call=call), None
+
+
+_FORMS = Forms(_sources, {"torch_": "torch"})
 
 
 def recognised(collate_fn: Any) -> Any:
     """A function that applies another to default_collate's batch, as
     `collated`; anything else as it is."""
-    if not isinstance(collate_fn, FunctionType) or collate_fn.__defaults__:
-        return collate_fn
-    for code in _templates():
-        names: Dict[str, Any] = {}
-        if not alike(code, collate_fn.__code__, names):
-            continue
+    for _, names in _FORMS.like(collate_fn):
         mix = value_of(collate_fn, names["mix_"])
-        if "collate_" in names:
-            known = value_of(collate_fn, names["collate_"]) is default_collate
-        else:
-            known = value_of(collate_fn, "torch") is torch
-        if known and callable(mix) and mix is not MISSING:
+        collate = names.get("collate_")
+        if collate and value_of(collate_fn, collate) is not default_collate:
+            continue
+        if callable(mix) and mix is not MISSING:
             return Collated(mix)
     return collate_fn
 

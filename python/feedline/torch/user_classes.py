@@ -8,11 +8,10 @@ of their own, around Pillow's. One is known by what its __call__ is compiled to
 
 from __future__ import annotations
 
-import sys
-from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List
+from typing import Optional, Tuple
 
-from .compiled import alike, value_of
+from .compiled import Forms
 
 if TYPE_CHECKING:
     from .chain import Builder
@@ -94,10 +93,9 @@ def _probability(b: "Builder", t: Any, names: Dict[str, str]) -> float:
 
 
 _ReadNamed = Callable[["Builder", Any, Dict[str, str]], None]
-_forms: List[Tuple[CodeType, _ReadNamed]] = []
 
 
-def _make_forms() -> None:
+def _sources() -> Iterator[Tuple[str, _ReadNamed]]:
     """With and without the modules imported in the same file: Python compiles
     calls of what it sees imported in another way."""
     imports = "".join(f"import sys as {name}\n" for name in _MODULES)
@@ -107,26 +105,16 @@ def _make_forms() -> None:
     ):
         for body in bodies:
             for before in (imports, ""):
-                made: Dict[str, Any] = {}
-                exec(f"{before}def f(self_, x_):\n {body}", made)
-                _forms.append((made["f"].__code__, read))
+                yield f"{before}def f(self_, x_):\n {body}", read
+
+
+_FORMS = Forms(_sources, _MODULES)
 
 
 def reader_of_class(call: Any) -> Optional[Read]:
     """Of objects with this __call__; None where it is not known."""
-    if not isinstance(call, FunctionType) or call.__defaults__:
-        return None
-    if not _forms:
-        _make_forms()
-    found = call.__code__
-    for code, read in _forms:
-        names: Dict[str, str] = {}
-        if (
-            len(code.co_code) == len(found.co_code)
-            and alike(code, found, names)
-            and _are_modules(call, names)
-        ):
-            return _with_names(read, names)
+    for read, names in _FORMS.like(call):
+        return _with_names(read, names)
     return None
 
 
@@ -137,11 +125,3 @@ def _with_names(read: _ReadNamed, names: Dict[str, str]) -> Read:
         read(b, transform, names)
 
     return read_object
-
-
-def _are_modules(function: FunctionType, names: Dict[str, str]) -> bool:
-    return all(
-        value_of(function, names[name]) is sys.modules.get(module, names)
-        for name, module in _MODULES.items()
-        if name in names
-    )

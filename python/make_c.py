@@ -3,9 +3,9 @@
 """Makes feedline/_c.py from the public headers, include/feedline/*.h.
 
 The headers are regular, so a few patterns are enough to read them; anything
-that none of them matches is an error, never left out. Structs that the package
-does not name are: a pointer to one is an address. The result is committed:
-nobody needs the headers to install the package.
+that none of them matches is an error. Left out is what neither the package nor
+its tests or a benchmark name; a pointer to a struct that is, is an address. The
+result is committed: nobody needs the headers to install the package.
 
     python/make_c.py             write it
     python/make_c.py --check     compare it with the headers
@@ -30,10 +30,10 @@ HEAD = '''\
 # Made by python/make_c.py from include/feedline/*.h.
 """The declarations of the C headers, for ctypes.
 
-Names are those of the headers without the prefix. FUNCTIONS has the result and
-the arguments of each function. Handles, untyped pointers, pointers to bytes and
-to structs that the package does not use are c_void_p, which takes an address as
-an int.
+Names are those of the headers without the prefix; what is not used is left out.
+FUNCTIONS has the result and the arguments of each function. Handles, untyped
+pointers, pointers to bytes and to structs that are left out are c_void_p, which
+takes an address as an int.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class NotUnderstood(Exception):
     """A declaration that none of the patterns matches."""
 
 
-# ---- Structs that are used --------------------------------------------------
+# ---- What is used ------------------------------------------------------------
 
 STRUCT = r"struct feedline_(\w+) \{((?:[^{}]|\{[^{}]*\})*)\};"
 
@@ -92,12 +92,18 @@ def code_of(path: Path) -> str:
     return re.sub(r"\\\n", " ", text)
 
 
+def sources() -> str:
+    """The package, its tests and the benchmarks."""
+    folders = (PACKAGE, ROOT / "tests", ROOT / "bench")
+    paths = {path for folder in folders for path in folder.rglob("*.py")}
+    texts = (path.read_text(encoding="utf-8") for path in paths - {TARGET})
+    return "".join(texts)
+
+
 def used_structs() -> Set[str]:
-    """Those that the package or a benchmark names, and what is in them."""
+    """Those that are named, and what is in them."""
     bodies = dict(re.findall(STRUCT, "".join(map(code_of, headers()))))
-    sources = {*PACKAGE.rglob("*.py"), *ROOT.glob("bench/*.py")} - {TARGET}
-    text = "".join(path.read_text(encoding="utf-8") for path in sources)
-    found = set(re.findall(r"\b_c\.(\w+)", text)) & set(bodies)
+    found = set(re.findall(r"\b_c\.(\w+)", SOURCES)) & set(bodies)
     todo = list(found)
     while todo:
         inner = re.findall(r"struct feedline_(\w+) \w", bodies[todo.pop()])
@@ -106,7 +112,13 @@ def used_structs() -> Set[str]:
     return found
 
 
+SOURCES = sources()
 USED = used_structs()
+
+
+def is_named(name: str, where: str = "") -> bool:
+    """Whether it is a word of the sources, behind `where`."""
+    return bool(re.search(r"\b%s%s\b" % (where, name), SOURCES))
 
 
 # ---- Types ------------------------------------------------------------------
@@ -330,14 +342,16 @@ def module() -> str:
             found.read(code_of(path))
         except NotUnderstood as error:
             raise SystemExit("%s: not understood: %s" % (path, error))
+    constants = [pair for pair in found.constants if is_named(pair[0], r"_c\.")]
     parts = [HEAD, "\n"]
-    parts += ["%s = %s\n" % pair for pair in found.constants]
+    parts += ["%s = %s\n" % pair for pair in constants]
     parts += [SIZED, "\n\n"]
     parts += ["%s = %s\n" % pair for pair in found.callbacks.items()]
     parts += found.structs
     parts += ["\n\nFUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {\n"]
     for name, signature in found.functions:
-        parts.append(laid_out('"%s": ' % name, signature, INDENT, ","))
+        if is_named(name, r"\."):
+            parts.append(laid_out('"%s": ' % name, signature, INDENT, ","))
     return "".join(parts + ["}\n"])
 
 

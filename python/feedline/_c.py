@@ -2,10 +2,10 @@
 # Made by python/make_c.py from include/feedline/*.h.
 """The declarations of the C headers, for ctypes.
 
-Names are those of the headers without the prefix. FUNCTIONS has the result and
-the arguments of each function. Handles, untyped pointers, pointers to bytes and
-to structs that the package does not use are c_void_p, which takes an address as
-an int.
+Names are those of the headers without the prefix; what is not used is left out.
+FUNCTIONS has the result and the arguments of each function. Handles, untyped
+pointers, pointers to bytes and to structs that are left out are c_void_p, which
+takes an address as an int.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double
 from ctypes import c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from typing import Any, Dict, Tuple
 
-REPLACED = 4
 INTERRUPTED = 3
 END = 2
 TIMEOUT = 1
@@ -34,7 +33,6 @@ EABI = -11
 EUSER = -12
 VERSION_MAJOR = 0
 VERSION_MINOR = 1
-VERSION_PATCH = 0
 FEATURE_URING = 0x1
 FEATURE_CUDA = 0x2
 FEATURE_WEBP = 0x4
@@ -48,13 +46,6 @@ T_BOOL = 5
 T_ENUM = 6
 T_STRING = 7
 T_DOUBLES = 8
-BILINEAR = 0
-NEAREST = 1
-BOX = 2
-HAMMING = 3
-BICUBIC = 4
-LANCZOS = 5
-CPU = 1
 CPU_PINNED = 2
 CUDA = 3
 U8 = 1
@@ -62,24 +53,13 @@ F16 = 2
 F32 = 3
 I64 = 4
 BF16 = 5
-STAGE_READ = 0
-STAGE_DECODE = 1
-STAGE_AUGMENT = 2
-STAGE_TRANSFER = 3
-STAGE_CONSUME = 4
-STAGE_COUNT = 5
 TRACE_NONE = 0
 TRACE_WARMUP = 1
 TRACE_RECORD = 2
 TRACE_RECORD_AND_SAVE = 3
-COPY_PAGEABLE = 0x1
-COPY_BUSY = 0x2
-DLPACK_VERSIONED = 0x1
-LENT_MAX = 2048
 IMAGES = 0
 LABELS = 1
 TARGETS = 2
-FIELDS_MAX = 32
 FIELD_BYTES = 1
 FIELD_TEXT = 2
 FIELD_JSON = 3
@@ -87,28 +67,10 @@ FIELD_INT = 4
 FIELD_FLOAT = 5
 ENDING_LISTED = 0x1
 ENDING_DECODED = 0x2
-CHECKED_ALPHA = 0x1
-CHECKED_TRUNCATED = 0x2
-CHECKED_DOUBTFUL = 0x4
-READING_COLD = 0x1
-LIVE_DECISIONS = 8
-GIVEN_MAX = 1024
 SOURCE_ONE_AT_A_TIME = 0x1
-STAT_ZERO_UNKNOWN = 0x1
-STAT_NEGATIVE_UNKNOWN = 0x2
-STAT_CUSTOM = 0x4
-STAT_U32 = 0
-STAT_U64 = 1
-STAT_I64 = 2
-STAT_DOUBLE = 3
-STAT_TEXT = 4
-MERGE_NONE = 0
-MERGE_SUM = 1
-MERGE_MAX = 2
 MIX_NONE = 0
 MIXUP = 1
 CUTMIX = 2
-VIEWS_MAX = 64
 VIEW = 16
 
 
@@ -493,9 +455,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "config_create": (c_int32, (POINTER(c_void_p),)),
     "config_destroy": (None, (c_void_p,)),
     "config_set": (c_int32, (c_void_p, c_char_p, c_char_p)),
-    "config_set_int": (c_int32, (c_void_p, c_char_p, c_int64)),
-    "config_get_int": (c_int32, (c_void_p, c_char_p, POINTER(c_int64))),
-    "config_load": (c_int32, (c_void_p, c_char_p, c_char_p)),
     "config_json": (c_int32, (c_void_p, c_char_p, c_uint64, POINTER(c_uint64))),
     "dataset_open": (c_int32, (c_char_p, POINTER(c_void_p))),
     "dataset_open_paths": (
@@ -567,19 +526,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "loader_set_position": (c_int32, (c_void_p, c_uint64, c_uint64)),
     "loader_save": (c_int32, (c_void_p, c_char_p, c_uint64, POINTER(c_uint64))),
     "loader_restore": (c_int32, (c_void_p, c_char_p)),
-    "loader_get_draw": (
-        c_int32,
-        (
-            c_void_p,
-            c_uint64,
-            c_uint64,
-            c_uint32,
-            c_uint32,
-            c_int32,
-            c_int32,
-            c_void_p,
-        ),
-    ),
     "loader_draw_json": (
         c_int32,
         (
@@ -603,21 +549,8 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "loader_get_failure": (c_int32, (c_void_p, c_uint32, POINTER(failure))),
     "loader_get_stats": (c_int32, (c_void_p, POINTER(stats))),
     "loader_reset_stats": (c_int32, (c_void_p,)),
-    "loader_get_wait_stats": (c_int32, (c_void_p, c_void_p)),
-    "stage_name": (c_char_p, (c_uint32,)),
-    "loader_stage_count": (c_int32, (c_void_p,)),
-    "loader_stage_name": (c_char_p, (c_void_p, c_uint32)),
-    "loader_get_stage_stats": (c_int32, (c_void_p, c_uint32, c_void_p)),
-    "loader_get_worker_stats": (c_int32, (c_void_p, c_void_p)),
     "loader_phase_begin": (c_int32, (c_void_p, c_char_p)),
     "loader_phase_end": (c_int32, (c_void_p,)),
-    "loader_phase_count": (c_int32, (c_void_p,)),
-    "loader_get_phase": (c_int32, (c_void_p, c_uint32, c_void_p)),
-    "loader_get_gaps": (c_int32, (c_void_p, c_void_p)),
-    "loader_slow_count": (c_int32, (c_void_p,)),
-    "loader_get_slow": (c_int32, (c_void_p, c_uint32, c_void_p)),
-    "loader_get_headroom": (c_int32, (c_void_p, c_void_p)),
-    "loader_get_verdict": (c_int32, (c_void_p, c_void_p)),
     "loader_stats_json": (
         c_int32,
         (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
@@ -634,20 +567,12 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         c_int32,
         (c_uint64, c_uint64, c_uint64, c_uint64, c_uint64, c_uint64),
     ),
-    "loader_get_device_stats": (c_int32, (c_void_p, c_void_p)),
     "device_count": (c_int32, ()),
     "device_look": (c_int32, (c_char_p, POINTER(device_info))),
     "device_get_info": (c_int32, (c_char_p, POINTER(device_info))),
-    "machine_get_info": (c_int32, (c_void_p,)),
     "machine_json": (c_int32, (c_char_p, c_uint64, POINTER(c_uint64))),
     "doctor_json": (c_int32, (c_char_p, c_char_p, c_uint64, POINTER(c_uint64))),
-    "log_set_level": (c_int32, (c_int32,)),
     "log_read": (c_int32, (c_char_p, c_uint64, POINTER(c_uint64))),
-    "device_time_copy": (c_int32, (c_char_p, c_void_p, c_void_p)),
-    "copy_fit": (
-        c_int32,
-        (POINTER(c_uint64), POINTER(c_double), c_uint32, c_void_p),
-    ),
     "busy_create": (c_int32, (c_char_p, POINTER(c_void_p))),
     "busy_stream": (c_void_p, (c_void_p,)),
     "busy_work": (c_int32, (c_void_p, c_int64)),
@@ -675,19 +600,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     ),
     "batch_get_field": (c_int32, (c_void_p, c_uint32, POINTER(batch_field))),
     "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
-    "shard_scheme": (c_char_p, (c_uint32, POINTER(c_char_p))),
     "dataset_open_extents": (c_int32, (POINTER(extents), POINTER(c_void_p))),
-    "checker_create": (c_int32, (c_void_p, c_void_p, POINTER(c_void_p))),
-    "checker_destroy": (None, (c_void_p,)),
-    "checker_check": (c_int32, (c_void_p, c_uint64, c_void_p)),
-    "dataset_measure_reading": (
-        c_int32,
-        (c_void_p, c_void_p, c_uint64, c_uint32, c_void_p),
-    ),
-    "live_list": (c_int32, (c_uint32, c_void_p)),
-    "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
-    "live_read": (c_int32, (c_void_p, c_void_p)),
-    "live_detach": (None, (c_void_p,)),
     "dataset_add_files": (c_int32, (c_void_p, c_char_p, POINTER(c_char_p))),
     "batch_get_masks": (c_int32, (c_void_p, POINTER(batch_masks))),
     "dataset_set_objects": (c_int32, (c_void_p, POINTER(objects))),
@@ -698,20 +611,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         (c_void_p, POINTER(c_uint64), POINTER(c_uint32), c_uint32),
     ),
     "loader_end": (c_int32, (c_void_p,)),
-    "jpeg_pack": (
-        c_int32,
-        (c_void_p, c_uint64, POINTER(c_void_p), POINTER(c_uint64)),
-    ),
-    "jpeg_unpack": (
-        c_int32,
-        (
-            c_void_p,
-            c_uint64,
-            POINTER(c_void_p),
-            POINTER(c_uint64),
-            POINTER(c_int32),
-        ),
-    ),
     "dataset_get_mixing": (c_int32, (c_void_p, c_void_p, POINTER(mixing))),
     "block_order": (
         c_int32,
@@ -728,18 +627,10 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     ),
     "read_grow": (c_void_p, (c_void_p, c_uint64)),
     "read_fail": (c_int32, (c_void_p, c_int32, c_char_p)),
-    "read_is_cancelled": (c_int32, (c_void_p,)),
     "read_waited": (None, (c_void_p, c_int64)),
     "dataset_open_source": (c_int32, (POINTER(source), POINTER(c_void_p))),
     "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
-    "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
     "batch_get_targets": (c_int32, (c_void_p, POINTER(batch_targets))),
-    "loader_get_tuner": (c_int32, (c_void_p, c_void_p)),
-    "loader_get_decision": (c_int32, (c_void_p, c_uint32, c_void_p)),
-    "loader_tuner_json": (
-        c_int32,
-        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
-    ),
     "loader_explain": (
         c_int32,
         (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
@@ -748,8 +639,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         c_int32,
         (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
     ),
-    "loader_save_profile": (c_int32, (c_void_p, c_char_p)),
-    "loader_get_stuck": (c_int32, (c_void_p, c_uint32, c_void_p)),
     "pipeline_add_views": (c_int32, (c_void_p, c_void_p, c_uint32)),
     "batch_get_view": (c_int32, (c_void_p, c_uint32, POINTER(tensor))),
     "watch_create": (
@@ -757,7 +646,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         (c_void_p, POINTER(watch_def), POINTER(c_void_p)),
     ),
     "watch_begin": (c_int32, (c_void_p,)),
-    "watch_end": (c_int32, (c_void_p, c_int32, c_uint64, c_uint64)),
     "watch_end_at": (
         c_int32,
         (c_void_p, c_int32, c_uint64, c_uint64, c_int64, c_int64),

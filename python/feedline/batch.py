@@ -13,11 +13,9 @@ from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
 from . import _c, dlpack
 from ._library import lib
+from .annotations import Masks, Mix, Objects, mixes_of, targets_of
 from .errors import InvalidArgument, NotSupported, ReleasedError, check
-from .fields import Field, fields_of
-from .masks import Masks
-from .mixes import Mix, mixes_of, targets_of
-from .objects import Objects
+from .fields import Field, array_at, fields_of
 
 _get_info = lib.quick.batch_get_info
 _export = lib.quick.batch_export
@@ -30,6 +28,8 @@ _TYPES: Dict[int, Tuple[str, int, Optional[str]]] = {
     _c.I64: ("int64", 8, "<i8"),
     _c.BF16: ("bfloat16", 2, None),
 }
+
+Axes = Tuple[int, int, int]  # of an image
 
 # Streams as the protocols of Python number them.
 _LEGACY_STREAM = 1
@@ -199,7 +199,15 @@ class Batch:
         index %= info.count
         if not info.image_offset:
             return self.images.numpy()[index].copy()
-        return _image_of_own_size(info, index)
+        if info.images.device == _c.CUDA:
+            raise NotSupported(
+                "images of different sizes on a GPU: copy_to first"
+            )
+        name, _, typestr = _TYPES[info.images.dtype]
+        if typestr is None:
+            raise NotSupported("numpy has no %s" % name)
+        found, axes = image_bytes(info, index, self)
+        return found.view(typestr).reshape(axes).copy()
 
     # ---- Handing it over --------------------------------------------------
 
@@ -293,27 +301,18 @@ def exported(handle: int, part: int, versioned: bool = False) -> Any:
     return dlpack.wrap(managed.value or 0, versioned)
 
 
-def _image_of_own_size(info: _c.batch_info, index: int) -> Any:
-    """An image of a batch in which each has a size of its own."""
-    import numpy
-
-    if info.images.device == _c.CUDA:
-        raise NotSupported("images of different sizes on a GPU: copy_to first")
-    height, width = info.image_size[index]
-    name, size, typestr = _TYPES[info.images.dtype]
-    if typestr is None:
-        raise NotSupported("numpy has no %s" % name)
-    shape = info.images.shape
-    if shape[1]:  # [count, C, 0, 0]
-        axes = (shape[1], height, width)
-    else:
-        axes = (height, width, shape[3])
-    count = axes[0] * axes[1] * axes[2]
-    if count == 0:
-        return numpy.zeros(axes, typestr)
-    address = info.images.data + info.image_offset[index]
-    raw = (ctypes.c_uint8 * (count * size)).from_address(address)
-    return numpy.frombuffer(raw, typestr).reshape(axes).copy()
+def image_bytes(info: _c.batch_info, index: int, hold: Any) -> Tuple[Any, Axes]:
+    """The bytes of one image, an array over memory that `hold` keeps, and its
+    shape; also where each has a size of its own."""
+    axes = list(info.images.shape[1:4])  # with height and width 0, then
+    at = index * (info.image_bytes // info.count)
+    if info.image_offset:
+        at = info.image_offset[index]
+        first = 1 if axes[0] else 0
+        axes[first : first + 2] = info.image_size[index]
+    count = axes[0] * axes[1] * axes[2] * _TYPES[info.images.dtype][1]
+    found = array_at(hold, info.images.data + at, "|u1", count)
+    return found, (axes[0], axes[1], axes[2])
 
 
 class Tensor:

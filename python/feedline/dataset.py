@@ -18,12 +18,12 @@ from typing import Sequence, Tuple
 
 from . import _c
 from ._library import lib
+from .annotations import Arrays, arrays_of, set_objects
 from .buffers import HeldBuffer
 from .errors import InvalidArgument, NotSupported, RangeError, StateError
 from .errors import check
 from .extents import TO_END, Extents
 from .fields import or_none, value_in_file
-from .objects import Arrays, arrays_of, set_objects
 from .options import Config
 from .source import Source
 from .vectors import each_of, joined, labels_for, numbers

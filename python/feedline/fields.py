@@ -10,7 +10,7 @@ import ctypes
 import json
 import os
 from array import array
-from typing import Any, Dict, List, Tuple, Union
+from typing import Any, Dict, List, Tuple
 
 from . import _c
 from ._library import lib
@@ -72,19 +72,26 @@ class Memory:
     """Memory of a batch for numpy, which keeps this object."""
 
     def __init__(
-        self,
-        hold: Any,
-        address: int,
-        typestr: str,
-        n: Union[int, Tuple[int, ...]],
+        self, hold: Any, address: int, typestr: str, shape: Tuple[int, ...]
     ) -> None:
         self._hold = hold
         self.__array_interface__ = {
-            "shape": n if isinstance(n, tuple) else (n,),
+            "shape": shape,
             "typestr": typestr,
             "data": (address, False),
             "version": 3,
         }
+
+
+def array_at(hold: Any, at: Any, typestr: str, *shape: int) -> Any:
+    """An array of what is in memory that `hold` keeps; at: an address, or a
+    pointer of ctypes."""
+    import numpy
+
+    address = at
+    if not isinstance(at, int):
+        address = ctypes.cast(at, ctypes.c_void_p).value or 0
+    return numpy.asarray(Memory(hold, address, typestr, shape))
 
 
 class Field:
@@ -109,35 +116,32 @@ class Field:
     def is_number(self) -> bool:
         return self.kind in (_c.FIELD_INT, _c.FIELD_FLOAT)
 
-    def _array(self, pointer: Any, typestr: str, count: int) -> Any:
-        import numpy
-
-        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
-        shape = (count, self.width) if self.width else (count,)
-        return numpy.asarray(Memory(self._hold, address, typestr, shape))
+    def _array(self, pointer: Any, typestr: str) -> Any:
+        shape = (self._count, self.width) if self.width else (self._count,)
+        return array_at(self._hold, pointer, typestr, *shape)
 
     def numpy(self) -> Any:
         """Numbers as an array. TypeError: the field is bytes."""
         if self.kind == _c.FIELD_INT:
-            return self._array(self._raw.integers, "<i8", self._count)
+            return self._array(self._raw.integers, "<i8")
         if self.kind == _c.FIELD_FLOAT:
-            return self._array(self._raw.numbers, "<f8", self._count)
+            return self._array(self._raw.numbers, "<f8")
         raise TypeError("field %r is no number" % self.name)
 
     @property
     def offsets(self) -> Any:
         """Where in `data` the bytes of each image begin, uint64."""
-        return self._array(self._raw.offset, "<u8", self._count)
+        return self._array(self._raw.offset, "<u8")
 
     @property
     def lengths(self) -> Any:
         """How many bytes each image has, uint64."""
-        return self._array(self._raw.bytes, "<u8", self._count)
+        return self._array(self._raw.bytes, "<u8")
 
     @property
     def data(self) -> Any:
         """The bytes of all byte fields of the batch, uint8."""
-        return self._array(self._raw.data, "|u1", self._end())
+        return array_at(self._hold, self._raw.data, "|u1", self._end())
 
     def _end(self) -> int:
         offset, size = self._raw.offset, self._raw.bytes

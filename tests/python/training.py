@@ -140,7 +140,7 @@ def v2() -> Any:
 
 def mixed(drawn: Any, pixels: Any, labels: Any, classes: int) -> Any:
     """Images and targets as torchvision mixes them, with what was drawn for a
-    batch (a feedline.mixes.Mix) in place of its own draws."""
+    batch (a feedline.annotations.Mix) in place of its own draws."""
     params = {"lam": drawn.share}
     if drawn.kind == "cutmix":
         params = {"box": drawn.box, "lam_adjusted": drawn.share}

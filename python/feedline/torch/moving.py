@@ -21,7 +21,7 @@ from torch.utils.data.dataloader import default_collate
 import feedline
 
 from .. import _c
-from ..fields import Memory
+from ..batch import image_bytes
 from ._compat import collates
 from .chain import NotNative
 from .chain_pairs import Pair
@@ -63,45 +63,15 @@ def samples_of(batch: feedline.Batch, moving: Moving, pair: Pair) -> List[Any]:
     return list(zip(images, targets))
 
 
-_TYPES = {
-    _c.U8: torch.uint8,
-    _c.F16: torch.float16,
-    _c.BF16: torch.bfloat16,
-    _c.F32: torch.float32,
-}
-
-
 def images_of(batch: feedline.Batch) -> List[torch.Tensor]:
     """Each image as a tensor [C, H, W], whether they are of one size or not."""
-    info = batch.info
-    dtype = _TYPES[info.images.dtype]
+    dtype = getattr(torch, batch.images.dtype)
     hold = batch.export(_c.LABELS)
     found = []
-    for i in range(info.count):
-        if info.image_offset:
-            height, width = info.image_size[i]
-            offset = info.image_offset[i]
-        else:
-            height, width = info.images.shape[2], info.images.shape[3]
-            offset = i * (info.image_bytes // info.count)
-        shape = (info.images.shape[1], int(height), int(width))
-        count = shape[0] * shape[1] * shape[2]
-        address = info.images.data + offset
-        found.append(tensor_of(hold, address, dtype, count).view(shape))
+    for i in range(len(batch)):
+        data, axes = image_bytes(batch.info, i, hold)
+        found.append(torch.from_numpy(data).view(dtype).view(axes))
     return found
-
-
-def tensor_of(
-    hold: Any, address: int, dtype: torch.dtype, count: int
-) -> torch.Tensor:
-    """Numbers in memory that `hold` keeps."""
-    import numpy
-
-    if count == 0:
-        return torch.empty(0, dtype=dtype)
-    size = torch.empty(0, dtype=dtype).element_size()
-    memory = Memory(hold, address, "|u1", count * size)
-    return torch.from_numpy(numpy.asarray(memory)).view(dtype)
 
 
 # ---- The collate_fn ---------------------------------------------------------

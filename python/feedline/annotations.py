@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects: boxes, labels and keypoints of samples, and those of a batch."""
+"""What of a batch moves or mixes with its images: objects (boxes, labels and
+keypoints), masks, and what MixUp and CutMix drew."""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _c
 from ._library import lib
 from .errors import InvalidArgument, check
-from .fields import Memory
+from .fields import array_at
+
+# ---- Objects ----------------------------------------------------------------
 
 # Of all samples: first, boxes, labels, keypoints or None.
 Arrays = Tuple[Any, Any, Any, Any]
@@ -107,24 +110,13 @@ class Objects:
         check(lib.batch_get_objects(handle, raw))
         n, points = int(raw.n), int(raw.keypoints)
         self._count = count
-        self._hold = hold
-        self.first = self._array(raw.first, "<u8", (count + 1,))
-        self.boxes = self._array(raw.boxes, "<f4", (n, 4))
-        self.labels = self._array(raw.labels, "<i8", (n,))
-        self.source = self._array(raw.source, "<i8", (n,))
+        self.first = array_at(hold, raw.first, "<u8", count + 1)
+        self.boxes = array_at(hold, raw.boxes, "<f4", n, 4)
+        self.labels = array_at(hold, raw.labels, "<i8", n)
+        self.source = array_at(hold, raw.source, "<i8", n)
         self.keypoints = None
         if points:
-            self.keypoints = self._array(raw.points, "<f4", (n, points, 2))
-
-    def _array(self, pointer: Any, typestr: str, shape: Tuple[int, ...]) -> Any:
-        import numpy
-
-        size = 1
-        for side in shape:
-            size *= side
-        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
-        memory = Memory(self._hold, address, typestr, size)
-        return numpy.asarray(memory).reshape(shape)
+            self.keypoints = array_at(hold, raw.points, "<f4", n, points, 2)
 
     def __len__(self) -> int:
         return self._count
@@ -145,3 +137,84 @@ class Objects:
             len(self.labels),
             self._count,
         )
+
+
+# ---- Masks ------------------------------------------------------------------
+
+
+class Masks:
+    """The mask of each image of a batch, uint8 in host memory. They share the
+    batch's memory and keep it."""
+
+    def __init__(self, handle: int, info: _c.batch_info, hold: Any) -> None:
+        raw = _c.batch_masks()
+        check(lib.batch_get_masks(handle, raw))
+        self._count = int(info.count)
+        self._raw = raw
+        self._hold = hold
+        self._sizes: List[Tuple[int, int]] = []
+        if not raw.height:
+            found = info.image_size[: self._count]
+            self._sizes = [(size[0], size[1]) for size in found]
+
+    def numpy(self) -> Any:
+        """All of them as [count, height, width]. TypeError: their images have
+        different sizes."""
+        if self._sizes:
+            raise TypeError("masks have different sizes: take them one by one")
+        return self._array(
+            0, self._count, int(self._raw.height), int(self._raw.width)
+        )
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> Any:
+        """One of them, [height, width]; zeros for a sample that failed."""
+        at = range(self._count)[index]
+        size = self._raw.height, self._raw.width
+        if self._sizes:
+            size = self._sizes[at] if self._raw.bytes[at] else (0, 0)
+        return self._array(self._raw.offset[at], int(size[0]), int(size[1]))
+
+    def _array(self, offset: int, *shape: int) -> Any:
+        address = (self._raw.data or 0) + offset
+        return array_at(self._hold, address, "|u1", *shape)
+
+    def __repr__(self) -> str:
+        return "<feedline.Masks of %d images>" % self._count
+
+
+# ---- Mixed images -----------------------------------------------------------
+
+_KINDS = {_c.MIX_NONE: "none", _c.MIXUP: "mixup", _c.CUTMIX: "cutmix"}
+
+
+class Mix(NamedTuple):
+    """What one image of a batch became.
+
+    kind: "none", "mixup" or "cutmix". share: of its own label in its target.
+    partner: the other image, by its place in the batch. box: left, top, right,
+    bottom of what is the partner's, with CutMix.
+    """
+
+    kind: str
+    share: float
+    partner: int
+    box: Tuple[int, ...]
+
+
+def targets_of(handle: int) -> _c.batch_targets:
+    """Of a feedline_batch. Raises StateError: its pipeline does not mix."""
+    found = _c.batch_targets()
+    check(lib.batch_get_targets(handle, found))
+    return found
+
+
+def mixes_of(handle: int, count: int) -> List[Mix]:
+    """Of each of its images."""
+    return [_mix_of(one) for one in targets_of(handle).mixes[:count]]
+
+
+def _mix_of(one: _c.image_mix) -> Mix:
+    return Mix(_KINDS[one.kind], one.share, one.partner, tuple(one.box))

@@ -12,7 +12,7 @@
 enum fdl_cpu_level {
     FDL_CPU_C = 0,
     FDL_CPU_AVX2,   /* AVX2, FMA, F16C and BMI2 */
-    FDL_CPU_AVX512, /* F, BW, VL, VBMI, VBMI2, BITALG and VNNI on top */
+    FDL_CPU_AVX512, /* F, BW, VL, VBMI and VNNI on top */
     FDL_CPU_LEVELS
 };
 

@@ -54,7 +54,6 @@ struct fdl_segment_kernels {
 
 extern const struct fdl_segment_kernels fdl_segment_plain;
 extern const struct fdl_segment_kernels fdl_segment_avx2;
-extern const struct fdl_segment_kernels fdl_segment_avx512;
 
 FDL_INLINE uint64_t fdl_segment_load(const uint8_t *p)
 {

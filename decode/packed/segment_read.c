@@ -75,10 +75,7 @@ const struct fdl_segment_kernels fdl_segment_plain = {
 static const struct fdl_segment_kernels *best(void)
 {
 #if defined(__x86_64__)
-    enum fdl_cpu_level level = fdl_cpu_level();
-    if (level >= FDL_CPU_AVX512)
-        return &fdl_segment_avx512;
-    if (level >= FDL_CPU_AVX2)
+    if (fdl_cpu_level() >= FDL_CPU_AVX2)
         return &fdl_segment_avx2;
 #endif
     return &fdl_segment_plain;

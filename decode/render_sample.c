@@ -48,7 +48,7 @@
 /* Half of the smallest second-level cache there is. Strips of 4 to 32 KiB made
  * both halves of the work slower (resampling by 20 to 50 %: each change between
  * the two starts with the other's code and tables in the caches); from 64 KiB
- * to 1 MiB there is no difference beyond noise (checkdec --bench). */
+ * to 1 MiB there is no difference beyond noise. */
 #define STRIP_BYTES 131072
 
 /* libjpeg-turbo writes rows that begin at a multiple of 16 bytes past the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a decoder is given, for tests, checkdec and fuzz targets. */
+/* What a decoder is given, for tests and fuzz targets. */
 #ifndef FDL_TESTS_DECODE_INPUTS_H
 #define FDL_TESTS_DECODE_INPUTS_H
 

@@ -31,6 +31,32 @@ uint64_t make_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+int32_t make_within(uint64_t *state, int32_t low, int32_t high)
+{
+    uint64_t span = (uint64_t)((int64_t)high - low + 1);
+    return low + (int32_t)(make_random(state) % span);
+}
+
+struct make_jpeg make_any(uint64_t *state, int32_t width, int32_t height)
+{
+    const struct make_sampling *s =
+        &make_samplings[make_within(state, 0, MAKE_SAMPLINGS - 1)];
+    int32_t components = make_within(state, 0, 7) ? 3 : 1;
+    if (make_within(state, 0, 9) == 0 && s->h * s->v <= 4)
+        components = 4; /* with larger ones an MCU has too many blocks */
+    return (struct make_jpeg){
+        .width = make_within(state, 1, width),
+        .height = make_within(state, 1, height),
+        .components = components,
+        .h = s->h,
+        .v = s->v,
+        .quality = make_within(state, 1, 100),
+        .restart = make_within(state, 0, 2) ? 0 : make_within(state, 1, 30),
+        .optimize = make_within(state, 0, 1),
+        .seed = make_random(state),
+    };
+}
+
 static void paint_row(uint8_t *row, int32_t width, int32_t components,
                       int32_t y, uint64_t *state)
 {

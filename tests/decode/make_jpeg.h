@@ -33,4 +33,11 @@ uint8_t *make_jpeg(const struct make_jpeg *m, size_t *size);
 /* The same number for the same seed, everywhere. */
 uint64_t make_random(uint64_t *state);
 
+/* The same, from low to high, both included. */
+int32_t make_within(uint64_t *state, int32_t low, int32_t high);
+
+/* A sequential file of any sampling, at most of that size; now and then gray or
+ * of four components. */
+struct make_jpeg make_any(uint64_t *state, int32_t width, int32_t height);
+
 #endif

@@ -33,13 +33,17 @@ static inline struct fdl_pipeline *rig_pipeline(const char *const (*ops)[2])
     return p;
 }
 
+static inline void *rig_alloc(size_t n)
+{
+    void *p = malloc(n ? n : 1);
+    assert_non_null(p);
+    return p;
+}
+
 /* The first n bytes in memory that ends where they end, for sanitizers. */
 static inline uint8_t *rig_copy(const void *data, size_t n)
 {
-    uint8_t *copy = malloc(n ? n : 1);
-    assert_non_null(copy);
-    memcpy(copy, data, n);
-    return copy;
+    return memcpy(rig_alloc(n), data, n);
 }
 
 /* As much of `box` as there is, resampled to side x side bytes of RGB. */

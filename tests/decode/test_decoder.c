@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The decoder as a whole: formats, limits, raw pixels, layouts, levels, reuse
- * after errors. Exactness is the business of checkdec and pillow_parity. */
+ * after errors. Exact pixels are shown by test_regions.c and pillow_parity. */
 #include "base/cpu.h"
 #include "decode/pixels/half.h"
 #include "make_jpeg.h"

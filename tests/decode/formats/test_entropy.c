@@ -7,8 +7,7 @@
  */
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_transform.h"
-#include "tests/decode/make_jpeg.h"
-#include "tests/decode/rig.h"
+#include "tests/decode/parts.h"
 
 enum { SIDE = 120, BYTES = SIDE * SIDE * 3 };
 
@@ -16,32 +15,6 @@ static struct fdl_decoder *create(bool plain, double accept_truncated)
 {
     return rig_decoder((struct fdl_decode_limits){
         .accept_truncated = accept_truncated, .libjpeg_huffman = plain});
-}
-
-static int32_t within(uint64_t *seed, int32_t low, int32_t high)
-{
-    return low +
-           (int32_t)(make_random(seed) % (uint64_t)((int64_t)high - low + 1));
-}
-
-static struct make_jpeg sequential_kind(uint64_t *seed)
-{
-    const struct make_sampling *s =
-        &make_samplings[within(seed, 0, MAKE_SAMPLINGS - 1)];
-    int32_t components = within(seed, 0, 7) ? 3 : 1;
-    if (within(seed, 0, 9) == 0 && s->h * s->v <= 4)
-        components = 4; /* with larger ones an MCU has too many blocks */
-    return (struct make_jpeg){
-        .width = within(seed, 1, SIDE),
-        .height = within(seed, 1, SIDE),
-        .components = components,
-        .h = s->h,
-        .v = s->v,
-        .quality = within(seed, 1, 100),
-        .restart = within(seed, 0, 2) ? 0 : within(seed, 1, 30),
-        .optimize = within(seed, 0, 1),
-        .seed = make_random(seed),
-    };
 }
 
 struct outcome {
@@ -63,17 +36,8 @@ static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
         return;
     }
     if (!o->status) {
-        struct fdl_box box = {.width = within(&seed, 1, info.width),
-                              .height = within(&seed, 1, info.height)};
-        box.x = within(&seed, 0, info.width - box.width);
-        box.y = within(&seed, 0, info.height - box.height);
-        struct fdl_plan plan;
-        fdl_plan_init(&plan, info.width, info.height);
-        fdl_plan_crop(&plan, box);
-        struct fdl_output_format f = {box.width, box.height, 3, FEEDLINE_U8,
-                                      true};
-        struct fdl_render_cost cost;
-        o->status = fdl_decoder_render(d, &plan, &f, o->pixels, &cost);
+        struct fdl_box box = part_of(&seed, info.width, info.height);
+        o->status = part_render(d, &info, &box, 1, o->pixels);
     }
     if (o->status) {
         memset(o->pixels, 0, sizeof(o->pixels)); /* undefined then */
@@ -136,7 +100,7 @@ TEST(sound_files_are_libjpegs)
     uint64_t seed = test_seed();
     struct fdl_decoder *ours = create(false, 0), *plain = create(true, 0);
     for (uint64_t round = 0; round < 1500; round++) {
-        struct make_jpeg m = sequential_kind(&seed);
+        struct make_jpeg m = make_any(&seed, SIDE, SIDE);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded bytes = file_of(file, size);
@@ -160,21 +124,21 @@ static size_t damage(uint8_t *file, size_t size, uint64_t *seed)
         {0xff, 0xc4}, {0xff, 0xff}, {0xff, 0x00}, {0xff, 0xfe},
     };
     size_t at = make_random(seed) % size;
-    switch (within(seed, 0, 4)) {
+    switch (make_within(seed, 0, 4)) {
     case 0:
         return at;
     case 1: {
-        size_t lost = (size_t)within(seed, 1, 60);
+        size_t lost = (size_t)make_within(seed, 1, 60);
         lost = FDL_MIN(lost, size - at);
         memmove(file + at, file + at + lost, size - at - lost);
         return size - lost;
     }
     case 2:
         if (at + 2 <= size)
-            memcpy(file + at, markers[within(seed, 0, 7)], 2);
+            memcpy(file + at, markers[make_within(seed, 0, 7)], 2);
         return size;
     case 3:
-        file[at] ^= (uint8_t)(1 << within(seed, 0, 7));
+        file[at] ^= (uint8_t)(1 << make_within(seed, 0, 7));
         return size;
     default:
         file[at] = (uint8_t)make_random(seed);
@@ -188,13 +152,13 @@ static void check_damage(double accept_truncated)
     struct fdl_decoder *ours = create(false, accept_truncated);
     struct fdl_decoder *plain = create(true, accept_truncated);
     for (uint64_t round = 0; round < 6000; round++) {
-        struct make_jpeg m = sequential_kind(&seed);
+        struct make_jpeg m = make_any(&seed, SIDE, SIDE);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded sound = file_of(file, size);
         forget();
         compare(ours, plain, &sound, make_random(&seed), round);
-        for (int i = within(&seed, 1, 3); i > 0 && size > 4; i--)
+        for (int i = make_within(&seed, 1, 3); i > 0 && size > 4; i--)
             size = damage(file, size, &seed);
         memset(file + size, 0, FDL_ENCODED_PADDING);
         struct fdl_encoded bytes = file_of(file, size);
@@ -226,9 +190,9 @@ TEST(large_files_are_libjpegs)
         struct make_jpeg m = {.width = 900,
                               .height = 700,
                               .components = 3,
-                              .h = within(&seed, 1, 2),
-                              .v = within(&seed, 1, 2),
-                              .quality = within(&seed, 94, 100),
+                              .h = make_within(&seed, 1, 2),
+                              .v = make_within(&seed, 1, 2),
+                              .quality = make_within(&seed, 94, 100),
                               .optimize = round % 2,
                               .restart = round % 3 ? 0 : 50,
                               .seed = make_random(&seed)};
@@ -241,8 +205,8 @@ TEST(large_files_are_libjpegs)
         struct fdl_encoded bytes = file_of(file, size);
         struct fdl_box box = {0, 0, 900, 700};
         if (round % 3)
-            box = (struct fdl_box){within(&seed, 0, 840), within(&seed, 0, 640),
-                                   60, 60};
+            box = (struct fdl_box){make_within(&seed, 0, 840),
+                                   make_within(&seed, 0, 640), 60, 60};
         int32_t status[2];
         for (int plain = 0; plain < 2; plain++) {
             struct fdl_decoder *d = rig_decoder(
@@ -316,7 +280,7 @@ TEST(sequential_files_are_not_given_up)
     uint64_t seed = test_seed();
     struct fdl_jpeg_entropy *e = make_entropy();
     for (int round = 0; round < 500; round++) {
-        struct make_jpeg m = sequential_kind(&seed);
+        struct make_jpeg m = make_any(&seed, SIDE, SIDE);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
         struct reader r;
@@ -363,14 +327,14 @@ TEST(every_mcu_can_be_entered)
     uint64_t seed = test_seed();
     struct fdl_jpeg_entropy *e = make_entropy();
     for (int round = 0; round < 300; round++) {
-        struct make_jpeg m = sequential_kind(&seed);
+        struct make_jpeg m = make_any(&seed, SIDE, SIDE);
         size_t size;
         if (m.components == 4)
             m.components = 3;
         uint8_t *file = make_jpeg(&m, &size);
         struct reader r;
         forget();
-        notes.spacing = (uint64_t)within(&seed, 1, 3);
+        notes.spacing = (uint64_t)make_within(&seed, 1, 3);
         assert_true(start(&r, e, file, size));
         uint64_t n = (uint64_t)r.c.MCUs_per_row * r.c.MCU_rows_in_scan;
         size_t bytes = n * (size_t)r.c.blocks_in_MCU * sizeof(pair);
@@ -381,7 +345,7 @@ TEST(every_mcu_can_be_entered)
         notes.valid = true;
         keep();
         for (uint64_t from = 0; from < n;
-             from += (uint64_t)within(&seed, 1, 20)) {
+             from += (uint64_t)make_within(&seed, 1, 20)) {
             jpeg_destroy_decompress(&r.c);
             assert_true(start(&r, e, file, size));
             fdl_entry_notes_begin(&notes, known, true);

@@ -8,16 +8,9 @@
 #include "decode/formats/format.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_rows.h"
-#include "tests/decode/make_jpeg.h"
-#include "tests/decode/rig.h"
+#include "tests/decode/parts.h"
 
 enum { WIDTH = 67, HEIGHT = 131, BYTES = WIDTH * HEIGHT * 3 };
-
-static int32_t within(uint64_t *seed, int32_t low, int32_t high)
-{
-    return low +
-           (int32_t)(make_random(seed) % (uint64_t)((int64_t)high - low + 1));
-}
 
 /* What a photo could have: nothing overflows. */
 static bool mild;
@@ -26,17 +19,17 @@ static bool mild;
 static void fill_block(JCOEF *block, uint64_t *seed, int32_t *dc, int32_t most)
 {
     static const uint8_t corner[] = {0, 1, 8, 16, 9, 2, 3, 10, 17, 24};
-    int32_t next = *dc + within(seed, -FDL_MIN(most, 1000), 1000);
+    int32_t next = *dc + make_within(seed, -FDL_MIN(most, 1000), 1000);
     int32_t limit = mild ? 1500 : 32767;
-    if (next >= -limit && next <= limit && within(seed, 0, 9))
+    if (next >= -limit && next <= limit && make_within(seed, 0, 9))
         *dc = next;
     block[0] = (JCOEF)*dc;
-    int32_t kind = within(seed, 0, 3);
-    for (int32_t n = kind ? within(seed, 1, 20) : 0; n > 0; n--) {
-        int32_t at = kind == 1   ? corner[within(seed, 1, 9)]
-                     : kind == 2 ? within(seed, 1, 7)
-                                 : within(seed, 1, 63);
-        block[at] = (JCOEF)within(seed, -most, most);
+    int32_t kind = make_within(seed, 0, 3);
+    for (int32_t n = kind ? make_within(seed, 1, 20) : 0; n > 0; n--) {
+        int32_t at = kind == 1   ? corner[make_within(seed, 1, 9)]
+                     : kind == 2 ? make_within(seed, 1, 7)
+                                 : make_within(seed, 1, 63);
+        block[at] = (JCOEF)make_within(seed, -most, most);
     }
 }
 
@@ -59,11 +52,11 @@ static void fill(struct jpeg_compress_struct *c, jvirt_barray_ptr *arrays,
 static void set_tables(struct jpeg_compress_struct *c, uint64_t *seed)
 {
     static const int32_t most[] = {1, 40, 255, 32767};
-    int32_t top = most[mild ? 0 : within(seed, 0, 3)];
+    int32_t top = most[mild ? 0 : make_within(seed, 0, 3)];
     for (int i = 0; i < 2; i++) {
         unsigned table[DCTSIZE2];
         for (int k = 0; k < DCTSIZE2; k++)
-            table[k] = (unsigned)within(seed, 1, top);
+            table[k] = (unsigned)make_within(seed, 1, top);
         jpeg_add_quant_table(c, i, table, 100, FALSE);
     }
 }
@@ -84,16 +77,16 @@ static uint8_t *make_file(uint64_t *seed, size_t *size)
     err.output_message = no_message;
     jpeg_create_compress(&c);
     jpeg_mem_dest(&c, &file, &length);
-    c.image_width = (JDIMENSION)within(seed, 1, WIDTH);
-    c.image_height = (JDIMENSION)within(seed, 1, HEIGHT);
-    c.input_components = within(seed, 0, 5) ? 3 : 1;
+    c.image_width = (JDIMENSION)make_within(seed, 1, WIDTH);
+    c.image_height = (JDIMENSION)make_within(seed, 1, HEIGHT);
+    c.input_components = make_within(seed, 0, 5) ? 3 : 1;
     c.in_color_space = c.input_components == 3 ? JCS_RGB : JCS_GRAYSCALE;
     jpeg_set_defaults(&c);
     set_tables(&c, seed);
-    const struct make_sampling *s = &make_samplings[within(seed, 0, 4)];
+    const struct make_sampling *s = &make_samplings[make_within(seed, 0, 4)];
     int h = c.comp_info[0].h_samp_factor = c.input_components == 3 ? s->h : 1;
     int v = c.comp_info[0].v_samp_factor = c.input_components == 3 ? s->v : 1;
-    c.restart_interval = within(seed, 0, 3) ? 0 : 3;
+    c.restart_interval = make_within(seed, 0, 3) ? 0 : 3;
 
     jvirt_barray_ptr arrays[3];
     for (int i = 0; i < c.num_components; i++)
@@ -102,7 +95,7 @@ static uint8_t *make_file(uint64_t *seed, size_t *size)
             (c.image_width + 7) / 8 + (JDIMENSION)h,
             (c.image_height + 7) / 8 + (JDIMENSION)v, (JDIMENSION)v);
     jpeg_write_coefficients(&c, arrays);
-    fill(&c, arrays, seed, within(seed, 0, 1) && !mild ? 1000 : 30);
+    fill(&c, arrays, seed, make_within(seed, 0, 1) && !mild ? 1000 : 30);
     jpeg_finish_compress(&c);
     jpeg_destroy_compress(&c);
     *size = length;
@@ -120,13 +113,10 @@ static void decode(void *jpeg, const struct fdl_encoded *bytes, uint64_t seed,
     struct fdl_box need, have;
     int64_t begin = fdl_now_ns();
     assert_int_equal(f->open(jpeg, bytes, &info), FEEDLINE_OK);
-    int32_t shift = within(&seed, 0, FDL_SHRINK_MAX);
+    int32_t shift = make_within(&seed, 0, FDL_SHRINK_MAX);
     int32_t width = ((info.width - 1) >> shift) + 1;
     int32_t height = ((info.height - 1) >> shift) + 1;
-    need.width = within(&seed, 0, 1) ? within(&seed, 1, width) : width;
-    need.height = within(&seed, 0, 1) ? within(&seed, 1, height) : height;
-    need.x = within(&seed, 0, width - need.width);
-    need.y = within(&seed, 0, height - need.height);
+    need = part_of(&seed, width, height);
     f->shrink(jpeg, shift);
     assert_int_equal(f->begin(jpeg, &need, &have), FEEDLINE_OK);
     size_t pixel = (size_t)info.channels;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tables of weights, and the numbers of the last pass. Kernels are compared
- * with each other by checkdec, and with Pillow by pillow_parity.
+ * with each other by test_passes.c, and with Pillow by pillow_parity.
  */
 #include "base/status.h"
 #include "decode/kernels/finish.h"

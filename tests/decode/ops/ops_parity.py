@@ -972,7 +972,7 @@ def main():
         print(json.dumps(check_all(args.library, args.draws, args.photos)))
         return
     # All at once, or this would be the longest of CI's tests. That levels agree
-    # is shown by checkdec; here each is seen to be the one that was asked for.
+    # is shown by kernels/; here each is seen to be the one that was asked for.
     levels = {"c": args.draws // 4, "avx2": args.draws // 4,
               "avx512": args.draws}
     running = [(level, start(args.library, level, draws, args.photos))

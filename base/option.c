@@ -317,6 +317,16 @@ int32_t fdl_options_set_environment(struct fdl_options *o, const char *prefix)
     return status;
 }
 
+int32_t fdl_options_check(const struct fdl_options *o)
+{
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; i < o->n && status == FEEDLINE_OK; i++) {
+        if (o->table[i].check)
+            status = o->table[i].check(o, i);
+    }
+    return status;
+}
+
 /* ---- By row ------------------------------------------------------------- */
 
 const struct fdl_option_value *fdl_option_value(const struct fdl_options *o,

@@ -19,6 +19,8 @@
 
 #define FDL_OPTION_DOUBLES 16 /* most numbers in a FEEDLINE_T_DOUBLES */
 
+struct fdl_options;
+
 struct fdl_option {
     const char *name;              /* lower_snake */
     int32_t type;                  /* enum feedline_option_type */
@@ -31,6 +33,10 @@ struct fdl_option {
     const char *help;
     const char *shorthand; /* another name that sets this row, and others that
                               have it; NULL: none */
+    /* What its value has to be beyond its range, for fdl_options_check; NULL:
+     * nothing. EINVAL. */
+    int32_t (*check)(const struct fdl_options *o, uint32_t row);
+    bool per_channel; /* DOUBLES: one for all channels, or one for each */
     uint16_t field_at, field_bytes; /* for fdl_options_fill; 0 bytes: none */
 };
 
@@ -96,6 +102,9 @@ int32_t fdl_options_set_environment(struct fdl_options *o, const char *prefix);
  * comment. All or nothing; the error names file and line. */
 int32_t fdl_options_load(struct fdl_options *o, const char *path,
                          const char *section);
+
+/* What the rows check, one after the other, once all values are set. */
+int32_t fdl_options_check(const struct fdl_options *o);
 
 /* By row number, for code. */
 int64_t fdl_option_int(const struct fdl_options *o, uint32_t row);

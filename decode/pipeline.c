@@ -11,6 +11,7 @@
 #include "decode/custom.h"
 #include "decode/kernels/alpha.h"
 #include "decode/nesting.h"
+#include "decode/ops/shared_options.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -371,6 +372,8 @@ int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *name,
     if (status)
         return status;
     status = fdl_options_set_args(&step.options, args);
+    if (!status)
+        status = fdl_options_check(&step.options);
     if (!status && op->check)
         status = op->check(&step.options);
     if (!status)
@@ -515,6 +518,8 @@ int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
         const struct fdl_placed_op *step = &p->steps[i];
         if (step->op->check_channels)
             status = step->op->check_channels(&step->options, channels);
+        if (!status)
+            status = fdl_op_check_numbers(&step->options, channels);
     }
     return status;
 }

@@ -42,11 +42,12 @@ struct fdl_op {
     const struct fdl_option *options;
     uint32_t n_options;
 
-    /* Arguments that depend on each other; NULL: nothing to check. */
+    /* Arguments that depend on each other, once each row has been checked;
+     * NULL: nothing to check. */
     int32_t (*check)(const struct fdl_options *o);
 
-    /* Arguments that depend on the channels of the output, and operations that
-     * are not for all numbers of them; NULL: nothing to check. */
+    /* Operations that are not for all numbers of channels; NULL: nothing to
+     * check. Rows that are per_channel are checked without. */
     int32_t (*check_channels)(const struct fdl_options *o, int32_t channels);
 
     /* Most steps that plan may add; NULL: 1. */

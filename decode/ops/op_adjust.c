@@ -11,26 +11,9 @@
 
 enum { ROW_FACTOR, ROW_PIXELS, ROWS };
 
-#define FACTOR(low, high, text, about)                                         \
-  {                                                                            \
-    [ROW_FACTOR] = {.name = "factor",                                          \
-                    .type = FEEDLINE_T_DOUBLES,                                \
-                    .double_min = (low),                                       \
-                    .double_max = (high),                                      \
-                    .default_text = text,                                      \
-                    .unit = "",                                                \
-                    .help = about ", or the range it is drawn from"},          \
-    [ROW_PIXELS] = FDL_OP_PIXELS                                               \
-  }
-
-static const struct fdl_option factor_options[ROWS] =
-    FACTOR(0, FDL_FACTOR_MAX, "1", "1: unchanged; 0: none of it");
-static const struct fdl_option shift_options[ROWS] =
-    FACTOR(-0.5, 0.5, "0", "part of a turn round the colour circle");
-
-static int32_t check(const struct fdl_options *o)
+static int32_t check(const struct fdl_options *o, uint32_t row)
 {
-    const struct fdl_option_value *v = fdl_option_value(o, ROW_FACTOR);
+    const struct fdl_option_value *v = fdl_option_value(o, row);
     if (v->n_doubles > 2 ||
         (v->n_doubles == 2 && v->doubles[0] > v->doubles[1]))
         return fdl_fail(FEEDLINE_EINVAL,
@@ -39,6 +22,24 @@ static int32_t check(const struct fdl_options *o)
                         o->scope);
     return FEEDLINE_OK;
 }
+
+#define FACTOR(low, high, text, about)                                         \
+  {                                                                            \
+    [ROW_FACTOR] = {.name = "factor",                                          \
+                    .type = FEEDLINE_T_DOUBLES,                                \
+                    .double_min = (low),                                       \
+                    .double_max = (high),                                      \
+                    .default_text = text,                                      \
+                    .unit = "",                                                \
+                    .help = about ", or the range it is drawn from",           \
+                    .check = check},                                           \
+    [ROW_PIXELS] = FDL_OP_PIXELS                                               \
+  }
+
+static const struct fdl_option factor_options[ROWS] =
+    FACTOR(0, FDL_FACTOR_MAX, "1", "1: unchanged; 0: none of it");
+static const struct fdl_option shift_options[ROWS] =
+    FACTOR(-0.5, 0.5, "0", "part of a turn round the colour circle");
 
 static int32_t plan_one(const struct fdl_options *o, struct fdl_rng *rng,
                         struct fdl_plan *plan, enum fdl_adjust which)
@@ -67,7 +68,6 @@ static int32_t plan_one(const struct fdl_options *o, struct fdl_rng *rng,
       .pixels = true,                                                          \
       .options = rows,                                                         \
       .n_options = ROWS,                                                       \
-      .check = check,                                                          \
       .check_channels = channels,                                              \
       .plan = plan_##op,                                                       \
   };

@@ -88,17 +88,6 @@ static int32_t add(const struct drawing *d, enum fdl_augment op, int32_t bin)
     return fdl_plan_augmentation(d->plan, library, &a, d->fill);
 }
 
-static int32_t check(const struct fdl_options *o)
-{
-    return fdl_fill_check(o, ROW_FILL);
-}
-
-static int32_t check_channels(const struct fdl_options *o, int32_t channels)
-{
-    int32_t status = fdl_op_refuse_alpha(o, channels);
-    return status ? status : fdl_fill_check_channels(o, channels);
-}
-
 /* ---- TrivialAugmentWide ------------------------------------------------- */
 
 enum { ROW_WIDE_BINS = ROWS_SHARED, WIDE_ROWS };
@@ -127,8 +116,7 @@ const struct fdl_op fdl_op_trivial_augment_wide = {
     .maps = true,
     .options = wide_options,
     .n_options = WIDE_ROWS,
-    .check = check,
-    .check_channels = check_channels,
+    .check_channels = fdl_op_refuse_alpha,
     .plan = plan_wide,
 };
 
@@ -159,7 +147,7 @@ static int32_t check_rand(const struct fdl_options *o)
     if (magnitude >= fdl_option_int(o, ROW_BINS))
         return fdl_fail(FEEDLINE_EINVAL,
                         "rand_augment: magnitude is below num_magnitude_bins");
-    return check(o);
+    return FEEDLINE_OK;
 }
 
 static uint32_t rand_steps(const struct fdl_options *o)
@@ -190,7 +178,7 @@ const struct fdl_op fdl_op_rand_augment = {
     .options = rand_options,
     .n_options = RAND_ROWS,
     .check = check_rand,
-    .check_channels = check_channels,
+    .check_channels = fdl_op_refuse_alpha,
     .steps = rand_steps,
     .plan = plan_rand,
 };
@@ -238,8 +226,7 @@ const struct fdl_op fdl_op_auto_augment = {
     .maps = true,
     .options = auto_options,
     .n_options = AUTO_ROWS,
-    .check = check,
-    .check_channels = check_channels,
+    .check_channels = fdl_op_refuse_alpha,
     .steps = auto_steps,
     .plan = plan_auto,
 };

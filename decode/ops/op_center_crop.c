@@ -19,11 +19,6 @@ static const struct fdl_option options[ROWS] = {
     [ROW_MODE] = FDL_OPTION_PADDING_MODE,
 };
 
-static int32_t check(const struct fdl_options *o)
-{
-    return fdl_fill_check(o, ROW_FILL);
-}
-
 static int32_t margin(int32_t whole, int32_t part)
 {
     if (part > whole)
@@ -51,8 +46,6 @@ const struct fdl_op fdl_op_center_crop = {
     .help = "keep the middle; a smaller image gets a border",
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan,
     .output_size = fdl_op_fixed_size,
 };

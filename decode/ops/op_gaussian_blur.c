@@ -14,35 +14,19 @@ enum { ROW_RADIUS, ROW_P, PIL_ROWS };
 
 #define SIGMA_MIN 0.01 /* a kernel of one pixel long before */
 
-static const struct fdl_option options[ROWS] = {
-    [ROW_KERNEL_SIZE] = {.name = "kernel_size",
-                         .type = FEEDLINE_T_DOUBLES,
-                         .double_min = 1,
-                         .double_max = FDL_BLUR_SIZE_MAX,
-                         .default_text = "9",
-                         .unit = "pixels",
-                         .help = "side of the kernel, odd; or its width and "
-                                 "height"},
-    [ROW_SIGMA] = {.name = "sigma",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = SIGMA_MIN,
-                   .double_max = FDL_BLUR_SIGMA_MAX,
-                   .default_text = "0.1,2",
-                   .unit = "pixels",
-                   .help = "standard deviation, or the range it is drawn "
-                           "from"},
-};
-
-static const struct fdl_option pil_options[PIL_ROWS] = {
-    [ROW_RADIUS] = {.name = "radius",
-                    .type = FEEDLINE_T_DOUBLES,
-                    .double_max = FDL_BLUR_SIGMA_MAX,
-                    .default_text = "0.1,2",
-                    .unit = "pixels",
-                    .help = "standard deviation, or the range it is drawn "
-                            "from"},
-    [ROW_P] = FDL_OP_PROBABILITY("1", "the image is blurred"),
-};
+static int32_t check_kernel(const struct fdl_options *o, uint32_t row)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, row);
+    bool odd = v->n_doubles <= 2;
+    for (uint32_t i = 0; i < v->n_doubles && odd; i++) {
+        int32_t whole = (int32_t)v->doubles[i];
+        odd = whole % 2 == 1 && (double)whole == v->doubles[i];
+    }
+    if (odd)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "gaussian_blur: kernel_size takes one or two odd numbers");
+}
 
 /* One number, or a range. */
 static int32_t check_deviation(const struct fdl_options *o, uint32_t row)
@@ -51,6 +35,32 @@ static int32_t check_deviation(const struct fdl_options *o, uint32_t row)
         return FEEDLINE_OK;
     return fdl_op_check_range(o, row);
 }
+
+#define DEVIATION(key, least)                                                  \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (least),            \
+    .double_max = FDL_BLUR_SIGMA_MAX, .default_text = "0.1,2",                 \
+    .unit = "pixels", .check = check_deviation,                                \
+    .help = "standard deviation, or the range it is drawn from"                \
+  }
+
+static const struct fdl_option options[ROWS] = {
+    [ROW_KERNEL_SIZE] = {.name = "kernel_size",
+                         .type = FEEDLINE_T_DOUBLES,
+                         .double_min = 1,
+                         .double_max = FDL_BLUR_SIZE_MAX,
+                         .default_text = "9",
+                         .unit = "pixels",
+                         .help = "side of the kernel, odd; or its width and "
+                                 "height",
+                         .check = check_kernel},
+    [ROW_SIGMA] = DEVIATION("sigma", SIGMA_MIN),
+};
+
+static const struct fdl_option pil_options[PIL_ROWS] = {
+    [ROW_RADIUS] = DEVIATION("radius", 0),
+    [ROW_P] = FDL_OP_PROBABILITY("1", "the image is blurred"),
+};
 
 static double draw_deviation(const struct fdl_options *o, uint32_t row,
                              struct fdl_rng *rng)
@@ -61,21 +71,6 @@ static double draw_deviation(const struct fdl_options *o, uint32_t row,
     return fdl_op_draw(rng, v->doubles[0], v->doubles[1]);
 }
 
-static int32_t check(const struct fdl_options *o)
-{
-    const struct fdl_option_value *v = fdl_option_value(o, ROW_KERNEL_SIZE);
-    bool odd = v->n_doubles <= 2;
-    for (uint32_t i = 0; i < v->n_doubles && odd; i++) {
-        int32_t whole = (int32_t)v->doubles[i];
-        odd = whole % 2 == 1 && (double)whole == v->doubles[i];
-    }
-    if (!odd)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "gaussian_blur: kernel_size takes one or two odd "
-                        "numbers");
-    return check_deviation(o, ROW_SIGMA);
-}
-
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
@@ -84,11 +79,6 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
     return fdl_plan_blur_gauss(
         plan, (int32_t)fdl_op_number(o, ROW_KERNEL_SIZE, 0),
         (int32_t)fdl_op_number(o, ROW_KERNEL_SIZE, 1), sigma);
-}
-
-static int32_t check_pil(const struct fdl_options *o)
-{
-    return check_deviation(o, ROW_RADIUS);
 }
 
 static int32_t plan_pil(const struct fdl_options *o, struct fdl_rng *rng,
@@ -110,7 +100,6 @@ const struct fdl_op fdl_op_gaussian_blur = {
     .pixels = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
     .plan = plan,
 };
 
@@ -120,6 +109,5 @@ const struct fdl_op fdl_op_pil_gaussian_blur = {
     .pixels = true,
     .options = pil_options,
     .n_options = PIL_ROWS,
-    .check = check_pil,
     .plan = plan_pil,
 };

@@ -17,27 +17,19 @@ static const struct fdl_option options[ROWS] = {
                   .double_max = 1e6,
                   .default_text = "0.485,0.456,0.406",
                   .unit = "",
-                  .help = "subtracted, per channel or one for all"},
+                  .help = "subtracted, per channel or one for all",
+                  .per_channel = true,
+                  .check = fdl_op_check_count},
     [ROW_STD] = {.name = "std",
                  .type = FEEDLINE_T_DOUBLES,
                  .double_min = 1e-6,
                  .double_max = 1e6,
                  .default_text = "0.229,0.224,0.225",
                  .unit = "",
-                 .help = "divided by, per channel or one for all"},
+                 .help = "divided by, per channel or one for all",
+                 .per_channel = true,
+                 .check = fdl_op_check_count},
 };
-
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_op_check_count(o, ROW_MEAN);
-    return status ? status : fdl_op_check_count(o, ROW_STD);
-}
-
-static int32_t check_channels(const struct fdl_options *o, int32_t channels)
-{
-    int32_t status = fdl_op_check_numbers(o, ROW_MEAN, channels);
-    return status ? status : fdl_op_check_numbers(o, ROW_STD, channels);
-}
 
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
@@ -63,7 +55,5 @@ const struct fdl_op fdl_op_normalize = {
     .normalizes = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = check_channels,
     .plan = plan,
 };

@@ -14,12 +14,6 @@ static const struct fdl_option options[ROWS] = {
     [ROW_MODE] = FDL_OPTION_PADDING_MODE,
 };
 
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_padding_check(o, ROW_PADDING);
-    return status ? status : fdl_fill_check(o, ROW_FILL);
-}
-
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
@@ -49,8 +43,6 @@ const struct fdl_op fdl_op_pad = {
     .pixels = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan,
     .output_size = output_size,
 };

@@ -19,40 +19,20 @@ enum {
     ROWS
 };
 
-static const struct fdl_option options[ROWS] = {
-    [ROW_DEGREES] = FDL_OP_DEGREES("10"),
-    [ROW_TRANSLATE] = {.name = "translate",
-                       .type = FEEDLINE_T_DOUBLES,
-                       .double_max = 1,
-                       .default_text = "0,0",
-                       .unit = "",
-                       .help = "largest shift, in widths and in heights"},
-    [ROW_SCALE] = {.name = "scale",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = 1e-3,
-                   .double_max = 1e3,
-                   .default_text = "1:1",
-                   .unit = "",
-                   .help = "range of the enlargement"},
-    [ROW_SHEAR] = {.name = "shear",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = -FDL_OP_DEGREES_MAX,
-                   .double_max = FDL_OP_DEGREES_MAX,
-                   .default_text = "0",
-                   .unit = "degrees",
-                   .help = "along x: the largest to both sides, or the range; "
-                           "or ranges along x and y"},
-    [ROW_CENTER] = FDL_OP_CENTER,
-    [ROW_INTERPOLATION] = FDL_OP_MAP_FILTER("nearest"),
-    [ROW_FILL] = FDL_OPTION_FILL,
-};
+static int32_t check_translate(const struct fdl_options *o, uint32_t row)
+{
+    if (fdl_option_value(o, row)->n_doubles == 2)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "random_affine: translate takes two numbers");
+}
 
 /* Four numbers are two ranges. */
-static int32_t check_shear(const struct fdl_options *o)
+static int32_t check_shear(const struct fdl_options *o, uint32_t row)
 {
-    const struct fdl_option_value *v = fdl_option_value(o, ROW_SHEAR);
+    const struct fdl_option_value *v = fdl_option_value(o, row);
     if (v->n_doubles != 4)
-        return fdl_op_check_sides(o, ROW_SHEAR);
+        return fdl_op_check_sides(o, row);
     if (v->doubles[0] <= v->doubles[1] && v->doubles[2] <= v->doubles[3])
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL,
@@ -60,20 +40,30 @@ static int32_t check_shear(const struct fdl_options *o)
                     "first");
 }
 
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_op_check_sides(o, ROW_DEGREES);
-    if (!status && fdl_option_value(o, ROW_TRANSLATE)->n_doubles != 2)
-        status = fdl_fail(FEEDLINE_EINVAL,
-                          "random_affine: translate takes two numbers");
-    if (!status)
-        status = fdl_op_check_range(o, ROW_SCALE);
-    if (!status)
-        status = check_shear(o);
-    if (!status)
-        status = fdl_op_check_center(o, ROW_CENTER);
-    return status ? status : fdl_fill_check(o, ROW_FILL);
-}
+static const struct fdl_option options[ROWS] = {
+    [ROW_DEGREES] = FDL_OP_DEGREES("10"),
+    [ROW_TRANSLATE] = {.name = "translate",
+                       .type = FEEDLINE_T_DOUBLES,
+                       .double_max = 1,
+                       .default_text = "0,0",
+                       .unit = "",
+                       .help = "largest shift, in widths and in heights",
+                       .check = check_translate},
+    [ROW_SCALE] =
+        FDL_OP_RANGE("scale", 1e-3, 1e3, "1:1", "range of the enlargement"),
+    [ROW_SHEAR] = {.name = "shear",
+                   .type = FEEDLINE_T_DOUBLES,
+                   .double_min = -FDL_OP_DEGREES_MAX,
+                   .double_max = FDL_OP_DEGREES_MAX,
+                   .default_text = "0",
+                   .unit = "degrees",
+                   .help = "along x: the largest to both sides, or the range; "
+                           "or ranges along x and y",
+                   .check = check_shear},
+    [ROW_CENTER] = FDL_OP_CENTER,
+    [ROW_INTERPOLATION] = FDL_OP_MAP_FILTER("nearest"),
+    [ROW_FILL] = FDL_OPTION_FILL,
+};
 
 /* Whole pixels, half to even. */
 static double draw_shift(struct fdl_rng *rng, double part, int32_t size)
@@ -122,7 +112,5 @@ const struct fdl_op fdl_op_random_affine = {
     .maps = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan,
 };

@@ -55,19 +55,15 @@ static const struct fdl_option options[ROWS] = {
 
 static int32_t check(const struct fdl_options *o)
 {
-    int32_t status = fdl_padding_check(o, ROW_PADDING);
-    if (!status)
-        status = fdl_fill_check(o, ROW_FILL);
-    if (!status && fdl_option_int(o, ROW_PAD_IF_NEEDED) &&
-        fdl_option_int(o, ROW_MODE) != FDL_PAD_CONSTANT) {
-        struct fdl_margins m = fdl_padding_margins(o, ROW_PADDING);
-        if (m.left || m.top || m.right || m.bottom)
-            return fdl_fail(FEEDLINE_EINVAL,
-                            "random_crop: pad_if_needed with padding takes "
-                            "padding_mode=constant; a border is not mirrored "
-                            "twice");
-    }
-    return status;
+    struct fdl_margins m = fdl_padding_margins(o, ROW_PADDING);
+    if (fdl_option_int(o, ROW_PAD_IF_NEEDED) &&
+        fdl_option_int(o, ROW_MODE) != FDL_PAD_CONSTANT &&
+        (m.left || m.top || m.right || m.bottom))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "random_crop: pad_if_needed with padding takes "
+                        "padding_mode=constant; a border is not mirrored "
+                        "twice");
+    return FEEDLINE_OK;
 }
 
 /* What is missing is added on both sides, as RandomCrop does, or at the end, as
@@ -119,15 +115,9 @@ const struct fdl_op fdl_op_random_crop = {
     .options = options,
     .n_options = ROWS,
     .check = check,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan,
     .output_size = fdl_op_fixed_size,
 };
-
-static int32_t check_small(const struct fdl_options *o)
-{
-    return fdl_fill_check(o, SMALL_FILL);
-}
 
 static int32_t small_window(const struct fdl_options *o, struct fdl_plan *plan,
                             struct fdl_box box)
@@ -178,8 +168,6 @@ const struct fdl_op fdl_op_fixed_size_crop = {
     .pixels = true,
     .options = small_options,
     .n_options = SMALL_ROWS,
-    .check = check_small,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan_fixed_size,
     .output_size = fdl_op_fixed_size,
 };
@@ -191,8 +179,6 @@ const struct fdl_op fdl_op_random_crop_or_pad = {
     .pixels = true,
     .options = small_options,
     .n_options = SMALL_ROWS,
-    .check = check_small,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan_crop_or_pad,
     .output_size = fdl_op_fixed_size,
 };

@@ -24,20 +24,10 @@ enum { NOISE_NO, NOISE_PIXELS, NOISE_BOX };
 
 static const struct fdl_option options[ROWS] = {
     [ROW_P] = FDL_OP_PROBABILITY("0.5", "something is erased"),
-    [ROW_SCALE] = {.name = "scale",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = 0,
-                   .double_max = 1,
-                   .default_text = "0.02:0.33",
-                   .unit = "",
-                   .help = "range of the rectangle's share of the image"},
-    [ROW_RATIO] = {.name = "ratio",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = 1e-3,
-                   .double_max = 1e3,
-                   .default_text = "0.3:3.3",
-                   .unit = "",
-                   .help = "range of the rectangle's height / width"},
+    [ROW_SCALE] = FDL_OP_RANGE("scale", 0, 1, "0.02:0.33",
+                               "range of the rectangle's share of the image"),
+    [ROW_RATIO] = FDL_OP_RANGE("ratio", 1e-3, 1e3, "0.3:3.3",
+                               "range of the rectangle's height / width"),
     [ROW_VALUE] = {.name = "value",
                    .type = FEEDLINE_T_DOUBLES,
                    .double_min = -VALUE_MAX,
@@ -45,7 +35,9 @@ static const struct fdl_option options[ROWS] = {
                    .default_text = "0",
                    .unit = "",
                    .help = "of the finished pixels, per channel or one for "
-                           "all"},
+                           "all",
+                   .per_channel = true,
+                   .check = fdl_op_check_count},
     [ROW_NOISE] = {.name = "noise",
                    .type = FEEDLINE_T_BOOL,
                    .max = NOISE_BOX,
@@ -71,19 +63,6 @@ struct erasing {
     bool noise;
     struct fdl_rng rng;
 };
-
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_op_check_range(o, ROW_SCALE);
-    if (!status)
-        status = fdl_op_check_range(o, ROW_RATIO);
-    return status ? status : fdl_op_check_count(o, ROW_VALUE);
-}
-
-static int32_t check_channels(const struct fdl_options *o, int32_t channels)
-{
-    return fdl_op_check_numbers(o, ROW_VALUE, channels);
-}
 
 /* The row of `n` pixels in plane c that begins with pixel (x, y) of the box;
  * noise follows the planes and rows of it. */
@@ -224,8 +203,6 @@ const struct fdl_op fdl_op_random_erasing = {
     .finished = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = check_channels,
     .steps = steps,
     .plan = plan,
 };

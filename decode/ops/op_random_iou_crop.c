@@ -18,20 +18,10 @@ enum { ROW_SCALE, ROW_RATIO, ROW_OVERLAPS, ROW_TRIALS, ROWS };
 #define ROUNDS 200
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_SCALE] = {.name = "scale",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = 1e-6,
-                   .double_max = 1,
-                   .default_text = "0.3:1",
-                   .unit = "",
-                   .help = "range of the crop's share of each side"},
-    [ROW_RATIO] = {.name = "ratio",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = 1e-3,
-                   .double_max = 1e3,
-                   .default_text = "0.5:2",
-                   .unit = "",
-                   .help = "range of the crop's width / height"},
+    [ROW_SCALE] = FDL_OP_RANGE("scale", 1e-6, 1, "0.3:1",
+                               "range of the crop's share of each side"),
+    [ROW_RATIO] = FDL_OP_RANGE("ratio", 1e-3, 1e3, "0.5:2",
+                               "range of the crop's width / height"),
     [ROW_OVERLAPS] = {.name = "overlaps",
                       .type = FEEDLINE_T_DOUBLES,
                       .double_min = 0,
@@ -50,12 +40,6 @@ static const struct fdl_option options[ROWS] = {
                     .help = "crops that are tried before another overlap is "
                             "drawn"},
 };
-
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_op_check_range(o, ROW_SCALE);
-    return status ? status : fdl_op_check_range(o, ROW_RATIO);
-}
 
 /* False: not of a permitted shape. */
 static bool draw_box(const struct fdl_options *o, struct fdl_rng *rng,
@@ -146,7 +130,6 @@ const struct fdl_op fdl_op_random_iou_crop = {
     .objects = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
     .plan = plan,
     .output_size = fdl_op_any_size,
 };

@@ -29,11 +29,6 @@ static const struct fdl_option options[ROWS] = {
     [ROW_FILL] = FDL_OPTION_FILL,
 };
 
-static int32_t check(const struct fdl_options *o)
-{
-    return fdl_fill_check(o, ROW_FILL);
-}
-
 /* Each corner's new place: top left, top right, bottom right, bottom left. */
 static void draw_corners(struct fdl_rng *rng, double part, int32_t width,
                          int32_t height, double corner[4][2])
@@ -133,7 +128,5 @@ const struct fdl_op fdl_op_random_perspective = {
     .maps = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan,
 };

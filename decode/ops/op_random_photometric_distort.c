@@ -17,11 +17,7 @@ enum { ROW_P = FDL_ADJUSTS, ROW_PIXELS, ROWS };
 #define COLOURS 3
 
 #define RANGE(key, low, high, text)                                            \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
-    .double_max = (high), .default_text = text, .unit = "",                    \
-    .help = "the range of its factor"                                          \
-  }
+  FDL_OP_RANGE(key, low, high, text, "the range of its factor")
 
 static const struct fdl_option options[ROWS] = {
     [FDL_ADJUST_BRIGHTNESS] =
@@ -32,14 +28,6 @@ static const struct fdl_option options[ROWS] = {
     [ROW_P] = FDL_OP_PROBABILITY("0.5", "each of them is done"),
     [ROW_PIXELS] = FDL_OP_PIXELS,
 };
-
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = FEEDLINE_OK;
-    for (uint32_t row = 0; row < FDL_ADJUSTS && !status; row++)
-        status = fdl_op_check_range(o, row);
-    return status;
-}
 
 /* ---- Permutation -------------------------------------------------------- */
 
@@ -138,7 +126,6 @@ const struct fdl_op fdl_op_random_photometric_distort = {
     .pixels = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
     .check_channels = fdl_op_refuse_alpha,
     .plan = plan_distort,
     .steps = steps_of_distort,

@@ -26,31 +26,13 @@ enum {
 static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("the result"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("the result"),
-    [ROW_SCALE] = {.name = "scale",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = 1e-6,
-                   .double_max = 1,
-                   .default_text = "0.08:1",
-                   .unit = "",
-                   .help = "range of the box's share of the image"},
-    [ROW_RATIO] = {.name = "ratio",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = 1e-3,
-                   .double_max = 1e3,
-                   .default_text = "0.75:1.3333333333333333",
-                   .unit = "",
-                   .help = "range of the box's width / height"},
+    [ROW_SCALE] = FDL_OP_RANGE("scale", 1e-6, 1, "0.08:1",
+                               "range of the box's share of the image"),
+    [ROW_RATIO] = FDL_OP_RANGE("ratio", 1e-3, 1e3, "0.75:1.3333333333333333",
+                               "range of the box's width / height"),
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION_DRAWN,
     [ROW_PIXELS] = FDL_OP_PIXELS,
 };
-
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_op_check_range(o, ROW_SCALE);
-    if (!status)
-        status = fdl_op_check_range(o, ROW_RATIO);
-    return status ? status : fdl_op_check_pixels(o, ROW_PIXELS);
-}
 
 static struct fdl_box fallback(int32_t width, int32_t height,
                                const double ratio[2])
@@ -111,7 +93,6 @@ const struct fdl_op fdl_op_random_resized_crop = {
     .resamples = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
     .plan = plan,
     .output_size = fdl_op_fixed_size,
 };

@@ -14,14 +14,6 @@ static const struct fdl_option options[ROWS] = {
     [ROW_CENTER] = FDL_OP_CENTER,
 };
 
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_op_check_sides(o, ROW_DEGREES);
-    if (!status)
-        status = fdl_op_check_center(o, ROW_CENTER);
-    return status ? status : fdl_fill_check(o, ROW_FILL);
-}
-
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
@@ -45,7 +37,5 @@ const struct fdl_op fdl_op_random_rotation = {
     .maps = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan,
 };

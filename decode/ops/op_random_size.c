@@ -37,13 +37,8 @@ enum { RESIZE_MIN, RESIZE_MAX, RESIZE_FILTER, RESIZE_PIXELS, RESIZE_ROWS };
 static const struct fdl_option jitter_options[JITTER_ROWS] = {
     [JITTER_WIDTH] = FDL_OP_WIDTH("what an image of scale 1 fits into"),
     [JITTER_HEIGHT] = FDL_OP_HEIGHT("it"),
-    [JITTER_SCALE] = {.name = "scale",
-                      .type = FEEDLINE_T_DOUBLES,
-                      .double_min = 1e-6,
-                      .double_max = 1000,
-                      .default_text = "0.1:2",
-                      .unit = "",
-                      .help = "range of the scale"},
+    [JITTER_SCALE] =
+        FDL_OP_RANGE("scale", 1e-6, 1000, "0.1:2", "range of the scale"),
     [JITTER_FILTER] = FDL_OP_INTERPOLATION,
     [JITTER_PIXELS] = FDL_OP_PIXELS,
 };
@@ -70,16 +65,10 @@ static const struct fdl_option resize_options[RESIZE_ROWS] = {
     [RESIZE_PIXELS] = FDL_OP_PIXELS,
 };
 
-static int32_t check_jitter(const struct fdl_options *o)
-{
-    int32_t status = fdl_op_check_pixels(o, JITTER_PIXELS);
-    return status ? status : fdl_op_check_range(o, JITTER_SCALE);
-}
-
 static int32_t check_shortest(const struct fdl_options *o)
 {
     if (fdl_op_are_whole(fdl_option_value(o, SHORTEST_MIN)))
-        return fdl_op_check_pixels(o, SHORTEST_PIXELS);
+        return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL, "%s: min_size takes whole numbers",
                     o->scope);
 }
@@ -87,7 +76,7 @@ static int32_t check_shortest(const struct fdl_options *o)
 static int32_t check_resize(const struct fdl_options *o)
 {
     if (fdl_option_int(o, RESIZE_MIN) < fdl_option_int(o, RESIZE_MAX))
-        return fdl_op_check_pixels(o, RESIZE_PIXELS);
+        return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL, "%s: min_size has to be below max_size",
                     o->scope);
 }
@@ -144,7 +133,6 @@ const struct fdl_op fdl_op_scale_jitter = {
     .resamples = true,
     .options = jitter_options,
     .n_options = JITTER_ROWS,
-    .check = check_jitter,
     .plan = plan_jitter,
     .output_size = fdl_op_any_size,
 };

@@ -10,21 +10,10 @@ enum { ROW_FILL, ROW_SIDES, ROW_P, ROWS };
 
 static const struct fdl_option options[ROWS] = {
     [ROW_FILL] = FDL_OPTION_FILL,
-    [ROW_SIDES] = {.name = "side_range",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = 1,
-                   .double_max = 100,
-                   .default_text = "1:4",
-                   .unit = "",
-                   .help = "range of the canvas's sides over the image's"},
+    [ROW_SIDES] = FDL_OP_RANGE("side_range", 1, 100, "1:4",
+                               "range of the canvas's sides over the image's"),
     [ROW_P] = FDL_OP_PROBABILITY("0.5", "it is done"),
 };
-
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_fill_check(o, ROW_FILL);
-    return status ? status : fdl_op_check_range(o, ROW_SIDES);
-}
 
 static int32_t draw_margin(struct fdl_rng *rng, int32_t side, int32_t canvas)
 {
@@ -57,8 +46,6 @@ const struct fdl_op fdl_op_random_zoom_out = {
     .pixels = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan,
     .output_size = fdl_op_any_size,
 };

@@ -27,11 +27,6 @@ enum {
     .name = key, .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
     .default_text = "0", .unit = "", .help = about                             \
   }
-#define RANGE(key, text, about)                                                \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = 1e-3,               \
-    .double_max = 1e3, .default_text = text, .unit = "", .help = about         \
-  }
 
 static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("the target"),
@@ -46,7 +41,8 @@ static const struct fdl_option options[ROWS] = {
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION_DRAWN,
     [ROW_SCALE_P] =
         PROBABILITY("random_scale_prob", "probability that it is scaled, too"),
-    [ROW_SCALE] = RANGE("random_scale_range", "0.85:1.05", "range of that"),
+    [ROW_SCALE] = FDL_OP_RANGE("random_scale_range", 1e-3, 1e3, "0.85:1.05",
+                               "range of that"),
     [ROW_SCALE_AREA] = {.name = "random_scale_area",
                         .type = FEEDLINE_T_BOOL,
                         .max = 1,
@@ -56,15 +52,9 @@ static const struct fdl_option options[ROWS] = {
                                 "the target would show"},
     [ROW_ASPECT_P] = PROBABILITY("random_aspect_prob",
                                  "probability that it is stretched, too"),
-    [ROW_ASPECT] = RANGE("random_aspect_range", "0.9:1.11",
-                         "range of height / width of what is stretched"),
+    [ROW_ASPECT] = FDL_OP_RANGE("random_aspect_range", 1e-3, 1e3, "0.9:1.11",
+                                "range of height / width of what is stretched"),
 };
-
-static int32_t check(const struct fdl_options *o)
-{
-    int32_t status = fdl_op_check_range(o, ROW_SCALE);
-    return status ? status : fdl_op_check_range(o, ROW_ASPECT);
-}
 
 /* What a side is multiplied with beyond what the target asks for. */
 struct factors {
@@ -114,7 +104,6 @@ const struct fdl_op fdl_op_resize_keep_ratio = {
     .resamples = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
     .plan = plan,
     .output_size = fdl_op_any_size,
 };

@@ -19,11 +19,6 @@ static const struct fdl_option options[ROWS] = {
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
 };
 
-static int32_t check(const struct fdl_options *o)
-{
-    return fdl_fill_check(o, ROW_FILL);
-}
-
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
@@ -57,8 +52,6 @@ const struct fdl_op fdl_op_resize_pad = {
     .pixels = true,
     .options = options,
     .n_options = ROWS,
-    .check = check,
-    .check_channels = fdl_fill_check_channels,
     .plan = plan,
     .output_size = fdl_op_fixed_size,
 };

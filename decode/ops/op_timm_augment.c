@@ -35,13 +35,9 @@ static const struct fdl_option options[ROWS] = {
                            .help =
                                "of what moves pixels; random draws bilinear "
                                "or bicubic for each operation"},
-    [ROW_FILL] = {.name = "fill",
-                  .type = FEEDLINE_T_DOUBLES,
-                  .double_max = 255,
-                  .default_text = "128",
-                  .unit = "",
-                  .help = "colour of what is not in the image, per channel or "
-                          "one for all: timm's img_mean"},
+    [ROW_FILL] = FDL_OPTION_FILLED(
+        "128", "colour of what is not in the image, per channel or one for "
+               "all: timm's img_mean"),
     [ROW_TRANSLATE] = {.name = "translate_pct",
                        .type = FEEDLINE_T_DOUBLE,
                        .double_max = 1,
@@ -237,14 +233,7 @@ static struct fdl_timm_config config_of(const struct fdl_options *o)
 static int32_t check(const struct fdl_options *o)
 {
     struct fdl_timm_config c;
-    int32_t status = fdl_timm_parse(fdl_option_text(o, ROW_CONFIG), &c);
-    return status ? status : fdl_fill_check(o, ROW_FILL);
-}
-
-static int32_t check_channels(const struct fdl_options *o, int32_t channels)
-{
-    int32_t status = fdl_op_refuse_alpha(o, channels);
-    return status ? status : fdl_fill_check_channels(o, channels);
+    return fdl_timm_parse(fdl_option_text(o, ROW_CONFIG), &c);
 }
 
 static uint32_t steps(const struct fdl_options *o)
@@ -287,7 +276,7 @@ const struct fdl_op fdl_op_timm_augment = {
     .options = options,
     .n_options = ROWS,
     .check = check,
-    .check_channels = check_channels,
+    .check_channels = fdl_op_refuse_alpha,
     .steps = steps,
     .plan = plan,
 };

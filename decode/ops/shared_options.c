@@ -9,6 +9,7 @@
 #include "decode/plan/plan.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
                        int32_t *height)
@@ -26,10 +27,11 @@ void fdl_op_any_size(const struct fdl_options *o, int32_t *width,
 
 int32_t fdl_op_check_pixels(const struct fdl_options *o, uint32_t row)
 {
-    uint32_t filter;
-    int32_t status = fdl_options_find(o, "interpolation", &filter);
-    if (status || !fdl_option_int(o, row))
-        return status;
+    uint32_t filter = 0;
+    while (filter < o->n && strcmp(o->table[filter].name, "interpolation") != 0)
+        filter++;
+    if (filter == o->n || !fdl_option_int(o, row))
+        return FEEDLINE_OK;
     switch (fdl_option_int(o, filter)) {
     case FDL_FILTER_NEAREST:
     case FDL_FILTER_BOX:
@@ -53,16 +55,19 @@ int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels)
                     o->scope, channels);
 }
 
-int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
-                             int32_t channels)
+int32_t fdl_op_check_numbers(const struct fdl_options *o, int32_t channels)
 {
-    int32_t n = (int32_t)fdl_option_value(o, row)->n_doubles;
-    if (n == 1 || n == channels || (n == 3 && channels == 1))
-        return FEEDLINE_OK;
-    return fdl_fail(FEEDLINE_EINVAL,
-                    "%s: %s has %" PRId32 " numbers, but channels=%" PRId32
-                    "; give 1 or %" PRId32,
-                    o->scope, o->table[row].name, n, channels, channels);
+    for (uint32_t row = 0; row < o->n; row++) {
+        int32_t n = (int32_t)fdl_option_value(o, row)->n_doubles;
+        if (!o->table[row].per_channel || n == 1 || n == channels ||
+            (n == 3 && channels == 1))
+            continue;
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: %s has %" PRId32 " numbers, but channels=%" PRId32
+                        "; give 1 or %" PRId32,
+                        o->scope, o->table[row].name, n, channels, channels);
+    }
+    return FEEDLINE_OK;
 }
 
 int32_t fdl_op_check_range(const struct fdl_options *o, uint32_t row)
@@ -211,13 +216,6 @@ int32_t fdl_fill_check(const struct fdl_options *o, uint32_t row)
         return fdl_fail(FEEDLINE_EINVAL, "%s: %s takes 1 to 4 whole numbers",
                         o->scope, o->table[row].name);
     return FEEDLINE_OK;
-}
-
-int32_t fdl_fill_check_channels(const struct fdl_options *o, int32_t channels)
-{
-    uint32_t row;
-    int32_t status = fdl_options_find(o, "fill", &row);
-    return status ? status : fdl_op_check_numbers(o, row, channels);
 }
 
 struct fdl_margins fdl_padding_margins(const struct fdl_options *o,

@@ -46,10 +46,12 @@ enum fdl_filter fdl_op_draw_filter(const struct fdl_options *o, uint32_t row,
   {                                                                            \
     .name = "pixels", .type = FEEDLINE_T_ENUM, .default_text = "pillow",       \
     .unit = "", .choices = "pillow|tensor",                                    \
-    .help = "rounded as Pillow's, or as torchvision v2's on uint8 tensors"     \
+    .help = "rounded as Pillow's, or as torchvision v2's on uint8 tensors",    \
+    .check = fdl_op_check_pixels                                               \
   }
 
-/* Not all filters are torch's: EINVAL for the others of that row. */
+/* Not all filters are torch's: EINVAL for the others, of operations that have
+ * one. */
 int32_t fdl_op_check_pixels(const struct fdl_options *o, uint32_t row);
 
 /* Rows 0 and 1 of an operation whose result has a fixed size, which goes with
@@ -85,7 +87,8 @@ void fdl_op_any_size(const struct fdl_options *o, int32_t *width,
     .name = "degrees", .type = FEEDLINE_T_DOUBLES,                             \
     .double_min = -FDL_OP_DEGREES_MAX, .double_max = FDL_OP_DEGREES_MAX,       \
     .default_text = text, .unit = "degrees",                                   \
-    .help = "largest angle to both sides, or the range"                        \
+    .help = "largest angle to both sides, or the range",                       \
+    .check = fdl_op_check_sides                                                \
   }
 int32_t fdl_op_check_sides(const struct fdl_options *o, uint32_t row);
 struct fdl_option_value fdl_op_sides(const struct fdl_options *o, uint32_t row);
@@ -97,27 +100,35 @@ struct fdl_option_value fdl_op_sides(const struct fdl_options *o, uint32_t row);
     .name = "center", .type = FEEDLINE_T_DOUBLES,                              \
     .double_min = -FDL_OP_SIZE_MAX, .double_max = FDL_OP_SIZE_MAX,             \
     .default_text = "-1", .unit = "pixels",                                    \
-    .help = "x, y of what stays in place; -1: the middle of the image"         \
+    .help = "x, y of what stays in place; -1: the middle of the image",        \
+    .check = fdl_op_check_center                                               \
   }
 int32_t fdl_op_check_center(const struct fdl_options *o, uint32_t row);
 bool fdl_op_center(const struct fdl_options *o, uint32_t row, double point[2]);
 
-/* EINVAL: not a range, two numbers of which the first is the smaller one. */
+/* Rows of ranges: two numbers of which the first is the smaller one; EINVAL:
+ * neither. */
+#define FDL_OP_RANGE(key, low, high, text, about)                              \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
+    .double_max = (high), .default_text = text, .unit = "", .help = about,     \
+    .check = fdl_op_check_range                                                \
+  }
 int32_t fdl_op_check_range(const struct fdl_options *o, uint32_t row);
 
 bool fdl_op_are_whole(const struct fdl_option_value *v);
 
-/* A row of numbers per channel, or one for all. EINVAL: more than there can be
- * channels. */
+/* A row that is per_channel. EINVAL: more numbers than there can be channels.
+ */
 int32_t fdl_op_check_count(const struct fdl_options *o, uint32_t row);
 double fdl_op_number(const struct fdl_options *o, uint32_t row,
                      uint32_t channel);
 
-/* For check_channels: operations that images with alpha cannot have, and such
- * rows of numbers. Of 3 gray images take the first. */
+/* check_channels of operations that images with alpha cannot have. */
 int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels);
-int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
-                             int32_t channels);
+
+/* Rows that are per_channel. Of 3 numbers gray images take the first. */
+int32_t fdl_op_check_numbers(const struct fdl_options *o, int32_t channels);
 
 /* ---- Resampling --------------------------------------------------------- */
 
@@ -151,13 +162,17 @@ void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
     .name = "padding", .type = FEEDLINE_T_DOUBLES,                             \
     .double_max = FDL_PADDING_MAX, .default_text = text, .unit = "pixels",     \
     .help = "border: all sides; left and right, top and bottom; or left, "     \
-            "top, right, bottom"                                               \
+            "top, right, bottom",                                              \
+    .check = fdl_padding_check                                                 \
   }
 #define FDL_OPTION_FILL                                                        \
+  FDL_OPTION_FILLED("0", "colour of what is not in the image, per channel or " \
+                         "one for all")
+#define FDL_OPTION_FILLED(text, about)                                         \
   {                                                                            \
     .name = "fill", .type = FEEDLINE_T_DOUBLES, .double_max = 255,             \
-    .default_text = "0", .unit = "",                                           \
-    .help = "colour of what is not in the image, per channel or one for all"   \
+    .default_text = text, .unit = "", .help = about, .per_channel = true,      \
+    .check = fdl_fill_check                                                    \
   }
 #define FDL_OPTION_PADDING_MODE                                                \
   {                                                                            \
@@ -175,9 +190,6 @@ struct fdl_margins {
 /* EINVAL: not 1, 2 or 4 whole numbers; not 1 to 4 whole numbers. */
 int32_t fdl_padding_check(const struct fdl_options *o, uint32_t row);
 int32_t fdl_fill_check(const struct fdl_options *o, uint32_t row);
-
-/* check_channels of an operation with a fill. */
-int32_t fdl_fill_check_channels(const struct fdl_options *o, int32_t channels);
 
 struct fdl_margins fdl_padding_margins(const struct fdl_options *o,
                                        uint32_t row);

@@ -45,6 +45,10 @@ ROWS = [
     "pil_gaussian_blur radius=0.1:2",
     "gaussian_blur kernel_size=9 sigma=0.1:2",
     "gaussian_blur kernel_size=23 sigma=0.1:2",
+    "trivial_augment_wide interpolation=bilinear",
+    "rand_augment interpolation=bilinear",
+    "auto_augment interpolation=bilinear",
+    "timm_augment config=rand-m7-mstd0.5-inc1",
 ]
 
 

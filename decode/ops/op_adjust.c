@@ -25,14 +25,9 @@ static int32_t check(const struct fdl_options *o, uint32_t row)
 
 #define FACTOR(low, high, text, about)                                         \
   {                                                                            \
-    [ROW_FACTOR] = {.name = "factor",                                          \
-                    .type = FEEDLINE_T_DOUBLES,                                \
-                    .double_min = (low),                                       \
-                    .double_max = (high),                                      \
-                    .default_text = text,                                      \
-                    .unit = "",                                                \
-                    .help = about ", or the range it is drawn from",           \
-                    .check = check},                                           \
+    [ROW_FACTOR] =                                                             \
+        FDL_OP_DOUBLES("factor", low, high, text, "",                          \
+                       about ", or the range it is drawn from", check),        \
     [ROW_PIXELS] = FDL_OP_PIXELS                                               \
   }
 

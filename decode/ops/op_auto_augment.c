@@ -12,9 +12,8 @@
 #include "decode/ops/op.h"
 #include "decode/ops/shared_options.h"
 
-#define BINS_MAX     256
-#define POLICY_BINS  10
-#define BINS_DEFAULT "31"
+#define BINS_MAX    256
+#define POLICY_BINS 10
 
 /* The first rows of each table. */
 enum { ROW_INTERPOLATION, ROW_FILL, ROW_VERSION, ROWS_SHARED };
@@ -22,21 +21,14 @@ enum { ROW_INTERPOLATION, ROW_FILL, ROW_VERSION, ROWS_SHARED };
 #define SHARED_ROWS                                                            \
   [ROW_INTERPOLATION] = FDL_OP_MAP_FILTER("nearest"),                          \
   [ROW_FILL] = FDL_OPTION_FILL,                                                \
-  [ROW_VERSION] = {                                                            \
-      .name = "version",                                                       \
-      .type = FEEDLINE_T_ENUM,                                                 \
-      .default_text = "v1",                                                    \
-      .unit = "",                                                              \
-      .choices = "v1|v2",                                                      \
-      .help = "of torchvision's transforms, for the thresholds of solarize",   \
-  }
+  [ROW_VERSION] =                                                              \
+      FDL_OP_ENUM("version", "v1|v2", "v1",                                    \
+                  "of torchvision's transforms, for the thresholds of "        \
+                  "solarize")
 
 #define BINS_ROW                                                               \
-  {                                                                            \
-    .name = "num_magnitude_bins", .type = FEEDLINE_T_INT, .min = 2,            \
-    .max = BINS_MAX, .default_text = BINS_DEFAULT, .unit = "",                 \
-    .help = "different magnitudes"                                             \
-  }
+  FDL_OP_INT("num_magnitude_bins", 2, BINS_MAX, "31", "",                      \
+             "different magnitudes")
 
 struct drawing {
     const struct fdl_options *o;
@@ -126,18 +118,10 @@ enum { ROW_OPS = ROWS_SHARED, ROW_MAGNITUDE, ROW_BINS, RAND_ROWS };
 
 static const struct fdl_option rand_options[RAND_ROWS] = {
     SHARED_ROWS,
-    [ROW_OPS] = {.name = "num_ops",
-                 .type = FEEDLINE_T_INT,
-                 .max = FDL_AUGMENT_OPS_MAX,
-                 .default_text = "2",
-                 .unit = "",
-                 .help = "operations in a row"},
-    [ROW_MAGNITUDE] = {.name = "magnitude",
-                       .type = FEEDLINE_T_INT,
-                       .max = BINS_MAX - 1,
-                       .default_text = "9",
-                       .unit = "",
-                       .help = "of all of them, below num_magnitude_bins"},
+    [ROW_OPS] = FDL_OP_INT("num_ops", 0, FDL_AUGMENT_OPS_MAX, "2", "",
+                           "operations in a row"),
+    [ROW_MAGNITUDE] = FDL_OP_INT("magnitude", 0, BINS_MAX - 1, "9", "",
+                                 "of all of them, below num_magnitude_bins"),
     [ROW_BINS] = BINS_ROW,
 };
 
@@ -189,12 +173,9 @@ enum { ROW_POLICY = ROWS_SHARED, AUTO_ROWS };
 
 static const struct fdl_option auto_options[AUTO_ROWS] = {
     SHARED_ROWS,
-    [ROW_POLICY] = {.name = "policy",
-                    .type = FEEDLINE_T_ENUM,
-                    .default_text = "imagenet",
-                    .unit = "",
-                    .choices = FDL_POLICY_CHOICES,
-                    .help = "what it was found on: which pairs of operations"},
+    [ROW_POLICY] =
+        FDL_OP_ENUM("policy", FDL_POLICY_CHOICES, "imagenet",
+                    "what it was found on: which pairs of operations"),
 };
 
 static uint32_t auto_steps(const struct fdl_options *o)

@@ -12,24 +12,17 @@
 
 enum { ROW_PIXELS = FDL_ADJUSTS, ROWS };
 
-#define RANGE(key, low, high, about)                                           \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
-    .double_max = (high), .default_text = "0", .unit = "", .help = about       \
-  }
+#define FACTOR(key)                                                            \
+  FDL_OP_DOUBLES(key, 0, FDL_FACTOR_MAX, "0", "",                              \
+                 "how far the factor is from 1 at most, or its range", NULL)
 
 static const struct fdl_option options[ROWS] = {
-    [FDL_ADJUST_BRIGHTNESS] =
-        RANGE("brightness", 0, FDL_FACTOR_MAX,
-              "how far the factor is from 1 at most, or its range"),
-    [FDL_ADJUST_CONTRAST] =
-        RANGE("contrast", 0, FDL_FACTOR_MAX,
-              "how far the factor is from 1 at most, or its range"),
-    [FDL_ADJUST_SATURATION] =
-        RANGE("saturation", 0, FDL_FACTOR_MAX,
-              "how far the factor is from 1 at most, or its range"),
+    [FDL_ADJUST_BRIGHTNESS] = FACTOR("brightness"),
+    [FDL_ADJUST_CONTRAST] = FACTOR("contrast"),
+    [FDL_ADJUST_SATURATION] = FACTOR("saturation"),
     [FDL_ADJUST_HUE] =
-        RANGE("hue", -0.5, 0.5, "how far it is turned at most, or the range"),
+        FDL_OP_DOUBLES("hue", -0.5, 0.5, "0", "",
+                       "how far it is turned at most, or the range", NULL),
     [ROW_PIXELS] = FDL_OP_PIXELS,
 };
 

@@ -37,12 +37,8 @@ enum {
 static const struct fdl_option options[TEN_ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("each crop"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("each crop"),
-    [ROW_VERTICAL_FLIP] = {.name = "vertical_flip",
-                           .type = FEEDLINE_T_BOOL,
-                           .max = 1,
-                           .default_text = "false",
-                           .unit = "",
-                           .help = "the mirror image is upside down"},
+    [ROW_VERTICAL_FLIP] = FDL_OP_BOOL("vertical_flip", "false",
+                                      "the mirror image is upside down"),
 };
 
 /* Values of the step. */

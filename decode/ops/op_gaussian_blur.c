@@ -37,23 +37,16 @@ static int32_t check_deviation(const struct fdl_options *o, uint32_t row)
 }
 
 #define DEVIATION(key, least)                                                  \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (least),            \
-    .double_max = FDL_BLUR_SIGMA_MAX, .default_text = "0.1,2",                 \
-    .unit = "pixels", .check = check_deviation,                                \
-    .help = "standard deviation, or the range it is drawn from"                \
-  }
+  FDL_OP_DOUBLES(key, least, FDL_BLUR_SIGMA_MAX, "0.1,2", "pixels",            \
+                 "standard deviation, or the range it is drawn from",          \
+                 check_deviation)
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_KERNEL_SIZE] = {.name = "kernel_size",
-                         .type = FEEDLINE_T_DOUBLES,
-                         .double_min = 1,
-                         .double_max = FDL_BLUR_SIZE_MAX,
-                         .default_text = "9",
-                         .unit = "pixels",
-                         .help = "side of the kernel, odd; or its width and "
-                                 "height",
-                         .check = check_kernel},
+    [ROW_KERNEL_SIZE] =
+        FDL_OP_DOUBLES("kernel_size", 1, FDL_BLUR_SIZE_MAX, "9", "pixels",
+                       "side of the kernel, odd; or its width and "
+                       "height",
+                       check_kernel),
     [ROW_SIGMA] = DEVIATION("sigma", SIGMA_MIN),
 };
 

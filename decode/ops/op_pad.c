@@ -48,12 +48,8 @@ const struct fdl_op fdl_op_pad = {
 };
 
 static const struct fdl_option trim_options[] = {
-    {.name = "size",
-     .type = FEEDLINE_T_INT,
-     .max = FDL_OP_SIZE_MAX,
-     .default_text = "1",
-     .unit = "pixels",
-     .help = "how much is cut off each side"},
+    FDL_OP_INT("size", 0, FDL_OP_SIZE_MAX, "1", "pixels",
+               "how much is cut off each side"),
 };
 
 static int32_t plan_trim(const struct fdl_options *o, struct fdl_rng *rng,

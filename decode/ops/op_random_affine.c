@@ -42,24 +42,16 @@ static int32_t check_shear(const struct fdl_options *o, uint32_t row)
 
 static const struct fdl_option options[ROWS] = {
     [ROW_DEGREES] = FDL_OP_DEGREES("10"),
-    [ROW_TRANSLATE] = {.name = "translate",
-                       .type = FEEDLINE_T_DOUBLES,
-                       .double_max = 1,
-                       .default_text = "0,0",
-                       .unit = "",
-                       .help = "largest shift, in widths and in heights",
-                       .check = check_translate},
+    [ROW_TRANSLATE] = FDL_OP_DOUBLES("translate", 0, 1, "0,0", "",
+                                     "largest shift, in widths and in heights",
+                                     check_translate),
     [ROW_SCALE] =
         FDL_OP_RANGE("scale", 1e-3, 1e3, "1:1", "range of the enlargement"),
-    [ROW_SHEAR] = {.name = "shear",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = -FDL_OP_DEGREES_MAX,
-                   .double_max = FDL_OP_DEGREES_MAX,
-                   .default_text = "0",
-                   .unit = "degrees",
-                   .help = "along x: the largest to both sides, or the range; "
-                           "or ranges along x and y",
-                   .check = check_shear},
+    [ROW_SHEAR] = FDL_OP_DOUBLES(
+        "shear", -FDL_OP_DEGREES_MAX, FDL_OP_DEGREES_MAX, "0", "degrees",
+        "along x: the largest to both sides, or the range; "
+        "or ranges along x and y",
+        check_shear),
     [ROW_CENTER] = FDL_OP_CENTER,
     [ROW_INTERPOLATION] = FDL_OP_MAP_FILTER("nearest"),
     [ROW_FILL] = FDL_OPTION_FILL,

@@ -13,11 +13,7 @@
 enum { ROW_WEIGHTS = FDL_GATE_COUNT + 1 };
 
 #define COUNT(low, text, about)                                                \
-  {                                                                            \
-    .name = "count", .type = FEEDLINE_T_INT, .min = (low),                     \
-    .max = FDL_PIPELINE_OPS - 1, .default_text = text, .unit = "",             \
-    .help = about                                                              \
-  }
+  FDL_OP_INT("count", low, FDL_PIPELINE_OPS - 1, text, "", about)
 
 static const struct fdl_option apply_options[] = {
     [FDL_GATE_COUNT] =
@@ -27,12 +23,9 @@ static const struct fdl_option apply_options[] = {
 
 static const struct fdl_option choice_options[] = {
     [FDL_GATE_COUNT] = COUNT(1, "2", "operations that follow, one is done"),
-    [ROW_WEIGHTS] = {.name = "weights",
-                     .type = FEEDLINE_T_DOUBLES,
-                     .double_max = 1e6,
-                     .default_text = "1",
-                     .unit = "",
-                     .help = "how likely each of them is, in proportion"},
+    [ROW_WEIGHTS] =
+        FDL_OP_DOUBLES("weights", 0, 1e6, "1", "",
+                       "how likely each of them is, in proportion", NULL),
 };
 
 static const struct fdl_option order_options[] = {

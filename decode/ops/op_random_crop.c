@@ -40,15 +40,11 @@ static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("the crop"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("the crop"),
     [ROW_PADDING] = FDL_OPTION_PADDING("0"),
-    [ROW_PAD_IF_NEEDED] = {.name = "pad_if_needed",
-                           .type = FEEDLINE_T_BOOL,
-                           .max = 2,
-                           .default_text = "false",
-                           .unit = "",
-                           .choices = "false|true|end",
-                           .help = "widen the border of images that are "
-                                   "smaller than the crop: on both sides, or "
-                                   "at the right and bottom alone"},
+    [ROW_PAD_IF_NEEDED] =
+        FDL_OP_SWITCH("pad_if_needed", "false|true|end", PAD_END, "false",
+                      "widen the border of images that are "
+                      "smaller than the crop: on both sides, or "
+                      "at the right and bottom alone"),
     [ROW_FILL] = FDL_OPTION_FILL,
     [ROW_MODE] = FDL_OPTION_PADDING_MODE,
 };

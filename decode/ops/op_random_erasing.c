@@ -28,33 +28,20 @@ static const struct fdl_option options[ROWS] = {
                                "range of the rectangle's share of the image"),
     [ROW_RATIO] = FDL_OP_RANGE("ratio", 1e-3, 1e3, "0.3:3.3",
                                "range of the rectangle's height / width"),
-    [ROW_VALUE] = {.name = "value",
-                   .type = FEEDLINE_T_DOUBLES,
-                   .double_min = -VALUE_MAX,
-                   .double_max = VALUE_MAX,
-                   .default_text = "0",
-                   .unit = "",
-                   .help = "of the finished pixels, per channel or one for "
-                           "all",
-                   .per_channel = true,
-                   .check = fdl_op_check_count},
-    [ROW_NOISE] = {.name = "noise",
-                   .type = FEEDLINE_T_BOOL,
-                   .max = NOISE_BOX,
-                   .default_text = "false",
-                   .unit = "",
-                   .choices = "false|true|box",
-                   .help = "normally distributed values instead of one value "
-                           "(\"random\" in torchvision, \"pixel\" in timm); "
-                           "box: one for each rectangle (\"rand\" in timm)"},
-    [ROW_COUNT] = {.name = "count",
-                   .type = FEEDLINE_T_INT,
-                   .min = 1,
-                   .max = COUNT_MAX,
-                   .default_text = "1",
-                   .unit = "",
-                   .help = "most rectangles; each is smaller by how many there "
-                           "are"},
+    [ROW_VALUE] =
+        FDL_OP_CHANNELS("value", -VALUE_MAX, VALUE_MAX, "0",
+                        "of the finished pixels, per channel or one for "
+                        "all",
+                        fdl_op_check_count),
+    [ROW_NOISE] =
+        FDL_OP_SWITCH("noise", "false|true|box", NOISE_BOX, "false",
+                      "normally distributed values instead of one value "
+                      "(\"random\" in torchvision, \"pixel\" in timm); "
+                      "box: one for each rectangle (\"rand\" in timm)"),
+    [ROW_COUNT] =
+        FDL_OP_INT("count", 1, COUNT_MAX, "1", "",
+                   "most rectangles; each is smaller by how many there "
+                   "are"),
 };
 
 struct erasing {

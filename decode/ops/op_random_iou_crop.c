@@ -22,23 +22,15 @@ static const struct fdl_option options[ROWS] = {
                                "range of the crop's share of each side"),
     [ROW_RATIO] = FDL_OP_RANGE("ratio", 1e-3, 1e3, "0.5:2",
                                "range of the crop's width / height"),
-    [ROW_OVERLAPS] = {.name = "overlaps",
-                      .type = FEEDLINE_T_DOUBLES,
-                      .double_min = 0,
-                      .double_max = 1e3,
-                      .default_text = "0:0.1:0.3:0.5:0.7:0.9:1",
-                      .unit = "",
-                      .help = "least intersection over union of the crop and "
-                              "a box, of which one is drawn; 1 and more: the "
-                              "image stays"},
-    [ROW_TRIALS] = {.name = "trials",
-                    .type = FEEDLINE_T_INT,
-                    .min = 1,
-                    .max = 10000,
-                    .default_text = "40",
-                    .unit = "",
-                    .help = "crops that are tried before another overlap is "
-                            "drawn"},
+    [ROW_OVERLAPS] =
+        FDL_OP_DOUBLES("overlaps", 0, 1e3, "0:0.1:0.3:0.5:0.7:0.9:1", "",
+                       "least intersection over union of the crop and "
+                       "a box, of which one is drawn; 1 and more: the "
+                       "image stays",
+                       NULL),
+    [ROW_TRIALS] = FDL_OP_INT("trials", 1, 10000, "40", "",
+                              "crops that are tried before another overlap is "
+                              "drawn"),
 };
 
 /* False: not of a permitted shape. */

@@ -18,12 +18,8 @@ enum { ROW_DISTORTION, ROW_P, ROW_INTERPOLATION, ROW_FILL, ROWS };
 #define N 8 /* unknowns */
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_DISTORTION] = {.name = "distortion_scale",
-                        .type = FEEDLINE_T_DOUBLE,
-                        .double_max = 1,
-                        .default_text = "0.5",
-                        .unit = "",
-                        .help = "how far corners may move, in half sides"},
+    [ROW_DISTORTION] = FDL_OP_DOUBLE("distortion_scale", 0, 1, "0.5", "",
+                                     "how far corners may move, in half sides"),
     [ROW_P] = FDL_OP_PROBABILITY("0.5", "the image is seen in perspective"),
     [ROW_INTERPOLATION] = FDL_OP_MAP_FILTER("bilinear"),
     [ROW_FILL] = FDL_OPTION_FILL,

@@ -26,32 +26,20 @@ static const struct fdl_option autocontrast_options[] = {
 
 static const struct fdl_option posterize_options[] = {
     [ROW_P] = P,
-    [ROW_ARGUMENT] = {.name = "bits",
-                      .type = FEEDLINE_T_INT,
-                      .max = 8,
-                      .default_text = "4",
-                      .unit = "bits",
-                      .help = "that are kept of each value; 0: black"},
+    [ROW_ARGUMENT] = FDL_OP_INT("bits", 0, 8, "4", "bits",
+                                "that are kept of each value; 0: black"),
 };
 
 static const struct fdl_option solarize_options[] = {
     [ROW_P] = P,
-    [ROW_ARGUMENT] = {.name = "threshold",
-                      .type = FEEDLINE_T_DOUBLE,
-                      .double_max = 256,
-                      .default_text = "128",
-                      .unit = "",
-                      .help = "values that are not below it are inverted"},
+    [ROW_ARGUMENT] = FDL_OP_DOUBLE("threshold", 0, 256, "128", "",
+                                   "values that are not below it are inverted"),
 };
 
 static const struct fdl_option sharpness_options[] = {
     [ROW_P] = P,
-    [ROW_ARGUMENT] = {.name = "sharpness_factor",
-                      .type = FEEDLINE_T_DOUBLE,
-                      .double_max = FDL_FACTOR_MAX,
-                      .default_text = "2",
-                      .unit = "",
-                      .help = "1: unchanged; 0: smoothed"},
+    [ROW_ARGUMENT] = FDL_OP_DOUBLE("sharpness_factor", 0, FDL_FACTOR_MAX, "2",
+                                   "", "1: unchanged; 0: smoothed"),
     [ROW_SHARPNESS_PIXELS] = FDL_OP_PIXELS,
 };
 

@@ -12,10 +12,7 @@
 #include <inttypes.h>
 
 #define SIDE(key, text, low, about)                                            \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_INT, .min = low, .max = FDL_OP_SIZE_MAX,   \
-    .default_text = text, .unit = "pixels", .help = about                      \
-  }
+  FDL_OP_INT(key, low, FDL_OP_SIZE_MAX, text, "pixels", about)
 
 enum {
     JITTER_WIDTH,
@@ -34,6 +31,14 @@ enum {
 };
 enum { RESIZE_MIN, RESIZE_MAX, RESIZE_FILTER, RESIZE_PIXELS, RESIZE_ROWS };
 
+static int32_t check_sizes(const struct fdl_options *o, uint32_t row)
+{
+    if (fdl_op_are_whole(fdl_option_value(o, row)))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL, "%s: min_size takes whole numbers",
+                    o->scope);
+}
+
 static const struct fdl_option jitter_options[JITTER_ROWS] = {
     [JITTER_WIDTH] = FDL_OP_WIDTH("what an image of scale 1 fits into"),
     [JITTER_HEIGHT] = FDL_OP_HEIGHT("it"),
@@ -44,13 +49,9 @@ static const struct fdl_option jitter_options[JITTER_ROWS] = {
 };
 
 static const struct fdl_option shortest_options[SHORTEST_ROWS] = {
-    [SHORTEST_MIN] = {.name = "min_size",
-                      .type = FEEDLINE_T_DOUBLES,
-                      .double_min = 1,
-                      .double_max = FDL_OP_SIZE_MAX,
-                      .default_text = "224",
-                      .unit = "pixels",
-                      .help = "the shorter side, one of these"},
+    [SHORTEST_MIN] =
+        FDL_OP_DOUBLES("min_size", 1, FDL_OP_SIZE_MAX, "224", "pixels",
+                       "the shorter side, one of these", check_sizes),
     [SHORTEST_MAX] =
         SIDE("max_size", "0", 0, "no side becomes longer; 0: any may"),
     [SHORTEST_FILTER] = FDL_OP_INTERPOLATION,
@@ -64,14 +65,6 @@ static const struct fdl_option resize_options[RESIZE_ROWS] = {
     [RESIZE_FILTER] = FDL_OP_INTERPOLATION,
     [RESIZE_PIXELS] = FDL_OP_PIXELS,
 };
-
-static int32_t check_shortest(const struct fdl_options *o)
-{
-    if (fdl_op_are_whole(fdl_option_value(o, SHORTEST_MIN)))
-        return FEEDLINE_OK;
-    return fdl_fail(FEEDLINE_EINVAL, "%s: min_size takes whole numbers",
-                    o->scope);
-}
 
 static int32_t check_resize(const struct fdl_options *o)
 {
@@ -143,7 +136,6 @@ const struct fdl_op fdl_op_random_shortest_size = {
     .resamples = true,
     .options = shortest_options,
     .n_options = SHORTEST_ROWS,
-    .check = check_shortest,
     .plan = plan_shortest,
     .output_size = fdl_op_any_size,
 };

@@ -22,10 +22,7 @@ enum {
 };
 
 #define SIDE(key, about)                                                       \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_INT, .max = FDL_OP_SIZE_MAX,               \
-    .default_text = "0", .unit = "pixels", .help = about                       \
-  }
+  FDL_OP_INT(key, 0, FDL_OP_SIZE_MAX, "0", "pixels", about)
 
 static const struct fdl_option options[ROWS] = {
     [ROW_SIZE] = SIDE("size", "the shorter side; 0: width and height say it"),

@@ -22,34 +22,24 @@ enum {
     ROWS
 };
 
-#define PROBABILITY(key, about)                                                \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
-    .default_text = "0", .unit = "", .help = about                             \
-  }
+#define PROBABILITY(key, about) FDL_OP_DOUBLE(key, 0, 1, "0", "", about)
 
 static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("the target"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("the target"),
-    [ROW_LONGEST] = {.name = "longest",
-                     .type = FEEDLINE_T_DOUBLE,
-                     .double_max = 1,
-                     .default_text = "0",
-                     .unit = "",
-                     .help = "1: the image fits into the target; 0: it covers "
-                             "the target; or between"},
+    [ROW_LONGEST] =
+        FDL_OP_DOUBLE("longest", 0, 1, "0", "",
+                      "1: the image fits into the target; 0: it covers "
+                      "the target; or between"),
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION_DRAWN,
     [ROW_SCALE_P] =
         PROBABILITY("random_scale_prob", "probability that it is scaled, too"),
     [ROW_SCALE] = FDL_OP_RANGE("random_scale_range", 1e-3, 1e3, "0.85:1.05",
                                "range of that"),
-    [ROW_SCALE_AREA] = {.name = "random_scale_area",
-                        .type = FEEDLINE_T_BOOL,
-                        .max = 1,
-                        .default_text = "false",
-                        .unit = "",
-                        .help = "the range is of the share of the image that "
-                                "the target would show"},
+    [ROW_SCALE_AREA] =
+        FDL_OP_BOOL("random_scale_area", "false",
+                    "the range is of the share of the image that "
+                    "the target would show"),
     [ROW_ASPECT_P] = PROBABILITY("random_aspect_prob",
                                  "probability that it is stretched, too"),
     [ROW_ASPECT] = FDL_OP_RANGE("random_aspect_range", 1e-3, 1e3, "0.9:1.11",

@@ -2,14 +2,11 @@
 /* torchvision v2's SanitizeBoundingBoxes: objects are dropped whose box is too
  * small or reaches out of the image. */
 #include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
 
 enum { ROW_MIN_SIZE, ROW_MIN_AREA, ROWS };
 
-#define LEAST(key, about)                                                      \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_DOUBLE, .double_min = 1,                   \
-    .double_max = 1e12, .default_text = "1", .unit = "pixels", .help = about   \
-  }
+#define LEAST(key, about) FDL_OP_DOUBLE(key, 1, 1e12, "1", "pixels", about)
 
 static const struct fdl_option options[ROWS] = {
     [ROW_MIN_SIZE] = LEAST("min_size", "least width and height of a box"),

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * timm's AutoAugment, RandAugment and AugMix, from timm's own configuration
- * text. Each
- * operation may be skipped, has its level drawn around the given one, and its
- * filter, too, if that is "random".
+ * text. Each operation may be skipped, has its level drawn around the given
+ * one, and its filter, too, if that is "random".
  */
 #include "base/compiler.h"
 #include "base/status.h"
@@ -27,23 +26,17 @@ static const struct fdl_option options[ROWS] = {
                     .help = "rand, augmix, original, originalr, v0, v0r or 3a, "
                             "and behind dashes m9 n2 p0.5 mstd0.5 mmax10 inc1 "
                             "tweights, of augmix w3 d2, as in timm"},
-    [ROW_INTERPOLATION] = {.name = "interpolation",
-                           .type = FEEDLINE_T_ENUM,
-                           .default_text = "random",
-                           .unit = "",
-                           .choices = "random|nearest|bilinear|bicubic",
-                           .help =
-                               "of what moves pixels; random draws bilinear "
-                               "or bicubic for each operation"},
-    [ROW_FILL] = FDL_OPTION_FILLED(
-        "128", "colour of what is not in the image, per channel or one for "
-               "all: timm's img_mean"),
-    [ROW_TRANSLATE] = {.name = "translate_pct",
-                       .type = FEEDLINE_T_DOUBLE,
-                       .double_max = 1,
-                       .default_text = "0.45",
-                       .unit = "",
-                       .help = "part of a side that level 10 moves by"},
+    [ROW_INTERPOLATION] = FDL_OP_ENUM(
+        "interpolation", "random|nearest|bilinear|bicubic", "random",
+        "of what moves pixels; random draws bilinear or bicubic for each "
+        "operation"),
+    [ROW_FILL] =
+        FDL_OP_CHANNELS("fill", 0, 255, "128",
+                        "colour of what is not in the image, per channel or "
+                        "one for all: timm's img_mean",
+                        fdl_fill_check),
+    [ROW_TRANSLATE] = FDL_OP_DOUBLE("translate_pct", 0, 1, "0.45", "",
+                                    "part of a side that level 10 moves by"),
 };
 
 struct drawing {

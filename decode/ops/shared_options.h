@@ -17,27 +17,61 @@ struct fdl_plan; /* plan/plan.h */
 /* Largest side that an option may ask for. */
 #define FDL_OP_SIZE_MAX 65500
 
+/* ---- Rows of any kind --------------------------------------------------- */
+
+#define FDL_OP_INT(key, low, high, text, of, about)                            \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_INT, .min = (low), .max = (high),          \
+    .default_text = text, .unit = of, .help = about                            \
+  }
+#define FDL_OP_DOUBLE(key, low, high, text, of, about)                         \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLE, .double_min = (low),               \
+    .double_max = (high), .default_text = text, .unit = of, .help = about      \
+  }
+#define FDL_OP_ENUM(key, all, text, about)                                     \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_ENUM, .choices = all,                      \
+    .default_text = text, .unit = "", .help = about                            \
+  }
+/* all: "false|true|more", of which the last one has number `most`. */
+#define FDL_OP_SWITCH(key, all, most, text, about)                             \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_BOOL, .choices = all, .max = (most),       \
+    .default_text = text, .unit = "", .help = about                            \
+  }
+#define FDL_OP_BOOL(key, text, about) FDL_OP_SWITCH(key, NULL, 1, text, about)
+/* each: how many they are, and what they have to be to each other; NULL. */
+#define FDL_OP_DOUBLES(key, low, high, text, of, about, each)                  \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
+    .double_max = (high), .default_text = text, .unit = of, .help = about,     \
+    .check = each                                                              \
+  }
+/* The same, one for all channels or one for each. */
+#define FDL_OP_CHANNELS(key, low, high, text, about, each)                     \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
+    .double_max = (high), .default_text = text, .unit = "", .help = about,     \
+    .check = each, .per_channel = true                                         \
+  }
+
+/* ---- Rows that several have --------------------------------------------- */
+
 /* A row of options: enum fdl_filter. */
 #define FDL_OP_INTERPOLATION                                                   \
-  {                                                                            \
-    .name = "interpolation", .type = FEEDLINE_T_ENUM,                          \
-    .default_text = "bilinear", .unit = "",                                    \
-    .choices = FDL_CHOICE_TEXT(FDL_FILTER_CHOICES),                            \
-    .help = "the filter, as in Pillow; all but nearest with antialias"         \
-  }
+  FDL_OP_ENUM("interpolation", FDL_CHOICE_TEXT(FDL_FILTER_CHOICES),            \
+              "bilinear",                                                      \
+              "the filter, as in Pillow; all but nearest with antialias")
 
 /* The same, or a draw of two; rng is for that. */
 #define FDL_OP_FILTER_OR_RANDOM(C)                                             \
   FDL_FILTER_CHOICES(C) C(FDL_FILTERS, "random")
 #define FDL_OP_INTERPOLATION_DRAWN                                             \
-  {                                                                            \
-    .name = "interpolation", .type = FEEDLINE_T_ENUM,                          \
-    .default_text = "bilinear", .unit = "",                                    \
-    .choices = FDL_CHOICE_TEXT(FDL_OP_FILTER_OR_RANDOM),                       \
-    .help =                                                                    \
-        "the filter, as in Pillow, all but nearest with antialias; random "    \
-        "draws bilinear or bicubic, as timm's"                                 \
-  }
+  FDL_OP_ENUM("interpolation", FDL_CHOICE_TEXT(FDL_OP_FILTER_OR_RANDOM),       \
+              "bilinear",                                                      \
+              "the filter, as in Pillow, all but nearest with antialias; "     \
+              "random draws bilinear or bicubic, as timm's")
 enum fdl_filter fdl_op_draw_filter(const struct fdl_options *o, uint32_t row,
                                    struct fdl_rng *rng,
                                    const struct fdl_plan *plan);
@@ -75,45 +109,30 @@ void fdl_op_any_size(const struct fdl_options *o, int32_t *width,
 
 /* A row of options: how likely something is. */
 #define FDL_OP_PROBABILITY(text, about)                                        \
-  {                                                                            \
-    .name = "p", .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
-    .default_text = text, .unit = "", .help = "probability that " about        \
-  }
+  FDL_OP_DOUBLE("p", 0, 1, text, "", "probability that " about)
 
 /* Rows of angles: the largest to both sides, or a range; EINVAL: neither. */
 #define FDL_OP_DEGREES_MAX 1e6
 #define FDL_OP_DEGREES(text)                                                   \
-  {                                                                            \
-    .name = "degrees", .type = FEEDLINE_T_DOUBLES,                             \
-    .double_min = -FDL_OP_DEGREES_MAX, .double_max = FDL_OP_DEGREES_MAX,       \
-    .default_text = text, .unit = "degrees",                                   \
-    .help = "largest angle to both sides, or the range",                       \
-    .check = fdl_op_check_sides                                                \
-  }
+  FDL_OP_DOUBLES("degrees", -FDL_OP_DEGREES_MAX, FDL_OP_DEGREES_MAX, text,     \
+                 "degrees", "largest angle to both sides, or the range",       \
+                 fdl_op_check_sides)
 int32_t fdl_op_check_sides(const struct fdl_options *o, uint32_t row);
 struct fdl_option_value fdl_op_sides(const struct fdl_options *o, uint32_t row);
 
 /* A row with a point. EINVAL: neither two numbers nor -1, which leaves point as
  * it is and returns false. */
 #define FDL_OP_CENTER                                                          \
-  {                                                                            \
-    .name = "center", .type = FEEDLINE_T_DOUBLES,                              \
-    .double_min = -FDL_OP_SIZE_MAX, .double_max = FDL_OP_SIZE_MAX,             \
-    .default_text = "-1", .unit = "pixels",                                    \
-    .help = "x, y of what stays in place; -1: the middle of the image",        \
-    .check = fdl_op_check_center                                               \
-  }
+  FDL_OP_DOUBLES("center", -FDL_OP_SIZE_MAX, FDL_OP_SIZE_MAX, "-1", "pixels",  \
+                 "x, y of what stays in place; -1: the middle of the image",   \
+                 fdl_op_check_center)
 int32_t fdl_op_check_center(const struct fdl_options *o, uint32_t row);
 bool fdl_op_center(const struct fdl_options *o, uint32_t row, double point[2]);
 
 /* Rows of ranges: two numbers of which the first is the smaller one; EINVAL:
  * neither. */
 #define FDL_OP_RANGE(key, low, high, text, about)                              \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
-    .double_max = (high), .default_text = text, .unit = "", .help = about,     \
-    .check = fdl_op_check_range                                                \
-  }
+  FDL_OP_DOUBLES(key, low, high, text, "", about, fdl_op_check_range)
 int32_t fdl_op_check_range(const struct fdl_options *o, uint32_t row);
 
 bool fdl_op_are_whole(const struct fdl_option_value *v);
@@ -158,30 +177,21 @@ void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
 #define FDL_PADDING_MAX 65500
 
 #define FDL_OPTION_PADDING(text)                                               \
-  {                                                                            \
-    .name = "padding", .type = FEEDLINE_T_DOUBLES,                             \
-    .double_max = FDL_PADDING_MAX, .default_text = text, .unit = "pixels",     \
-    .help = "border: all sides; left and right, top and bottom; or left, "     \
-            "top, right, bottom",                                              \
-    .check = fdl_padding_check                                                 \
-  }
+  FDL_OP_DOUBLES(                                                              \
+      "padding", 0, FDL_PADDING_MAX, text, "pixels",                           \
+      "border: all sides; left and right, top and bottom; or left, "           \
+      "top, right, bottom",                                                    \
+      fdl_padding_check)
 #define FDL_OPTION_FILL                                                        \
-  FDL_OPTION_FILLED("0", "colour of what is not in the image, per channel or " \
-                         "one for all")
-#define FDL_OPTION_FILLED(text, about)                                         \
-  {                                                                            \
-    .name = "fill", .type = FEEDLINE_T_DOUBLES, .double_max = 255,             \
-    .default_text = text, .unit = "", .help = about, .per_channel = true,      \
-    .check = fdl_fill_check                                                    \
-  }
+  FDL_OP_CHANNELS("fill", 0, 255, "0",                                         \
+                  "colour of what is not in the image, per channel or one "    \
+                  "for all",                                                   \
+                  fdl_fill_check)
 #define FDL_OPTION_PADDING_MODE                                                \
-  {                                                                            \
-    .name = "padding_mode", .type = FEEDLINE_T_ENUM,                           \
-    .default_text = "constant", .unit = "",                                    \
-    .choices = FDL_CHOICE_TEXT(FDL_PADDING_CHOICES),                           \
-    .help = "what the border shows: fill, the last pixel, or the image "       \
-            "mirrored without or with it"                                      \
-  }
+  FDL_OP_ENUM("padding_mode", FDL_CHOICE_TEXT(FDL_PADDING_CHOICES),            \
+              "constant",                                                      \
+              "what the border shows: fill, the last pixel, or the image "     \
+              "mirrored without or with it")
 
 struct fdl_margins {
     int32_t left, top, right, bottom;

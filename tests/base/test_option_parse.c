@@ -175,102 +175,72 @@ TEST(out_of_range)
     CHECK_RANGE(ROW_SCALE, "-1", "0 to 1, each");
 }
 
+/* Up to a NULL, each is refused, with what would be taken. */
+static void check_none_parses(int row, const char *const *texts,
+                              const char *expected)
+{
+    for (; *texts; texts++) {
+        char line[256];
+        snprintf(line, sizeof(line), "%s='%s' is not %s", test_table[row].name,
+                 *texts, expected);
+        check_refused(row, *texts, FEEDLINE_EINVAL, line);
+    }
+}
+
 TEST(whole_numbers_that_do_not_parse)
 {
     static const char *const rows[] = {
-        "",    " 1",  "1 ",  "12x", "x",    "-",     "1.0", "1e3",         "0x",
-        "0xg", "64k", "--1", "+-1", "auto", "1,000", "nan", "\xef\xbc\x91"};
-    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        char line[256];
-        snprintf(line, sizeof(line),
-                 "batch_size='%s' is not a whole number, such as 64 or 0x40",
-                 rows[i]);
-        check_refused(ROW_BATCH_SIZE, rows[i], FEEDLINE_EINVAL, line);
-    }
-    check_refused(
-        ROW_WORKERS, "automatic", FEEDLINE_EINVAL,
-        "workers='automatic' is not a whole number, such as 64 or 0x40, "
-        "or auto");
+        "",    " 1",    "1 ",           "12x", "x",   "-",   "1.0",
+        "1e3", "0x",    "0xg",          "64k", "--1", "+-1", "auto",
+        "nan", "1,000", "\xef\xbc\x91", NULL};
+    static const char *const words[] = {"automatic", NULL};
+    check_none_parses(ROW_BATCH_SIZE, rows,
+                      "a whole number, such as 64 or 0x40");
+    check_none_parses(ROW_WORKERS, words,
+                      "a whole number, such as 64 or 0x40, or auto");
 }
 
 TEST(sizes_that_do_not_parse)
 {
-    static const char *const rows[] = {"",   "k",    "1.5",   "1.5b",  "64 k",
-                                       "1p", "64kk", "-",     "64ki",  ".",
-                                       ".k", "0x10", "1..5k", "1.5.k", "auto"};
-    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        char line[256];
-        snprintf(line, sizeof(line),
-                 "read_bytes='%s' is not a size, such as 4096, 64k, 1.5m or "
-                 "2g",
-                 rows[i]);
-        check_refused(ROW_READ_BYTES, rows[i], FEEDLINE_EINVAL, line);
-    }
+    static const char *const rows[] = {
+        "",     "k", "1.5", "1.5b", "64 k",  "1p",    "64kk", "-",
+        "64ki", ".", ".k",  "0x10", "1..5k", "1.5.k", "auto", NULL};
+    check_none_parses(ROW_READ_BYTES, rows,
+                      "a size, such as 4096, 64k, 1.5m or 2g");
 }
 
 TEST(times_that_do_not_parse)
 {
     static const char *const rows[] = {"",    "ms",    "10 ms", "1.5ns", "10d",
                                        ".s",  "10sec", "0x1s",  "-",     "s1",
-                                       "nan", "1,5s",  "10ms "};
-    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        char line[256];
-        snprintf(line, sizeof(line),
-                 "window='%s' is not a time, such as 250us, 10ms or 1.5s",
-                 rows[i]);
-        check_refused(ROW_WINDOW, rows[i], FEEDLINE_EINVAL, line);
-    }
-    static const char *const bare[] = {"10", "1.5", "0.5", "-3",
-                                       "99999999999999999999"};
-    for (size_t i = 0; i < FDL_COUNT_OF(bare); i++) {
-        char line[256];
-        snprintf(line, sizeof(line),
-                 "window='%s' is not a time: it needs a unit, one of ns us ms "
-                 "s m h",
-                 bare[i]);
-        check_refused(ROW_WINDOW, bare[i], FEEDLINE_EINVAL, line);
-    }
+                                       "nan", "1,5s",  "10ms ", NULL};
+    static const char *const bare[] = {
+        "10", "1.5", "0.5", "-3", "99999999999999999999", NULL};
+    check_none_parses(ROW_WINDOW, rows, "a time, such as 250us, 10ms or 1.5s");
+    check_none_parses(ROW_WINDOW, bare,
+                      "a time: it needs a unit, one of ns us ms s m h");
 }
 
 TEST(doubles_that_do_not_parse)
 {
-    static const char *const rows[] = {"",    "x",   "1 ",  " 1",   "1x",
-                                       "nan", "inf", "0,5", "1..2", "0x1"};
-    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        char line[256];
-        snprintf(line, sizeof(line), "ratio='%s' is not a number, such as 0.5",
-                 rows[i]);
-        check_refused(ROW_RATIO, rows[i], FEEDLINE_EINVAL, line);
-    }
+    static const char *const rows[] = {"",    "x",   "1 ",   " 1",  "1x", "nan",
+                                       "inf", "0,5", "1..2", "0x1", NULL};
     static const char *const lists[] = {
-        "",     "1:",    "1::1", ":1",  "1;1",
-        "1:x",  "1 1",   "1,1,", "nan", "1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1",
-        "1 ,1", "0.5:1 "};
-    for (size_t i = 0; i < FDL_COUNT_OF(lists); i++) {
-        char line[256];
-        snprintf(line, sizeof(line),
-                 "scale='%s' is not one to 16 numbers, such as 0.08:1",
-                 lists[i]);
-        check_refused(ROW_SCALE, lists[i], FEEDLINE_EINVAL, line);
-    }
+        "",     "1:",     "1::1", ":1",  "1;1",
+        "1:x",  "1 1",    "1,1,", "nan", "1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1",
+        "1 ,1", "0.5:1 ", NULL};
+    check_none_parses(ROW_RATIO, rows, "a number, such as 0.5");
+    check_none_parses(ROW_SCALE, lists, "one to 16 numbers, such as 0.08:1");
 }
 
 TEST(words_that_do_not_parse)
 {
-    check_refused(ROW_SHUFFLE, "maybe", FEEDLINE_EINVAL,
-                  "shuffle='maybe' is not one of true, false, yes, no, on, "
-                  "off, 1, 0");
-    check_refused(ROW_SHUFFLE, "", FEEDLINE_EINVAL,
-                  "shuffle='' is not one of true, false, yes, no, on, off, 1, "
-                  "0");
+    static const char *const switches[] = {"maybe", "", NULL};
     static const char *const rows[] = {
-        "", "near", "nearest|bilinear", "Nearest", "0", "bicubic ", "|"};
-    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        char line[256];
-        snprintf(line, sizeof(line),
-                 "filter='%s' is not one of nearest|bilinear|bicubic", rows[i]);
-        check_refused(ROW_FILTER, rows[i], FEEDLINE_EINVAL, line);
-    }
+        "", "near", "nearest|bilinear", "Nearest", "0", "bicubic ", "|", NULL};
+    check_none_parses(ROW_SHUFFLE, switches,
+                      "one of true, false, yes, no, on, off, 1, 0");
+    check_none_parses(ROW_FILTER, rows, "one of nearest|bilinear|bicubic");
 }
 
 TEST(unknown_types_are_refused)

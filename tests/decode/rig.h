@@ -21,16 +21,39 @@ static inline struct fdl_decoder *rig_decoder(struct fdl_decode_limits limits)
     return d;
 }
 
+/* Of a recipe; NULL: empty. */
+static inline struct fdl_pipeline *rig_recipe(const char *recipe)
+{
+    struct fdl_pipeline *p;
+    assert_int_equal(fdl_pipeline_create(recipe, &p), FEEDLINE_OK);
+    return p;
+}
+
+static inline void rig_add(struct fdl_pipeline *p, const char *op,
+                           const char *args)
+{
+    if (fdl_pipeline_add(p, op, args) != FEEDLINE_OK)
+        fail_msg("%s %s: %s", op, args ? args : "", fdl_last_error());
+}
+
 /* Of names and arguments up to a NULL. */
 static inline struct fdl_pipeline *rig_pipeline(const char *const (*ops)[2])
 {
-    struct fdl_pipeline *p;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-    for (; (*ops)[0]; ops++) {
-        if (fdl_pipeline_add(p, (*ops)[0], (*ops)[1]) < 0)
-            fail_msg("%s %s: %s", (*ops)[0], (*ops)[1], fdl_last_error());
-    }
+    struct fdl_pipeline *p = rig_recipe(NULL);
+    for (; (*ops)[0]; ops++)
+        rig_add(p, (*ops)[0], (*ops)[1]);
     return p;
+}
+
+/* The plan of a sample, which there has to be. */
+static inline struct fdl_plan rig_plan(const struct fdl_pipeline *p,
+                                       uint64_t sample, int32_t width,
+                                       int32_t height)
+{
+    struct fdl_plan plan;
+    if (first_plan(p, 1, 0, sample, width, height, &plan) != FEEDLINE_OK)
+        fail_msg("%s", fdl_last_error());
+    return plan;
 }
 
 static inline void *rig_alloc(size_t n)
@@ -44,6 +67,19 @@ static inline void *rig_alloc(size_t n)
 static inline uint8_t *rig_copy(const void *data, size_t n)
 {
     return memcpy(rig_alloc(n), data, n);
+}
+
+/* All of a plan, of an image that there has to be. */
+static inline struct fdl_render_cost rig_render(
+    struct fdl_decoder *d, const struct fdl_encoded *bytes,
+    const struct fdl_plan *plan, const struct fdl_output_format *f, void *out)
+{
+    struct fdl_image_info info;
+    struct fdl_render_cost cost;
+    if (fdl_decoder_open(d, bytes, &info) ||
+        fdl_decoder_render(d, plan, f, out, &cost))
+        fail_msg("%s", fdl_last_error());
+    return cost;
 }
 
 /* As much of `box` as there is, resampled to side x side bytes of RGB. */

@@ -23,15 +23,10 @@ static struct fdl_plan whole(int32_t width, int32_t height)
 static void *render(struct fdl_decoder *d, const struct fdl_encoded *bytes,
                     const struct fdl_plan *plan, struct fdl_output_format f)
 {
-    struct fdl_image_info info;
-    struct fdl_render_cost cost;
     f.width = plan->geometry.window.width;
     f.height = plan->geometry.window.height;
-    void *out = malloc(fdl_output_bytes(&f));
-    assert_non_null(out);
-    if (fdl_decoder_open(d, bytes, &info) ||
-        fdl_decoder_render(d, plan, &f, out, &cost))
-        fail_msg("%s", fdl_last_error());
+    void *out = rig_alloc(fdl_output_bytes(&f));
+    struct fdl_render_cost cost = rig_render(d, bytes, plan, &f, out);
     assert_true(cost.pixels > 0 && cost.clock_reads > 0);
     return out;
 }
@@ -160,8 +155,7 @@ TEST(passes_come_in_pillows_order)
     for (size_t i = 0; i < FDL_COUNT_OF(sizes); i++) {
         const int32_t *from = sizes[i], *to = sizes[i] + 2;
         size_t n = (size_t)from[0] * (size_t)from[1] * 3;
-        uint8_t *data = malloc(n);
-        assert_non_null(data);
+        uint8_t *data = rig_alloc(n);
         for (size_t k = 0; k < n; k++)
             data[k] = (uint8_t)((k * 2654435761u + i) >> 13);
         bool columns =

@@ -69,12 +69,8 @@ TEST(what_moves_is_done_with_the_masks_fill)
     for (uint64_t i = 0; i < 20; i++) {
         struct fdl_mask_rule rule = {.on = true, .fill = 255};
         struct fdl_plan plan = draw(p, i, rule);
-        struct fdl_image_info info;
-        struct fdl_render_cost cost;
         assert_int_equal(plan.n_steps, 3);
-        assert_int_equal(fdl_decoder_open(d, &raw, &info), FEEDLINE_OK);
-        assert_int_equal(fdl_decoder_render(d, &plan, &f, out, &cost),
-                         FEEDLINE_OK);
+        rig_render(d, &raw, &plan, &f, out);
         bool seen[256] = {false};
         for (size_t k = 0; k < sizeof(out); k++)
             seen[out[k]] = true;
@@ -141,8 +137,6 @@ static void check_box(struct fdl_decoder *d, const struct fdl_pipeline *p,
                                .objects = &objects,
                                .mask = {.on = true}};
     struct fdl_encoded raw = raw_of(pixels, 61, 47, 1);
-    struct fdl_image_info info;
-    struct fdl_render_cost cost;
     struct fdl_plan plan;
     int32_t found[4];
     for (int32_t i = 0; i < 61 * 47; i++) {
@@ -153,8 +147,7 @@ static void check_box(struct fdl_decoder *d, const struct fdl_pipeline *p,
     struct fdl_output_format f = {fdl_plan_width(&plan), fdl_plan_height(&plan),
                                   1, FEEDLINE_U8, false};
     assert_true(f.width * f.height <= (int32_t)sizeof(out));
-    assert_int_equal(fdl_decoder_open(d, &raw, &info), FEEDLINE_OK);
-    assert_int_equal(fdl_decoder_render(d, &plan, &f, out, &cost), FEEDLINE_OK);
+    rig_render(d, &raw, &plan, &f, out);
     find_bright(out, f.width, f.height, found);
     bool gone = box[2] - box[0] < 1 || box[3] - box[1] < 1;
     for (int i = 0; i < 4 && !gone; i++)

@@ -234,12 +234,12 @@ TEST(members_that_are_missing_are_noticed)
     assert_int_equal(fdl_pipeline_check_channels(p, 3), FEEDLINE_EINVAL);
     assert_int_equal(fdl_pipeline_output_size(p, 9, 9, &width, &height),
                      FEEDLINE_EINVAL);
-    assert_int_equal(fdl_pipeline_add(p, "hue", NULL), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, "hue", NULL), FEEDLINE_OK);
+    rig_add(p, "hue", NULL);
+    rig_add(p, "hue", NULL);
     assert_int_equal(fdl_pipeline_copy(p, &copy), FEEDLINE_OK);
     assert_int_equal(fdl_pipeline_check_channels(copy, 3), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "random_apply"));
-    assert_int_equal(fdl_pipeline_add(copy, "pad", NULL), FEEDLINE_OK);
+    rig_add(copy, "pad", NULL);
     assert_int_equal(fdl_pipeline_check_channels(copy, 3), FEEDLINE_OK);
     fdl_pipeline_destroy(p);
     fdl_pipeline_destroy(copy);
@@ -255,9 +255,8 @@ TEST(members_change_or_move_pixels)
     static const char *const gates[] = {"random_apply", "random_choice",
                                         "random_order"};
     for (size_t i = 0; i < FDL_COUNT_OF(gates); i++) {
-        struct fdl_pipeline *p;
-        assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-        assert_int_equal(fdl_pipeline_add(p, gates[i], NULL), FEEDLINE_OK);
+        struct fdl_pipeline *p = rig_recipe(NULL);
+        rig_add(p, gates[i], NULL);
         for (size_t k = 0; k < FDL_COUNT_OF(bad); k++) {
             assert_int_equal(fdl_pipeline_add(p, bad[k][0], bad[k][1]),
                              FEEDLINE_EINVAL);
@@ -270,15 +269,14 @@ TEST(members_change_or_move_pixels)
 /* Wherever a flip or an erasing would go alone. */
 TEST(members_stay_behind_in_a_recipe)
 {
-    struct fdl_pipeline *p;
+    struct fdl_pipeline *p = rig_recipe("train");
     char text[2048];
     struct fdl_plan plan;
-    assert_int_equal(fdl_pipeline_create("train", &p), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, "random_apply", "p=1 count=2"), 0);
+    rig_add(p, "random_apply", "p=1 count=2");
     assert_int_equal(first_plan(p, 0, 0, 0, 40, 30, &plan), FEEDLINE_EINVAL);
-    assert_int_equal(fdl_pipeline_add(p, "vertical_flip", NULL), 0);
-    assert_int_equal(fdl_pipeline_add(p, "hue", NULL), 0);
-    assert_int_equal(fdl_pipeline_add(p, "vertical_flip", NULL), 0);
+    rig_add(p, "vertical_flip", NULL);
+    rig_add(p, "hue", NULL);
+    rig_add(p, "vertical_flip", NULL);
     drawn(p, 1, text, sizeof(text));
     assert_non_null(strstr(text, "{\"op\":\"hue\",\"factor\":0}]},{\"op\":"
                                  "\"normalize\""));
@@ -291,8 +289,7 @@ TEST(weights_fit_the_members)
         "count=3 weights=1,2", "count=2 weights=0,0",
         "count=2 weights=0",   "count=0",
         "weights=-1,2",        "count=32"};
-    struct fdl_pipeline *p;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    struct fdl_pipeline *p = rig_recipe(NULL);
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++)
         assert_true(fdl_pipeline_add(p, "random_choice", bad[i]) < 0);
     fdl_pipeline_destroy(p);

@@ -105,8 +105,8 @@ struct decoders {
 
 static struct decoders make_decoders(size_t pixels)
 {
-    struct decoders all = {.a = malloc(3 * pixels), .b = malloc(3 * pixels)};
-    assert_true(all.a && all.b);
+    struct decoders all = {.a = rig_alloc(3 * pixels),
+                           .b = rig_alloc(3 * pixels)};
     for (int fast = 0; fast < 2; fast++)
         for (int plain = 0; plain < 2; plain++)
             all.d[fast][plain] = rig_decoder(
@@ -171,8 +171,7 @@ static uint8_t *read_file(const char *path, size_t *size)
     assert_false(fseek(f, 0, SEEK_END));
     *size = (size_t)ftell(f);
     rewind(f);
-    uint8_t *data = malloc(*size);
-    assert_non_null(data);
+    uint8_t *data = rig_alloc(*size);
     assert_int_equal(fread(data, 1, *size, f), *size);
     fclose(f);
     return data;
@@ -293,8 +292,7 @@ TEST(what_cannot_be_packed_is_said)
     assert_int_equal(fdl_jpeg_pack(jpeg, size, 40 * 39, &p.data, &p.size),
                      FEEDLINE_ERANGE);
     /* What follows the end comes back. */
-    uint8_t *longer = malloc(size + 5);
-    assert_non_null(longer);
+    uint8_t *longer = rig_alloc(size + 5);
     memcpy(longer, jpeg, size);
     memcpy(longer + size, "after", 5);
     p = pack(longer, size + 5);

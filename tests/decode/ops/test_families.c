@@ -152,51 +152,17 @@ TEST(other_grammar_is_refused_with_what_there_is)
 
 /* ---- Pipelines ---------------------------------------------------------- */
 
-TEST(bad_arguments_are_refused)
-{
-    static const char *const bad[][2] = {
-        {"rand_augment", "magnitude=31"},
-        {"rand_augment", "num_ops=17"},
-        {"rand_augment", "num_magnitude_bins=1"},
-        {"auto_augment", "policy=voc"},
-        {"trivial_augment_wide", "version=v3"},
-        {"trivial_augment_wide", "interpolation=lanczos"},
-        {"trivial_augment_wide", "fill=0.5"},
-        {"timm_augment", "config=rand-x3"},
-        {"timm_augment", "fill=300"},
-    };
-    struct fdl_pipeline *p;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
-        int32_t status = fdl_pipeline_add(p, bad[i][0], bad[i][1]);
-        if (status != FEEDLINE_EINVAL && status != FEEDLINE_ERANGE)
-            fail_msg("%s %s: %d", bad[i][0], bad[i][1], status);
-    }
-    assert_int_equal(fdl_pipeline_add(p, "rand_augment", NULL), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_check_channels(p, 1), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_check_channels(p, 3), FEEDLINE_OK);
-    assert_true(fdl_pipeline_check_channels(p, 2) < 0);
-    assert_true(fdl_pipeline_check_channels(p, 4) < 0);
-    fdl_pipeline_destroy(p);
-}
-
 /* As many as are full, and every plan of them fits. */
 TEST(a_plan_has_room_for_every_step)
 {
-    struct fdl_pipeline *p;
-    struct fdl_plan plan;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    struct fdl_pipeline *p = rig_recipe(NULL);
     for (int i = 0; i < 4; i++)
-        assert_int_equal(
-            fdl_pipeline_add(p, "timm_augment", "config=rand-n16-p1"),
-            FEEDLINE_OK);
+        rig_add(p, "timm_augment", "config=rand-n16-p1");
     assert_int_equal(fdl_pipeline_add(p, "vertical_flip", NULL),
                      FEEDLINE_ERANGE);
     assert_non_null(strstr(fdl_last_error(), "64 steps"));
-    for (uint64_t i = 0; i < 200; i++) {
-        assert_int_equal(first_plan(p, 0, 0, i, 33, 21, &plan), FEEDLINE_OK);
-        assert_true(plan.n_steps <= FDL_PLAN_STEPS);
-    }
+    for (uint64_t i = 0; i < 200; i++)
+        assert_true(rig_plan(p, i, 33, 21).n_steps <= FDL_PLAN_STEPS);
     fdl_pipeline_destroy(p);
 }
 

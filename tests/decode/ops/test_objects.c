@@ -4,10 +4,8 @@
  * image goes, and the rules that differ between boxes and keypoints. That the
  * numbers are torchvision's is tests/python/test_objects.py's.
  */
-#include "base/status.h"
 #include "decode/plan/affine.h"
-#include "test.h"
-#include "tests/decode/inputs.h"
+#include "tests/decode/rig.h"
 
 #include <math.h>
 
@@ -176,19 +174,15 @@ TEST(what_cannot_be_mapped_is_empty)
 
 TEST(operations_move_them)
 {
-    struct fdl_pipeline *p;
+    struct fdl_pipeline *p = rig_recipe(NULL);
     struct case_of c;
     struct fdl_plan plan;
     struct fdl_draw_key key = {
         .channels = 3, .view = FDL_EVERY_VIEW, .objects = &c.objects};
     begin(&c);
-    assert_int_equal(fdl_pipeline_create("none", &p), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, "resize", "width=200 height=80"),
-                     FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, "horizontal_flip", "p=1"),
-                     FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, "center_crop", "width=100 height=80"),
-                     FEEDLINE_OK);
+    rig_add(p, "resize", "width=200 height=80");
+    rig_add(p, "horizontal_flip", "p=1");
+    rig_add(p, "center_crop", "width=100 height=80");
     assert_int_equal(fdl_pipeline_draw(p, &key, 100, 80, &plan), FEEDLINE_OK);
     check(c.boxes, 90, 20, 100, 60);
     check(c.boxes + 4, 0, 0, 100, 80);
@@ -225,13 +219,12 @@ TEST(dropped_objects_leave_the_others_in_order)
 static void run_op(struct case_of *c, const char *op, const char *args,
                    uint64_t sample)
 {
-    struct fdl_pipeline *p;
+    struct fdl_pipeline *p = rig_recipe(NULL);
     struct fdl_draw_key key = {.sample = sample,
                                .channels = 3,
                                .view = FDL_EVERY_VIEW,
                                .objects = &c->objects};
-    assert_int_equal(fdl_pipeline_create("none", &p), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, op, args), FEEDLINE_OK);
+    rig_add(p, op, args);
     assert_int_equal(fdl_pipeline_draw(p, &key, 100, 80, &c->plan),
                      FEEDLINE_OK);
     fdl_pipeline_destroy(p);

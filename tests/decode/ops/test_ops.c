@@ -100,7 +100,7 @@ TEST(edges_come_from_where_they_should)
 static void plan_of(const char *const (*ops)[2], struct fdl_plan *plan)
 {
     struct fdl_pipeline *p = rig_pipeline(ops);
-    assert_int_equal(first_plan(p, 1, 2, 3, 90, 70, plan), FEEDLINE_OK);
+    *plan = rig_plan(p, 3, 90, 70);
     fdl_pipeline_destroy(p);
 }
 
@@ -190,12 +190,13 @@ TEST(impossible_orders_are_refused)
         {"normalize", "hue", "goes before"},
         {"normalize", "pad", "goes before"},
         {"normalize", "horizontal_flip", NULL},
+        {"normalize", "resize", "goes before"},
+        {"random_resized_crop", "resize", "two resamplings"},
         {"random_erasing", "random_erasing", NULL},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
-        struct fdl_pipeline *p;
-        assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-        assert_int_equal(fdl_pipeline_add(p, bad[i][0], NULL), FEEDLINE_OK);
+        struct fdl_pipeline *p = rig_recipe(NULL);
+        rig_add(p, bad[i][0], NULL);
         const char *args = strcmp(bad[i][1], "resize") == 0 ? "size=3" : NULL;
         int32_t status = fdl_pipeline_add(p, bad[i][1], args);
         assert_int_equal(status, bad[i][2] ? FEEDLINE_EINVAL : FEEDLINE_OK);
@@ -265,17 +266,42 @@ TEST(bad_arguments_are_refused)
         {"random_erasing", "scale=0.5:0.1"},
         {"random_erasing", "ratio=1"},
         {"random_erasing", "value=1,2,3,4,5"},
+        {"resize", NULL},
+        {"resize", "width=3"},
+        {"resize", "size=3 width=3 height=3"},
+        {"resize", "size=-1"},
+        {"center_crop", "width=0"},
+        {"center_crop", "size=0"},
+        {"random_resized_crop", "scale=0.5"},
+        {"random_resized_crop", "scale=0.5:0.1"},
+        {"random_resized_crop", "scale=0:1"},
+        {"random_resized_crop", "ratio=2:1"},
+        {"horizontal_flip", "p=1.5"},
+        {"horizontal_flip", "p=maybe"},
+        {"normalize", "mean=1,2,3,4,5"},
+        {"normalize", "std=0"},
+        {"rand_augment", "magnitude=31"},
+        {"rand_augment", "num_ops=17"},
+        {"rand_augment", "num_magnitude_bins=1"},
+        {"auto_augment", "policy=voc"},
+        {"trivial_augment_wide", "version=v3"},
+        {"trivial_augment_wide", "interpolation=lanczos"},
+        {"trivial_augment_wide", "fill=0.5"},
+        {"timm_augment", "config=rand-x3"},
+        {"timm_augment", "fill=300"},
     };
-    struct fdl_pipeline *p;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    struct fdl_pipeline *p = rig_recipe(NULL);
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
         int32_t status = fdl_pipeline_add(p, bad[i][0], bad[i][1]);
         if (status != FEEDLINE_EINVAL && status != FEEDLINE_ERANGE)
-            fail_msg("%s %s: %d", bad[i][0], bad[i][1], status);
+            fail_msg("%s %s: %d", bad[i][0], bad[i][1] ? bad[i][1] : "",
+                     status);
         assert_true(strlen(fdl_last_error()) > 0);
     }
-    struct fdl_plan plan;
-    assert_int_equal(fdl_pipeline_add(p, "random_crop", NULL), FEEDLINE_OK);
+    struct fdl_plan plan = rig_plan(p, 0, 9, 9); /* and nothing was added */
+    assert_int_equal(plan.geometry.window.width, 9);
+    assert_int_equal(plan.n_steps, 0);
+    rig_add(p, "random_crop", NULL);
     assert_int_equal(first_plan(p, 0, 0, 0, 90, 300, &plan), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "pad_if_needed"));
     fdl_pipeline_destroy(p);
@@ -284,11 +310,9 @@ TEST(bad_arguments_are_refused)
 /* As many pixels as the kernel reaches over an edge can be reflected there. */
 TEST(a_blur_needs_an_image_to_reflect)
 {
-    struct fdl_pipeline *p;
+    struct fdl_pipeline *p = rig_recipe(NULL);
     struct fdl_plan plan;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, "gaussian_blur", "kernel_size=3,9"),
-                     FEEDLINE_OK);
+    rig_add(p, "gaussian_blur", "kernel_size=3,9");
     assert_int_equal(first_plan(p, 0, 0, 0, 2, 5, &plan), FEEDLINE_OK);
     assert_int_equal(first_plan(p, 0, 0, 0, 1, 5, &plan), FEEDLINE_EINVAL);
     assert_int_equal(first_plan(p, 0, 0, 0, 2, 4, &plan), FEEDLINE_EINVAL);
@@ -304,13 +328,10 @@ TEST(longest_bounds_both_sides)
         {90, 20, 90, 20},   {5, 80, 5, 80},     {90, 90, 90, 90},
         {9000, 50, 90, 1},  {50, 9000, 1, 90},  {1, 1, 1, 1},
     };
-    struct fdl_pipeline *p;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, "resize", "longest=90"), FEEDLINE_OK);
+    struct fdl_pipeline *p = rig_recipe(NULL);
+    rig_add(p, "resize", "longest=90");
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        struct fdl_plan plan;
-        assert_int_equal(first_plan(p, 0, 0, 0, rows[i][0], rows[i][1], &plan),
-                         FEEDLINE_OK);
+        struct fdl_plan plan = rig_plan(p, 0, rows[i][0], rows[i][1]);
         assert_int_equal(fdl_geometry_width(&plan.geometry), rows[i][2]);
         assert_int_equal(fdl_geometry_height(&plan.geometry), rows[i][3]);
     }
@@ -326,16 +347,12 @@ TEST(a_border_can_be_at_the_end_alone)
         {"random_crop_or_pad", "width=90 height=80", "1"},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        struct fdl_pipeline *p;
+        struct fdl_pipeline *p = rig_recipe(NULL);
         struct fdl_frame_step w;
         bool before = false;
-        assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-        assert_int_equal(fdl_pipeline_add(p, rows[i][0], rows[i][1]),
-                         FEEDLINE_OK);
+        rig_add(p, rows[i][0], rows[i][1]);
         for (uint64_t sample = 0; sample < 20; sample++) {
-            struct fdl_plan plan;
-            assert_int_equal(first_plan(p, 0, 0, sample, 50, 70, &plan),
-                             FEEDLINE_OK);
+            struct fdl_plan plan = rig_plan(p, sample, 50, 70);
             assert_int_equal(plan.n_pixel_steps, 1);
             fdl_step_values(&plan.steps[0], &w, sizeof(w));
             before = before || w.box.x < 0 || w.box.y < 0;
@@ -347,11 +364,9 @@ TEST(a_border_can_be_at_the_end_alone)
 
 TEST(a_border_that_is_all_of_the_image_cannot_be_trimmed)
 {
-    struct fdl_pipeline *p;
-    struct fdl_plan plan;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_add(p, "trim_border", "size=3"), FEEDLINE_OK);
-    assert_int_equal(first_plan(p, 0, 0, 0, 7, 9, &plan), FEEDLINE_OK);
+    struct fdl_pipeline *p = rig_recipe(NULL);
+    rig_add(p, "trim_border", "size=3");
+    struct fdl_plan plan = rig_plan(p, 0, 7, 9);
     assert_int_equal(fdl_plan_width(&plan), 1);
     assert_int_equal(first_plan(p, 0, 0, 0, 6, 9, &plan), FEEDLINE_EINVAL);
     fdl_pipeline_destroy(p);
@@ -396,12 +411,11 @@ TEST(channels_that_do_not_fit_are_refused)
         {"ten_crop", "", ""},
         {"gaussian_blur", "", ""},
         {"pil_gaussian_blur", "", ""},
+        {"rand_augment", "", "24"},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        struct fdl_pipeline *p;
-        assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-        assert_int_equal(fdl_pipeline_add(p, rows[i].op, rows[i].args),
-                         FEEDLINE_OK);
+        struct fdl_pipeline *p = rig_recipe(NULL);
+        rig_add(p, rows[i].op, rows[i].args);
         for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
             bool refused = strchr(rows[i].refused, '0' + channels) != NULL;
             int32_t status = fdl_pipeline_check_channels(p, channels);
@@ -428,14 +442,9 @@ TEST(what_has_no_alpha_is_opaque)
     struct fdl_pipeline *p = rig_pipeline(ops);
     for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
         struct fdl_output_format f = {3, 2, channels, FEEDLINE_U8, true};
-        struct fdl_image_info info;
-        struct fdl_render_cost cost;
-        struct fdl_plan plan;
+        struct fdl_plan plan = rig_plan(p, 0, 2, 1);
         uint8_t out[3 * 2 * FDL_CHANNELS_MAX];
-        assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
-        assert_int_equal(first_plan(p, 0, 0, 0, 2, 1, &plan), FEEDLINE_OK);
-        assert_int_equal(fdl_decoder_render(d, &plan, &f, out, &cost),
-                         FEEDLINE_OK);
+        rig_render(d, &bytes, &plan, &f, out);
         for (int32_t i = 0; i < 6; i++) {
             const uint8_t *pixel = out + i * channels;
             assert_int_equal(pixel[0], i % 3 == 0 ? 4 : 40);

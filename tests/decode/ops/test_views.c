@@ -18,8 +18,7 @@ struct bench {
 static void bench_init(struct bench *b, int32_t width, int32_t height)
 {
     size_t n = 3 * (size_t)width * (size_t)height;
-    *b = (struct bench){.width = width, .height = height, .raw = malloc(n)};
-    assert_non_null(b->raw);
+    *b = (struct bench){.width = width, .height = height, .raw = rig_alloc(n)};
     fill_noise(b->raw, n);
     b->decoder = rig_decoder((struct fdl_decode_limits){0});
 }
@@ -43,13 +42,8 @@ static uint64_t render(const struct bench *b, const struct fdl_plan *plan,
         .nhwc = dtype == FEEDLINE_U8,
     };
     uint64_t bytes = fdl_output_bytes(&format);
-    struct fdl_image_info info;
-    struct fdl_render_cost cost;
     assert_true(bytes * plan->n_views <= MAX_BYTES);
-    assert_int_equal(fdl_decoder_open(b->decoder, &image, &info), FEEDLINE_OK);
-    int32_t status = fdl_decoder_render(b->decoder, plan, &format, dst, &cost);
-    if (status)
-        fail_msg("%s", fdl_last_error());
+    rig_render(b->decoder, &image, plan, &format, dst);
     return bytes;
 }
 
@@ -82,10 +76,8 @@ static void check_places(const struct bench *b, int32_t width, int32_t height,
     const char *const ops[][2] = {{views == 5 ? "five_crop" : "ten_crop", args},
                                   {NULL, NULL}};
     struct fdl_pipeline *p = rig_pipeline(ops);
-    struct fdl_plan plan;
+    struct fdl_plan plan = rig_plan(p, 3, b->width, b->height);
     assert_int_equal(fdl_pipeline_views(p, NULL), views);
-    assert_int_equal(first_plan(p, 1, 2, 3, b->width, b->height, &plan),
-                     FEEDLINE_OK);
     assert_int_equal(plan.n_views, views);
     render(b, &plan, FEEDLINE_U8, dst);
 
@@ -240,9 +232,9 @@ TEST(what_cannot_be_is_refused)
                          FEEDLINE_OK);
     }
     fdl_pipeline_destroy(p);
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    p = rig_recipe(NULL);
     assert_int_equal(fdl_pipeline_views(p, NULL), 1);
-    assert_int_equal(fdl_pipeline_add(p, "normalize", NULL), FEEDLINE_OK);
+    rig_add(p, "normalize", NULL);
     assert_int_equal(fdl_pipeline_add(p, "ten_crop", NULL), FEEDLINE_EINVAL);
     fdl_pipeline_destroy(p);
 }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Optional
+from typing import Any, Dict, Optional, Sequence
 
 import pytest
 
@@ -33,6 +33,28 @@ def stream_hash(
                 found.update(repr(batch.labels.tolist()).encode())
                 found.update(batch.images.numpy().tobytes())
     return found.hexdigest()
+
+
+ORDERS: Sequence[Dict[str, Any]] = (
+    {"shuffle": True},
+    {"shuffle": True, "world": 2, "rank": 1},
+)
+
+
+def assert_same(ours: feedline.Dataset, theirs: feedline.Dataset) -> None:
+    """The same of all, of a rank, and behind a position in mid-epoch."""
+    for options in ORDERS:
+        assert stream_hash(ours, **options) == stream_hash(theirs, **options)
+    assert resumed(ours) == resumed(theirs)
+
+
+def resumed(data: feedline.Dataset, **options: Any) -> str:
+    """The stream that follows a position in mid-epoch."""
+    options = {"shuffle": True, **options}
+    with loader_of(data, **options) as loader:
+        loader.next(), loader.next()
+        state = loader.save()
+    return stream_hash(data, position=state, **options)
 
 
 def loader_of(data: feedline.Dataset, **options: Any) -> feedline.Loader:

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import random
 import struct
-import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List
@@ -16,12 +14,18 @@ from typing import Any, Callable, Dict, List
 import pytest
 
 import feedline
+import shard_writers
 from feedline import Dataset
-from test_shards import (
+from shard_writers import (
     beton_image,
-    masked_crc,
+    bytes_feature,
+    float_feature,
+    int_feature,
+    message,
     recordio_image,
+    varint,
     write_beton_fields,
+    write_examples,
     write_litdata,
     write_mds_rows,
 )
@@ -63,12 +67,6 @@ NAMES = {
 HAS_ALL = ("beton", "mds")  # every field in every sample, if only empty
 
 
-def add_member(archive: tarfile.TarFile, name: str, data: bytes) -> None:
-    info = tarfile.TarInfo(name)
-    info.size = len(data)
-    archive.addfile(info, io.BytesIO(data))
-
-
 def parts_of(sample: Sample) -> Dict[str, bytes]:
     """What is in a shard, as bytes."""
     found = {
@@ -84,15 +82,13 @@ def parts_of(sample: Sample) -> Dict[str, bytes]:
 def write_tar(path: Path, samples: List[Sample]) -> None:
     """Parts in any order, the image among them."""
     draw = random.Random(9)
-    names = NAMES["tar"]
-    with tarfile.open(path, "w") as archive:
-        for i, sample in enumerate(samples):
-            members = [(names[k], v) for k, v in parts_of(sample).items()]
-            members.append(("jpg", sample["image"]))
-            members.append(("other", b"?" * 2000))
-            draw.shuffle(members)
-            for extension, data in members:
-                add_member(archive, "f/%03d.%s" % (i, extension), data)
+    names, members = NAMES["tar"], []
+    for i, sample in enumerate(samples):
+        parts = [(names[k], v) for k, v in parts_of(sample).items()]
+        parts += [("jpg", sample["image"]), ("other", b"?" * 2000)]
+        draw.shuffle(parts)
+        members += [("f/%03d.%s" % (i, name), data) for name, data in parts]
+    shard_writers.write_tar(path, members)
 
 
 def write_mds(path: Path, samples: List[Sample]) -> None:
@@ -110,45 +106,6 @@ def write_mds(path: Path, samples: List[Sample]) -> None:
             for sample in samples
         ],
     )
-
-
-def varint(n: int) -> bytes:
-    n &= (1 << 64) - 1
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def message(number: int, data: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def bytes_feature(data: bytes) -> bytes:
-    return message(1, message(1, data))
-
-
-def float_feature(*values: float) -> bytes:
-    return message(2, message(1, struct.pack("<%df" % len(values), *values)))
-
-
-def int_feature(*values: int) -> bytes:
-    return message(3, message(1, b"".join(map(varint, values))))
-
-
-def write_examples(path: Path, examples: List[Dict[str, bytes]]) -> None:
-    """key: a feature."""
-    with open(path, "wb") as file:
-        for example in examples:
-            entries = (
-                message(1, message(1, key.encode()) + message(2, feature))
-                for key, feature in example.items()
-            )
-            record = message(1, b"".join(entries))
-            length = struct.pack("<Q", len(record))
-            file.write(length + struct.pack("<I", masked_crc(length)))
-            file.write(record + b"crc!")
 
 
 def write_tfrecord(path: Path, samples: List[Sample]) -> None:
@@ -294,9 +251,8 @@ def test_changed_anywhere(
 
 def test_tar_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.tar"
-    with tarfile.open(path, "w") as archive:
-        for name in ("a.jpg", "a.txt", "a.id", "a.txt"):
-            add_member(archive, name, b"x")
+    names = ("a.jpg", "a.txt", "a.id", "a.txt")
+    shard_writers.write_tar(path, [(name, b"x") for name in names])
     for options, why in (
         ("fields=txt", "second field 'txt'"),
         ("fields=id", "a.id is no integer"),
@@ -308,9 +264,8 @@ def test_tar_refused(tmp_path: Path) -> None:
 
 def test_the_image_may_be_a_field(tmp_path: Path) -> None:
     path = tmp_path / "s.tar"
-    with tarfile.open(path, "w") as archive:
-        add_member(archive, "a.jpg", b"image")
-        add_member(archive, "a.seg.png", b"mask")
+    members = [("a.jpg", b"image"), ("a.seg.png", b"mask")]
+    shard_writers.write_tar(path, members)
     dataset = Dataset.open("tar:%s?fields=jpg,seg.png" % path)
     assert dataset.read(0) == dataset.field(0, "jpg") == b"image"
     assert dataset.field(0, "seg.png") == b"mask"
@@ -555,12 +510,11 @@ def test_views_of_a_sample_have_its_fields(
 
 def spread(path: Path, samples: List[Sample]) -> None:
     """First all images, then a long gap, then all captions."""
-    with tarfile.open(path, "w") as archive:
-        for i, sample in enumerate(samples):
-            add_member(archive, "%03d.jpg" % i, sample["image"])
-        add_member(archive, "gap.bin", bytes(300000))
-        for i, sample in enumerate(samples):
-            add_member(archive, "%03d.txt" % i, sample["text"].encode())
+    every = list(enumerate(samples))
+    images = [("%03d.jpg" % i, sample["image"]) for i, sample in every]
+    texts = [("%03d.txt" % i, sample["text"].encode()) for i, sample in every]
+    gap = [("gap.bin", bytes(300000))]
+    shard_writers.write_tar(path, images + gap + texts)
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -641,10 +595,11 @@ def test_a_slab_grows(tmp_path: Path, pictures: List[Sample]) -> None:
     streams = pytest.importorskip("streams", reason="no numpy")
     path = tmp_path / "s.tar"
     sizes = [0, 1, 70000, 3, 0, 900000, 5, 0, 65536, 65537, 2, 1000000]
-    with tarfile.open(path, "w") as archive:
-        for i, size in enumerate(sizes):
-            add_member(archive, "%02d.bin" % i, bytes([i]) * size)
-            add_member(archive, "%02d.jpg" % i, pictures[i]["image"])
+    members = []
+    for i, size in enumerate(sizes):
+        members.append(("%02d.bin" % i, bytes([i]) * size))
+        members.append(("%02d.jpg" % i, pictures[i]["image"]))
+    shard_writers.write_tar(path, members)
     dataset = Dataset.open("tar:%s?fields=bin" % path)
     options = dict(batch_size=3, workers=3, depth=2)
     with streams.loader_of(dataset, epochs=3, **options) as loader:

@@ -12,14 +12,14 @@ import subprocess
 import tarfile
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 import pytest
 
 import feedline
 from feedline import Dataset, log_lines
+from shard_writers import write_tar
 
-Change = Callable[[tarfile.TarInfo], None]
 PAX, USTAR, GNU = (
     tarfile.PAX_FORMAT,
     tarfile.USTAR_FORMAT,
@@ -28,15 +28,9 @@ PAX, USTAR, GNU = (
 
 
 def write(
-    path: Path, members: Dict[str, bytes], change: Change = lambda info: None
+    path: Path, members: Dict[str, bytes], *change: Any, **options: Any
 ) -> Path:
-    with tarfile.open(path, "w") as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            change(info)
-            archive.addfile(info, io.BytesIO(data))
-    return path
+    return write_tar(path, members.items(), *change, **options)
 
 
 def patched(path: Path, header: int, at: int, data: bytes) -> None:
@@ -94,14 +88,9 @@ def test_names(tmp_path: Path, form: int, name: str) -> None:
     if form == USTAR and name == LONG:
         return
     path = tmp_path / "x.tar"
-    with tarfile.open(path, "w", format=form) as archive:
-        for one in ("d/0.jpg", name, "d/z.jpg"):
-            info = tarfile.TarInfo(one)
-            info.size = 3
-            archive.addfile(info, io.BytesIO(b"abc"))
-    assert found(path) == [
-        (one, b"abc", 0) for one in ("d/0.jpg", name, "d/z.jpg")
-    ]
+    names = ("d/0.jpg", name, "d/z.jpg")
+    write(path, dict.fromkeys(names, b"abc"), format=form)
+    assert found(path) == [(one, b"abc", 0) for one in names]
 
 
 def test_old_and_odd_headers(tmp_path: Path) -> None:
@@ -109,16 +98,8 @@ def test_old_and_odd_headers(tmp_path: Path) -> None:
     base 256, sums of signed bytes, and a prefix that is none."""
     path = tmp_path / "x.tar"
     members = {"a/1.jpg": b"one", "a/2.jpg": b"two"}
-
-    def plain() -> None:
-        with tarfile.open(path, "w", format=USTAR) as archive:
-            for name, data in members.items():
-                info = tarfile.TarInfo(name)
-                info.size = len(data)
-                archive.addfile(info, io.BytesIO(data))
-
     wanted = [(name, data, 0) for name, data in members.items()]
-    plain()
+    write(path, members, format=USTAR)
     patched(path, 1024, 257, bytes(8))
     patched(path, 1024, 156, b"\0")
     assert found(path) == wanted
@@ -140,13 +121,9 @@ def test_old_and_odd_headers(tmp_path: Path) -> None:
 
 
 def test_records_for_all_members(tmp_path: Path) -> None:
-    path = tmp_path / "x.tar"
     headers = {"comment": "of git archive", "size": "2"}
-    with tarfile.open(path, "w", format=PAX, pax_headers=headers) as archive:
-        for name in ("1.jpg", "2.jpg"):
-            info = tarfile.TarInfo(name)
-            info.size = 2
-            archive.addfile(info, io.BytesIO(b"ab"))
+    members = {"1.jpg": b"ab", "2.jpg": b"ab"}
+    path = write(tmp_path / "x.tar", members, format=PAX, pax_headers=headers)
     assert found(path) == [("1.jpg", b"ab", 0), ("2.jpg", b"ab", 0)]
 
 
@@ -164,21 +141,21 @@ def test_end(tmp_path: Path) -> None:
 
 def test_links(tmp_path: Path) -> None:
     """A hard link is the image that it names; others are left out."""
-    path = tmp_path / "x.tar"
-    with tarfile.open(path, "w") as archive:
-        for name, kind, link in (
-            ("a/1.jpg", tarfile.REGTYPE, ""),
-            ("b/2.jpg", tarfile.LNKTYPE, "a/1.jpg"),
-            ("b/3.jpg", tarfile.LNKTYPE, "a/9.jpg"),
-            ("b/4.jpg", tarfile.SYMTYPE, "a/1.jpg"),
-            ("b/5.jpg", tarfile.FIFOTYPE, ""),
-            ("b", tarfile.DIRTYPE, ""),
-            ("b/6.jpg", tarfile.LNKTYPE, "b/2.jpg"),
-        ):
-            info = tarfile.TarInfo(name)
-            info.type, info.linkname = kind, link
-            info.size = 3 if kind == tarfile.REGTYPE else 0
-            archive.addfile(info, io.BytesIO(b"one"))
+    kinds = {
+        "a/1.jpg": (tarfile.REGTYPE, ""),
+        "b/2.jpg": (tarfile.LNKTYPE, "a/1.jpg"),
+        "b/3.jpg": (tarfile.LNKTYPE, "a/9.jpg"),
+        "b/4.jpg": (tarfile.SYMTYPE, "a/1.jpg"),
+        "b/5.jpg": (tarfile.FIFOTYPE, ""),
+        "b": (tarfile.DIRTYPE, ""),
+        "b/6.jpg": (tarfile.LNKTYPE, "b/2.jpg"),
+    }
+
+    def linked(info: tarfile.TarInfo) -> None:
+        info.type, info.linkname = kinds[info.name]
+        info.size = 3 if info.type == tarfile.REGTYPE else 0
+
+    path = write(tmp_path / "x.tar", dict.fromkeys(kinds, b"one"), linked)
     assert found(path) == [
         ("a/1.jpg", b"one", 0),
         ("b/2.jpg", b"one", 1),

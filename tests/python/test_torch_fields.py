@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import tarfile
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -20,6 +19,8 @@ from torchvision import transforms  # noqa: E402
 import feedline  # noqa: E402
 import images  # noqa: E402
 from feedline.torch import DataLoader, Images  # noqa: E402
+from shard_writers import write_tar  # noqa: E402
+from torch_cases import assert_same  # noqa: E402
 
 COUNT = 19
 OUTPUT = ("image", "txt", "id", "json", "label", "bin")
@@ -37,12 +38,14 @@ def sample(i: int) -> Dict[str, bytes]:
 
 
 def write(path: Path, samples: List[Dict[str, bytes]]) -> None:
-    with tarfile.open(path, "w") as archive:
-        for i, parts in enumerate(samples):
-            for extension, data in parts.items():
-                info = tarfile.TarInfo("%03d.%s" % (i, extension))
-                info.size = len(data)
-                archive.addfile(info, io.BytesIO(data))
+    write_tar(
+        path,
+        [
+            ("%03d.%s" % (i, extension), data)
+            for i, parts in enumerate(samples)
+            for extension, data in parts.items()
+        ],
+    )
 
 
 def opened(path: Path, **more: Any) -> Any:
@@ -60,23 +63,6 @@ def archive(tmp_path_factory: Any) -> Path:
     return path
 
 
-def same(ours: Any, theirs: Any) -> None:
-    assert type(ours) is type(theirs)
-    if isinstance(ours, torch.Tensor):
-        assert ours.dtype == theirs.dtype
-        assert torch.equal(ours, theirs)
-    elif isinstance(ours, (list, tuple)):
-        assert len(ours) == len(theirs)
-        for pair in zip(ours, theirs):
-            same(*pair)
-    elif isinstance(ours, dict):
-        assert list(ours) == list(theirs)
-        for key in ours:
-            same(ours[key], theirs[key])
-    else:
-        assert ours == theirs
-
-
 @pytest.mark.parametrize("workers", [0, 2])
 def test_batches_are_torch_s_own(archive: Path, workers: int) -> None:
     data = opened(archive)
@@ -85,7 +71,7 @@ def test_batches_are_torch_s_own(archive: Path, workers: int) -> None:
         assert loader.fallback_reason is None
         ours = list(loader)
         theirs = list(torch.utils.data.DataLoader(whole, batch_size=4))
-        same(ours, theirs)
+        assert_same(ours, theirs)
         assert [len(batch) for batch in ours] == [len(OUTPUT)] * len(ours)
 
 
@@ -119,7 +105,7 @@ def test_an_image_that_pillow_reads_keeps_its_fields(tmp_path: Path) -> None:
         default_collate([data[i] for i in range(first, first + 3)])
         for first in (0, 3)
     ]
-    same(list(loader), theirs)
+    assert_same(list(loader), theirs)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

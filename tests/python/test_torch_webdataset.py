@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 import warnings
 from pathlib import Path
 from typing import Any, List
@@ -12,6 +10,7 @@ from typing import Any, List
 import pytest
 
 from images import encoded
+from shard_writers import write_tar
 from torch_cases import Ours, T, Theirs, assert_same, torch
 
 import feedline
@@ -34,37 +33,32 @@ COUNT = 20
 def shards(tmp_path_factory: pytest.TempPathFactory) -> List[str]:
     """Two of ten samples, with labels from 0 to 19."""
     root = tmp_path_factory.mktemp("shards")
-    for number in range(2):
-        with tarfile.open(root / ("%d.tar" % number), "w") as archive:
-            for i in range(number * 10, number * 10 + 10):
-                for ending, content in (
-                    ("cls", b"%d" % i),
-                    ("jpg", encoded((20 + i, 30), i)),
-                ):
-                    info = tarfile.TarInfo("%03d.%s" % (i, ending))
-                    info.size = len(content)
-                    archive.addfile(info, io.BytesIO(content))
-    return [str(root / "0.tar"), str(root / "1.tar")]
+    members = []
+    for i in range(COUNT):
+        members.append(("%03d.cls" % i, b"%d" % i))
+        members.append(("%03d.jpg" % i, encoded((20 + i, 30), i)))
+    return [
+        str(write_tar(root / "0.tar", members[:COUNT])),
+        str(write_tar(root / "1.tar", members[COUNT:])),
+    ]
 
 
 @pytest.fixture(scope="module")
 def captioned(tmp_path_factory: pytest.TempPathFactory) -> List[str]:
     """Twelve samples with everything that is not only an image."""
-    path = tmp_path_factory.mktemp("captioned") / "c.tar"
-    with tarfile.open(path, "w") as archive:
-        for i in range(12):
-            for ending, content in (
-                ("bin", b"\0%d" % i),
-                ("cls", b"%d" % i),
-                ("id", b"%d" % (100 + i)),
-                ("jpg", encoded((20 + i, 30), i)),
-                ("json", b'{"n": %d, "tag": "t%d"}' % (i, i)),
-                ("txt", b"caption %d" % i),
-            ):
-                info = tarfile.TarInfo("%03d.%s" % (i, ending))
-                info.size = len(content)
-                archive.addfile(info, io.BytesIO(content))
-    return [str(path)]
+    members = []
+    for i in range(12):
+        parts = {
+            "bin": b"\0%d" % i,
+            "cls": b"%d" % i,
+            "id": b"%d" % (100 + i),
+            "jpg": encoded((20 + i, 30), i),
+            "json": b'{"n": %d, "tag": "t%d"}' % (i, i),
+            "txt": b"caption %d" % i,
+        }
+        members += [("%03d.%s" % (i, x), data) for x, data in parts.items()]
+    root = tmp_path_factory.mktemp("captioned")
+    return [str(write_tar(root / "c.tar", members))]
 
 
 def stream(shards: List[str], **arguments: Any) -> Any:
@@ -245,17 +239,13 @@ def test_ranks_are_refused(
 
 def test_only_pillow_reads(tmp_path: Path) -> None:
     """An image in another format than its name says."""
-    path = tmp_path / "gif.tar"
-    with tarfile.open(path, "w") as archive:
-        for name, content in (
-            ("a.jpg", encoded((20, 20), 1)),
-            ("a.cls", b"0"),
-            ("b.jpg", encoded((20, 20), 2, "GIF")),
-            ("b.cls", b"1"),
-        ):
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
+    members = {
+        "a.jpg": encoded((20, 20), 1),
+        "a.cls": b"0",
+        "b.jpg": encoded((20, 20), 2, "GIF"),
+        "b.cls": b"1",
+    }
+    path = write_tar(tmp_path / "gif.tar", members.items())
     loader = Ours(pairs([str(path)]), batch_size=2, backend="native")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -40,6 +40,7 @@ def choose_package() -> str:
     """Makes `import feedline` find what is to be tested; says what it is."""
     if HERE not in sys.path:
         sys.path.insert(0, HERE)  # helpers that tests import by name
+    sys.path.append(str(ROOT / "tests" / "decode" / "ops"))  # ops_parity
     if os.environ.get("FEEDLINE_TEST_INSTALLED") == "1":
         return "installed"
     package = str(ROOT / "python")
@@ -95,6 +96,15 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Any:
     cases = pytest.importorskip("torch_cases")
     root = tmp_path_factory.mktemp("drawn") / "images"
     return cases.folder(root, cases.augmented())
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Files of every kind that the engine reads, and labels, for replay.py."""
+    for needed in ("numpy", "torchvision"):
+        pytest.importorskip(needed)
+    replay = pytest.importorskip("replay")
+    return replay.make_samples(tmp_path_factory.mktemp("pixels"))
 
 
 @pytest.fixture

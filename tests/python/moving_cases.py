@@ -16,7 +16,8 @@ import pytest
 from torch_cases import Ours, engine_of, torch, torchvision, v2
 
 from images import Image
-from test_torch_pixels import _pixels
+import replay
+from replay import pixels_of
 
 if v2 is None or not hasattr(
     torchvision.datasets, "wrap_dataset_for_transforms_v2"
@@ -70,7 +71,7 @@ def pycocotools(monkeypatch: pytest.MonkeyPatch) -> None:
 def save_images(folder: Path) -> List[str]:
     folder.mkdir(parents=True)
     for number, size in enumerate(SIZES):
-        image = Image.fromarray(_pixels(number, *size))
+        image = Image.fromarray(pixels_of(number, *size))
         image.save(folder / f"{number}.jpg", quality=92)
     return [str(number) for number in range(len(SIZES))]
 
@@ -149,7 +150,7 @@ def voc_tree(root: Path) -> Path:
             f"<annotation><size><width>{width}</width><height>{height}"
             f"</height></size>{objects}</annotation>"
         )
-        mask = Image.fromarray(_pixels(number, width, height)).convert("L")
+        mask = Image.fromarray(pixels_of(number, width, height)).convert("L")
         mask = mask.point(lambda level: level // 13)
         mask.putpalette([i * 7 % 256 for i in range(768)])
         mask.save(base / "SegmentationClass" / f"{number}.png")
@@ -264,9 +265,7 @@ def again(chain: Any, sample: Any, drawn: List[Dict[str, Any]]) -> Any:
     left = list(drawn)
     for t in flat(chain):
         if type(t).__name__ == "RandomPhotometricDistort":
-            from test_torch_pixels import DRAWN as of_images
-
-            op, run = of_images["RandomPhotometricDistort"]
+            op, run = replay.DRAWN["RandomPhotometricDistort"]
             d = next(d for d in left if d["op"] == op)
             sample = run(t, sample[0], d), sample[1]
         elif type(t).__name__ in DRAWN:

@@ -5,23 +5,14 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-import numpy as np
 import pytest
-from PIL import Image
 
-from test_torch_pixels import DRAWN, check, mode_of, samples
+from replay import DRAWN, check, mode_of
 from test_torch_recognise import ops, refusal
-from torch_cases import T as v1, families
-
-__all__ = ["samples"]  # a fixture
+from timm_functions import camel, timm_again
+from torch_cases import T as v1, families, torch
 
 auto = pytest.importorskip("torchvision.transforms.autoaugment")
-
-CAMEL = {"autocontrast": "AutoContrast"}
-
-
-def camel(name: str) -> str:
-    return CAMEL.get(name, name.title().replace("_", ""))
 
 
 def again(t: Any, image: Any, d: Dict[str, Any]) -> Any:
@@ -59,6 +50,20 @@ def test_torchvisions_pixels(T: Any, samples: Any) -> None:
     ):
         chain = [T.Resize((40, 30)), transform, T.PILToTensor()]
         check(samples, T.Compose(chain), 4)
+
+
+@families
+def test_a_modern_recipe(T: Any, samples: Any) -> None:
+    floats = [T.PILToTensor(), T.ConvertImageDtype(torch.float32)]
+    chain = [
+        T.RandomResizedCrop(24),
+        T.RandomHorizontalFlip(),
+        T.TrivialAugmentWide(interpolation=v1.InterpolationMode.BILINEAR),
+        *floats,
+        T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+        T.RandomErasing(0.5),
+    ]
+    check(samples, T.Compose(chain))
 
 
 @families
@@ -102,34 +107,9 @@ def test_what_is_refused_of_torchvisions(T: Any) -> None:
 # ---- timm -------------------------------------------------------------------
 
 
-def timm_again(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    timm = pytest.importorskip("timm.data.auto_augment")
+def timms_again(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     first = (getattr(t, "ops", None) or t.policy[0])[0]
-    original, mixed = image, None
-    for op in d["ops"]:
-        m = op.get("magnitude")
-        if op["op"] == "mix_in":
-            added = np.float32(op["weight"]) * np.asarray(image, np.float32)
-            mixed = added if mixed is None else mixed + added
-            image = original
-            continue
-        if op["op"] in ("posterize", "solarize", "solarize_add"):
-            m = int(m)
-        if op["op"] == "posterize" and m <= 0:  # Pillow 13 raises
-            image = image.point(lambda value: 0)
-            continue
-        how = dict(first.kwargs)
-        if "interpolation" in op:
-            how["resample"] = getattr(
-                v1.functional.Image, op["interpolation"].upper()
-            )
-        image = timm.NAME_TO_OP[camel(op["op"])](
-            image, *(() if m is None else (m,)), **how
-        )
-    if mixed is not None:
-        top = Image.fromarray(np.clip(mixed, 0, 255).astype(np.uint8))
-        image = Image.blend(original, top, d["ops"][-1]["share"])
-    return image
+    return timm_again(image, d["ops"], first.kwargs["fillcolor"])
 
 
 CONFIGS = (
@@ -152,7 +132,7 @@ CONFIGS = (
 def test_timms_pixels(config: str, samples: Any, monkeypatch: Any) -> None:
     timm_data = pytest.importorskip("timm.data")
     for name in ("RandAugment", "AutoAugment", "AugMixAugment"):
-        monkeypatch.setitem(DRAWN, name, ("timm_augment", timm_again))
+        monkeypatch.setitem(DRAWN, name, ("timm_augment", timms_again))
     for interpolation in ("bicubic", "random"):
         transform = timm_data.create_transform(
             (40, 30),

@@ -6,19 +6,16 @@ same pixels for what was drawn, and the classes that recipes have of their own.
 from __future__ import annotations
 
 import random
-from typing import Any, Dict, List
+from typing import Any, List
 
+import numpy as np
 import pytest
-from torch_cases import T as v1, engine_of, families, torch
 from PIL import ImageFilter, ImageOps
-from test_torch_pixels import DRAWN, F, compare, images_of, open_image, samples
 
+from torch_cases import T as v1, engine_of, families, torch
+from replay import DRAWN, F, check, if_done, images_of, open_image
 from feedline.torch.folders import ImageList
 from feedline.torch.native import NotNative, plan, read_chain
-
-np = pytest.importorskip("numpy")
-
-__all__ = ["samples"]  # a fixture
 
 
 def ops(transform: Any) -> List[Any]:
@@ -128,33 +125,6 @@ def test_blurs(T: Any) -> None:
 # ---- Pixels -----------------------------------------------------------------
 
 
-def done(t: Any, image: Any, left: List[Dict[str, Any]]) -> Any:
-    """A transform with what was drawn for it, taken from `left`."""
-    name = type(t).__name__
-    if name == "Compose":
-        for one in t.transforms:
-            image = done(one, image, left)
-        return image
-    if name == "RandomApply":
-        drawn = left.pop(0)
-        inner = list(drawn["operations"])
-        for one in t.transforms if drawn["done"] else []:
-            image = done(one, image, inner)
-        return image
-    if name in ("RandomChoice", "RandomOrder"):
-        drawn = left.pop(0)
-        inner = list(drawn["operations"])
-        for place in drawn.get("order", [drawn.get("choice")]):
-            one, values = t.transforms[place], [inner.pop(0)]
-            if type(one).__name__ == "Compose":
-                values = values[0]["operations"]
-            image = done(one, image, values)
-        return image
-    if name in DRAWN:
-        return DRAWN[name][1](t, image, left.pop(0))
-    return t(image)
-
-
 @families
 def test_the_same_pixels(T: Any, samples: Any) -> None:
     jitter = T.ColorJitter(0.4, 0.4, 0.2, 0.1)
@@ -172,17 +142,7 @@ def test_the_same_pixels(T: Any, samples: Any) -> None:
         ),
         T.RandomCrop(24),
     )
-    engine = engine_of(plan(ImageList(samples, transform)))
-    for epoch in range(6):
-        images = images_of(engine, epoch, len(samples))
-        for index, (path, _) in enumerate(samples):
-            image = open_image(path)
-            drawn = engine.draws(epoch, index, image.width, image.height)
-            left = list(drawn["operations"])
-            wanted = done(transform, image, left)
-            assert not left
-            compare(images[index], wanted, (path, drawn))
-    engine.close()
+    check(samples, transform, 6)
 
 
 @families
@@ -316,26 +276,28 @@ def test_classes_of_recipes() -> None:
         assert "knows" in refusal(chain(v1, other))
 
 
-def test_pixels_of_classes(samples: Any) -> None:
+def test_pixels_of_classes(
+    samples: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blur, solarize = ImageFilter.GaussianBlur, ImageOps.solarize
+    for name, drawn in (
+        (
+            "PairBlur",
+            ("pil_gaussian_blur", lambda t, i, d: i.filter(blur(d["radius"]))),
+        ),
+        (
+            "Solarization",
+            ("random_solarize", if_done(lambda t, i: solarize(i))),
+        ),
+    ):
+        monkeypatch.setitem(DRAWN, name, drawn)
     transform = chain(
         v1,
         v1.RandomApply([PairBlur((0.1, 4.0))], 0.7),
         v1.CenterCrop(31),
         Solarization(0.5),
     )
-    engine = engine_of(plan(ImageList(samples, transform)))
-    images = images_of(engine, 0, len(samples))
-    for index, (path, _) in enumerate(samples):
-        image = open_image(path)
-        drawn = engine.draws(0, index, image.width, image.height)
-        for one in drawn["operations"][0]["operations"]:
-            image = image.filter(ImageFilter.GaussianBlur(one["radius"]))
-        image = F.center_crop(image, [31, 31])
-        if drawn["operations"][2]["done"]:
-            image = ImageOps.solarize(image)
-        wanted = torch.as_tensor(np.array(image)).permute(2, 0, 1)
-        compare(images[index], wanted, (path, drawn))
-    engine.close()
+    check(samples, transform)
 
 
 def colours(strength: float) -> List[Any]:

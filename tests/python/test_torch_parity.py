@@ -23,7 +23,7 @@ from torchvision import datasets, transforms  # noqa: E402
 import feedline.torch  # noqa: E402
 from feedline.torch.native import plan  # noqa: E402
 
-import test_torch_pixels as pixels  # noqa: E402
+import replay  # noqa: E402
 from training import network  # noqa: E402
 
 EPOCHS = 3
@@ -69,9 +69,9 @@ class Replayed(torch.utils.data.Dataset):  # type: ignore[misc]
 
     def __getitem__(self, index: int) -> Tuple[Any, int]:
         path, label = self.samples[index]
-        image = pixels.open_image(path)
+        image = replay.open_image(path)
         drawn = self._engine.draws(0, index, image.width, image.height)
-        result = pixels.replay(self.transform, image, drawn["operations"])
+        result = replay.replay(self.transform, image, drawn["operations"])
         return result, label
 
 

@@ -1,338 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pixels of recognised chains, against torchvision with the same draws.
 
-What the engine drew for a sample (Loader.draws) is done again with
-torchvision's functions on the original image, transform by transform, from the
-transforms' own attributes; transforms that draw nothing are called. All of it
-has to be equal to the bit.
+replay.py does again what the engine drew; all of it has to be equal to the bit.
 """
+
 from __future__ import annotations
 
-import copy
 import inspect
-import io
 import random
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, List
 
+import numpy as np
 import pytest
 
-from images import Image
-from torch_cases import T as v1, engine_of, epoch_of, families, torch
-from torch_cases import torchvision, v2
-
 import feedline
+import replay
 from feedline.torch._compat import resizes_bytes
 from feedline.torch.folders import ImageList
-from feedline.torch.native import NotNative, Plan, plan
+from feedline.torch.native import NotNative, plan
 from feedline.transforms import Python
-
-np = pytest.importorskip("numpy")
-F = v1.functional
-
-Mode = v1.InterpolationMode
-
-SEED = 17
-EPOCHS = 4  # of 6 images each, so 24 draws a chain
-
-
-# ---- Images -----------------------------------------------------------------
-
-
-def _pixels(number: int, width: int, height: int) -> Any:
-    """Smooth, noisy, and saturated."""
-    rng = np.random.default_rng(number)
-    y, x = np.mgrid[0:height, 0:width]
-    waves = [
-        128 + 120 * np.sin(x / (4 + 3 * c) + y / (9 - c)) for c in (0, 1, 2)
-    ]
-    pixels = np.stack(waves, -1)
-    pixels += rng.normal(0, 15 + 25 * (number % 3), pixels.shape)
-    if number == 2:
-        pixels = rng.integers(0, 2, pixels.shape) * 255
-    return np.clip(pixels, 0, 255).astype(np.uint8)
-
-
-SIZES = [(80, 60), (61, 83), (45, 45), (67, 31), (36, 100), (52, 64)]
-
-
-@pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> List[Tuple[str, int]]:
-    """Files of every kind that the engine reads, of sizes of their own."""
-    folder = tmp_path_factory.mktemp("pixels")
-    found = []
-    for number, (width, height) in enumerate(SIZES):
-        image = Image.fromarray(_pixels(number, width, height))
-        path = folder / f"{number}.{'png' if number == 1 else 'jpg'}"
-        if number == 3:
-            image = image.convert("L")
-        if number == 4:
-            image = image.convert("CMYK")
-        if number == 1:
-            image = image.convert("P")
-        image.save(path, **({} if number == 1 else {"quality": 92}))
-        found.append((str(path), 10 + number))
-    return found
-
-
-# ---- torchvision with the engine's draws ------------------------------------
-
-
-def flat(transform: Any) -> Iterator[Any]:
-    if hasattr(transform, "transforms"):
-        for inner in transform.transforms:
-            yield from flat(inner)
-    else:
-        yield transform
-
-
-def crop_with_border(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    """RandomCrop at a place that is counted from the image without border."""
-    height, width = t.size
-    padding = [0, 0, 0, 0]
-    if t.padding is not None:
-        p = t.padding
-        if type(t).__module__.startswith("torchvision.transforms.v2"):
-            padding = [p[0], p[2], p[1], p[3]]
-        else:
-            p = [p] if isinstance(p, int) else list(p)
-            padding = {1: p * 4, 2: p * 2, 4: p}[len(p)]
-    if any(padding):
-        image = F.pad(image, padding, t.fill, t.padding_mode)
-    left, top = padding[:2]
-    if t.pad_if_needed and image.width < width:
-        more = width - image.width
-        left += more
-        image = F.pad(image, [more, 0], t.fill, t.padding_mode)
-    if t.pad_if_needed and image.height < height:
-        more = height - image.height
-        top += more
-        image = F.pad(image, [0, more], t.fill, t.padding_mode)
-    return F.crop(image, d["y"] + top, d["x"] + left, height, width)
-
-
-def jitter(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    for name in d["order"]:
-        image = getattr(F, "adjust_" + name)(image, d[name])
-    return image
-
-
-def gray(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    bands = F.get_image_num_channels(image)
-    return F.to_grayscale(image, bands) if d["gray"] else image
-
-
-def erase(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    if "ops" in d:  # timm's, several and black
-        for box in d["ops"]:
-            image = F.erase(
-                image, box["y"], box["x"], box["height"], box["width"], 0.0
-            )
-        return image
-    if not d["erases"]:
-        return image
-    value = t.value if isinstance(t.value, (list, tuple)) else [t.value]
-    v = torch.tensor([float(one) for one in value])[:, None, None]
-    return F.erase(image, d["y"], d["x"], d["height"], d["width"], v)
-
-
-def if_done(function: Any) -> Any:
-    return lambda t, i, d: function(t, i) if d["done"] else i
-
-
-def permute(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    if "permutation" not in d or F.get_image_num_channels(image) == 1:
-        return image
-    return v2.functional.permute_channels(image, d["permutation"])
-
-
-def distort(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    return permute(t, jitter(t, image, d), d)
-
-
-def perspective(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    """With the engine's coefficients: torchvision's least squares may differ in
-    the last bit of some."""
-    if not d["done"]:
-        return image
-    filters = Image.Resampling
-    mode = filters[mode_of(t).name]
-    return F.F_pil.perspective(image, d["coefficients"], mode, t.fill)
-
-
-def shortest_size(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    t = copy.copy(t)
-    t.min_size = [d["min_size"]]
-    return t(image)
-
-
-def scale_jitter(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    t = copy.copy(t)
-    t.scale_range = d["scale"], d["scale"]
-    return t(image)
-
-
-def zoom_out(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    if not d["done"]:
-        return image
-    right = d["width"] + d["x"] - image.width
-    bottom = d["height"] + d["y"] - image.height
-    return F.pad(image, [-d["x"], -d["y"], right, bottom], t.fill)
-
-
-def keep_ratio(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    high, wide = image.height / t.size[0], image.width / t.size[1]
-    ratio = max(high, wide) * t.longest + min(high, wide) * (1 - t.longest)
-    size = [
-        round(image.height * d["height_factor"] / ratio),
-        round(image.width * d["width_factor"] / ratio),
-    ]
-    drawn = "interpolation" in d
-    return F.resize(
-        image, size, Mode(d["interpolation"]) if drawn else mode_of(t)
-    )
-
-
-def crop_or_pad(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    from timm.data import transforms
-
-    return transforms.crop_or_pad(
-        image, d["y"], d["x"], *t.size, t.fill, t.padding_mode
-    )
-
-
-# Class of a transform: operation that draws for it, what it does.
-DRAWN = {
-    "RandomResizedCrop": (
-        "random_resized_crop",
-        lambda t, i, d: F.resized_crop(
-            i,
-            d["y"],
-            d["x"],
-            d["height"],
-            d["width"],
-            t.size,
-            Mode(d["interpolation"]) if "interpolation" in d else mode_of(t),
-        ),
-    ),
-    "RandomHorizontalFlip": (
-        "horizontal_flip",
-        lambda t, i, d: F.hflip(i) if d["flip"] else i,
-    ),
-    "RandomVerticalFlip": (
-        "vertical_flip",
-        lambda t, i, d: F.vflip(i) if d["flip"] else i,
-    ),
-    "RandomCrop": ("random_crop", crop_with_border),
-    "ScaleJitter": ("scale_jitter", scale_jitter),
-    "RandomShortestSize": ("random_shortest_size", shortest_size),
-    "RandomResize": (
-        "random_resize",
-        lambda t, i, d: F.resize(i, d["size"], mode_of(t)),
-    ),
-    "RandomZoomOut": ("random_zoom_out", zoom_out),
-    "ResizeKeepRatio": ("resize_keep_ratio", keep_ratio),
-    "RandomCropOrPad": ("random_crop_or_pad", crop_or_pad),
-    "RandomRotation": (
-        "random_rotation",
-        lambda t, i, d: F.rotate(
-            i, d["angle"], mode_of(t), center=t.center, fill=t.fill
-        ),
-    ),
-    "RandomAffine": (
-        "random_affine",
-        lambda t, i, d: F.affine(
-            i,
-            d["angle"],
-            [int(d["translate_x"]), int(d["translate_y"])],
-            d["scale"],
-            [d["shear_x"], d["shear_y"]],
-            mode_of(t),
-            t.fill,
-            center=t.center,
-        ),
-    ),
-    "RandomPerspective": ("random_perspective", perspective),
-    "ColorJitter": ("color_jitter", jitter),
-    "RandomGrayscale": ("random_grayscale", gray),
-    "RandomInvert": ("random_invert", if_done(lambda t, i: F.invert(i))),
-    "RandomPosterize": (
-        "random_posterize",
-        if_done(lambda t, i: F.posterize(i, t.bits)),
-    ),
-    "RandomSolarize": (
-        "random_solarize",
-        if_done(lambda t, i: F.solarize(i, t.threshold)),
-    ),
-    "RandomAutocontrast": (
-        "random_autocontrast",
-        if_done(lambda t, i: F.autocontrast(i)),
-    ),
-    "RandomEqualize": ("random_equalize", if_done(lambda t, i: F.equalize(i))),
-    "RandomAdjustSharpness": (
-        "random_adjust_sharpness",
-        if_done(lambda t, i: F.adjust_sharpness(i, t.sharpness_factor)),
-    ),
-    "RandomChannelPermutation": ("random_channel_permutation", permute),
-    "RandomPhotometricDistort": ("random_photometric_distort", distort),
-    "RandomErasing": ("random_erasing", erase),
-    "GaussianBlur": (  # test_torch_gates.py
-        "gaussian_blur",
-        lambda t, i, d: F.gaussian_blur(i, t.kernel_size, [d["sigma"]] * 2),
-    ),
-}
-DRAWN["RandomResizedCropAndInterpolation"] = DRAWN["RandomResizedCrop"]
-
-
-def mode_of(t: Any) -> Any:
-    return Mode(getattr(t.interpolation, "value", t.interpolation))
-
-
-def replay(transform: Any, image: Any, drawn: List[Dict[str, Any]]) -> Any:
-    left = list(drawn)
-    for t in flat(transform):
-        if type(t).__name__ not in DRAWN:
-            image = t(image)
-            continue
-        op, run = DRAWN[type(t).__name__]
-        found = [d for d in left if d["op"] == op]
-        if found:
-            left.remove(found[0])
-            image = run(t, image, found[0])
-    assert not [d for d in left if d["op"] in dict(DRAWN.values())]
-    return torch.as_tensor(np.asarray(image))
-
-
-# ---- The engine -------------------------------------------------------------
-
-
-def images_of(engine: feedline.Loader, epoch: int, count: int) -> Any:
-    return epoch_of(engine, epoch, range(count), SEED)[0]
-
-
-def open_image(path: str) -> Any:
-    with open(path, "rb") as file:
-        return Image.open(file).convert("RGB")
-
-
-def check(samples: Any, transform: Any, epochs: int = EPOCHS) -> Plan:
-    """Every sample of some epochs."""
-    found = plan(ImageList(samples, transform))
-    engine = engine_of(found)
-    for epoch in range(epochs if found.random else 1):
-        images = images_of(engine, epoch, len(samples))
-        for index, (path, _) in enumerate(samples):
-            image = open_image(path)
-            drawn = engine.draws(epoch, index, image.width, image.height)
-            wanted = replay(transform, image, drawn["operations"])
-            compare(images[index], wanted, (path, drawn))
-    engine.close()
-    return found
-
-
-def compare(got: Any, wanted: Any, where: Any) -> None:
-    assert got.dtype == wanted.dtype and got.shape == wanted.shape, where
-    assert torch.equal(got, wanted), where
-
+from images import Image
+from replay import DRAWN, EPOCHS, SIZES, Mode, check, compare, images_of
+from replay import open_image, pixels_of
+from torch_cases import T as v1, engine_of, families, torch
+from torch_cases import torchvision, v2
 
 # ---- One transform at a time ------------------------------------------------
 
@@ -388,8 +79,8 @@ needs_tensors = pytest.mark.skipif(
 
 @pytest.fixture
 def on_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """replay() with the functions of v2."""
-    monkeypatch.setitem(globals(), "F", v2.functional)
+    """Draws are done again with the functions of v2."""
+    monkeypatch.setattr(replay, "F", v2.functional)
 
 
 @needs_tensors
@@ -794,11 +485,11 @@ def test_a_function_that_draws_repeats_itself(samples: Any) -> None:
 
 
 def test_what_python_takes_and_gives() -> None:
-    gray_image = Image.fromarray(_pixels(0, 5, 4)).convert("L")
+    gray_image = Image.fromarray(pixels_of(0, 5, 4)).convert("L")
     assert Python(invert)(gray_image).getpixel((1, 2)) == (
         255 - gray_image.getpixel((1, 2))
     )
-    pixels = _pixels(0, 5, 4)
+    pixels = pixels_of(0, 5, 4)
     assert (Python(invert)(pixels) == 255 - pixels).all()
     with pytest.raises(TypeError, match="mode L or RGB"):
         Python(invert)(gray_image.convert("CMYK"))
@@ -821,7 +512,7 @@ class InMemory(torchvision.datasets.CIFAR10):  # type: ignore[misc]
 
 @families
 def test_arrays(T: Any) -> None:
-    data = np.stack([_pixels(i, 32, 32) for i in range(6)])
+    data = np.stack([pixels_of(i, 32, 32) for i in range(6)])
     for head in (
         [T.RandomCrop(32, padding=4), T.RandomHorizontalFlip()],
         [T.Grayscale(), T.Pad(2)],
@@ -834,103 +525,8 @@ def test_arrays(T: Any) -> None:
             images = images_of(engine, epoch, len(data))
             for index, pixels in enumerate(data):
                 drawn = engine.draws(epoch, index, 32, 32)["operations"]
-                wanted = replay(chain, Image.fromarray(pixels), drawn)
+                wanted = replay.replay(chain, Image.fromarray(pixels), drawn)
                 compare(images[index], wanted, drawn)
-
-
-# ---- Versions of Pillow -----------------------------------------------------
-
-
-def two_passes(image: Any, size: Tuple[int, int], mode: Any) -> Any:
-    """As Pillow 13 resizes: columns first where they become much shorter."""
-    width, height = size
-    if height < image.height and image.height - height > 2 * (
-        image.width - width
-    ):
-        return image.resize((image.width, height), mode).resize(size, mode)
-    return image.resize((width, image.height), mode).resize(size, mode)
-
-
-def encoded(image: Any, **options: Any) -> bytes:
-    file = io.BytesIO()
-    image.save(file, **options)
-    return file.getvalue()
-
-
-def resized(data: bytes, size: Dict[str, Any], **options: Any) -> Any:
-    """What the engine makes of one file."""
-    options.update(dtype="u8", layout="nhwc", batch_size=1)
-    pipeline = feedline.Pipeline().add("resize", **size)
-    with feedline.Loader(
-        feedline.Dataset.memory([data]), pipeline, **options
-    ) as loader:
-        return next(iter(loader)).images.numpy()[0].copy()
-
-
-@pytest.mark.parametrize("bands", ["L", "LA", "RGB", "RGBA"])
-def test_the_order_of_pillow_13(bands: str) -> None:
-    draw = random.Random(3)
-    before = 0
-    for trial in range(25):
-        width, height, w, h = (draw.randint(5, 90) for _ in range(4))
-        noise = np.random.default_rng(trial)
-        pixels = noise.integers(0, 256, (height, width, 4), dtype=np.uint8)
-        image = Image.fromarray(pixels).convert(bands)
-        mode = draw.choice([Image.BILINEAR, Image.BICUBIC, Image.BOX])
-        clear = {"LA": "La", "RGBA": "RGBa"}.get(bands, bands)
-        wanted = two_passes(image.convert(clear), (w, h), mode).convert(bands)
-        kind = {2: "bilinear", 3: "bicubic", 4: "box"}[int(mode)]
-        size = dict(width=w, height=h, interpolation=kind)
-        data = encoded(image, format="PNG")
-        older, newer = (
-            resized(data, size, channels=len(bands), pillow=version)
-            for version in ("12", "13")
-        )
-        array = np.asarray(wanted).reshape(h, w, len(bands))
-        assert (newer == array).all(), (width, height, w, h)
-        before += not (older == newer).all()
-    assert before > 0
-
-
-def test_the_order_of_pillow_13_in_turned_files() -> None:
-    """Upright rows and columns count, not those of the file."""
-    draw = random.Random(4)
-    from PIL import ImageOps
-
-    for trial in range(16):
-        width, height, w, h = (draw.randint(5, 90) for _ in range(4))
-        pixels = np.random.default_rng(trial).integers(
-            0, 256, (height, width, 3), dtype=np.uint8
-        )
-        image = Image.fromarray(pixels)
-        exif = Image.Exif()
-        exif[0x0112] = 1 + trial % 8
-        data = encoded(image, format="JPEG", quality=95, exif=exif.tobytes())
-        upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
-        size = dict(width=w, height=h)
-        got = resized(data, size, apply_exif=True, pillow="13")
-        wanted = two_passes(upright, (w, h), Image.BILINEAR)
-        assert (got == np.asarray(wanted)).all(), (trial, width, height, w, h)
-
-
-def test_this_pillow_is_one_that_is_known() -> None:
-    """A Pillow that rounds in another way again would show here."""
-    import PIL
-
-    later = int(PIL.__version__.split(".")[0]) >= 13
-    for trial in range(40):
-        draw = random.Random(trial)
-        width, height, w, h = (draw.randint(5, 90) for _ in range(4))
-        pixels = np.random.default_rng(trial).integers(
-            0, 256, (height, width), dtype=np.uint8
-        )
-        image = Image.fromarray(pixels)
-        got = image.resize((w, h), Image.BILINEAR)
-        rows = image.resize((w, height), Image.BILINEAR)
-        wanted = rows.resize((w, h), Image.BILINEAR)
-        if later:
-            wanted = two_passes(image, (w, h), Image.BILINEAR)
-        assert (np.asarray(got) == np.asarray(wanted)).all()
 
 
 def test_every_test_of_a_family_has_one() -> None:

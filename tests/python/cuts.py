@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import random
-import traceback
 from pathlib import Path
 from typing import Any, Callable
 
 import feedline
+import forks
 import streams
 
 CUTS = 50
@@ -25,22 +25,9 @@ def check(file: Path, use: Callable[[Cut], Any]) -> None:
     is missing is skipped and counted."""
     whole = file.read_bytes()
     place = file.with_suffix(".cut")
-    child = os.fork()
-    if child == 0:
-        _end(lambda: _read_all(file, place, use))
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = forks.run(lambda: _read_all(file, place, use))
     file.write_bytes(whole)
     assert status == 0, "cut at %s: status %d" % (place.read_text(), status)
-
-
-def _end(call: Callable[[], None]) -> None:
-    """Of the child, whose parent's stack is none of its business."""
-    try:
-        call()
-        os._exit(0)
-    except BaseException:
-        traceback.print_exc()
-        os._exit(1)
 
 
 def _read_all(file: Path, place: Path, use: Any) -> None:

@@ -24,6 +24,8 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List
 
+import forks
+
 
 STUCK_AFTER_S = 120  # then it says where
 WIDTH, HEIGHT = 97, 61  # of all files
@@ -112,17 +114,7 @@ def go_on(folder: Path, done: List[str], rest: List[List[str]]) -> None:
 
 def in_child(work: Callable[[], None]) -> None:
     """Does the work in a child, and ends with it if that goes wrong."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            work()
-            status = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(status)
-    status = os.waitpid(child, 0)[1]
+    status = forks.run(work)
     if status != 0:
         print("a child ended with status %d" % status, file=sys.stderr)
         os._exit(1)

@@ -15,11 +15,12 @@ from __future__ import annotations
 import argparse
 import atexit
 import importlib.util
-import os
 import re
 import sys
 from pathlib import Path
 from typing import List, Sequence
+
+import forks
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
@@ -59,26 +60,15 @@ def run(text: str) -> int:
     In a child of this process, so that what is imported here (torch takes
     seconds) need not be once more.
     """
-    child = os.fork()
-    if child == 0:
-        status = 1
+    code = compile(text, "example", "exec")
+
+    def example() -> None:
         try:
-            code = compile(text, "example", "exec")
             exec(code, {"__name__": "__main__"})
-            status = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
         finally:
-            end(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            atexit._run_exitfuncs()  # what a program does at its end
 
-
-def end(status: int) -> None:
-    """Leaves the child, with what a program does at its end."""
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    return forks.run(example)
 
 
 def run_page(page: Path, wanted: List[str], unwanted: List[str]) -> int:

@@ -19,9 +19,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict, List
+
+import forks
 
 SECONDS = 400
 
@@ -69,22 +70,10 @@ def launch(function: str, world: int, **arguments: Any) -> List[Any]:
         return [json.loads(file.read_text()) for file in files]
 
 
-def fork(call: Callable[[], Any], file: Path, variables: Dict[str, str]) -> int:
-    """A child that writes what call() returns; its process number."""
-    child = os.fork()
-    if child:
-        return child
-    status = 1
-    try:
-        os.environ.update(variables)
-        file.write_text(json.dumps(call()))
-        status = 0
-    except BaseException:  # the parent's stack is none of the child's business
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+def answer(call: Callable[[], Any], file: Path, rank: Dict[str, str]) -> None:
+    """Writes what call() returns, in an environment of that rank."""
+    os.environ.update(rank)
+    file.write_text(json.dumps(call()))
 
 
 def main() -> int:
@@ -94,14 +83,12 @@ def main() -> int:
     target = getattr(importlib.import_module(module), name)
     call = functools.partial(target, **json.loads(arguments))
     port = free_port()
-    children = [
-        fork(
-            call,
-            Path(folder) / str(rank),
-            environment(rank, int(world), port),
-        )
-        for rank in range(int(world))
-    ]
+    children = []
+    for rank in range(int(world)):
+        variables = environment(rank, int(world), port)
+        file = Path(folder) / str(rank)
+        work = functools.partial(answer, call, file, variables)
+        children.append(forks.begin(work))
     statuses = [os.waitpid(child, 0)[1] for child in children]
     return int(any(statuses))
 

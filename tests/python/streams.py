@@ -63,3 +63,12 @@ def loader_of(data: feedline.Dataset, **options: Any) -> feedline.Loader:
     )
     options = {"batch_size": 4, "workers": 2, "seed": 3, **options}
     return feedline.Loader(data, pipeline, **options)
+
+
+def pipeline_of(operations: Sequence[str]) -> feedline.Pipeline:
+    """Each is a text, such as "resize size=9 interpolation=box"."""
+    pipeline = feedline.Pipeline()
+    for text in operations:
+        name, *words = text.split()
+        pipeline.add(name, **dict(word.split("=") for word in words))
+    return pipeline

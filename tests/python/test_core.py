@@ -415,12 +415,16 @@ def test_stop_and_close(dataset: feedline.Dataset) -> None:
         batches.next()
     batches.start(0)
     assert batches.next().sample_index == [0, 1, 2, 3]
+    epoch = iter(batches)
+    next(epoch)
     batches.close()
     batches.close()
     assert batches.closed and "closed" in repr(batches)
     for use in (batches.next, batches.stats, batches.save, batches.start):
         with pytest.raises(feedline.StateError, match="closed"):
             use()
+    with pytest.raises(feedline.StateError, match="closed"):
+        next(epoch)
     assert batch.sample_index == [0, 1, 2, 3]
 
 

@@ -90,25 +90,6 @@ PROGRAMS = {
         assert not failed, failed
         assert sorted(seen) == list(range(6)), seen
     """,
-    "close while another thread waits": """
-        loader, gate = blocked_loader()
-        loader.next()
-        ended = []
-
-        def use():
-            try:
-                loader.next()
-            except feedline.Error as error:
-                ended.append(error)
-
-        thread = threading.Thread(target=use)
-        thread.start()
-        time.sleep(0.1)
-        threading.Timer(0.2, gate.set).start()
-        loader.close()
-        thread.join(30)
-        assert not thread.is_alive()
-    """,
     # While another thread asks which are there, as the end of the program and a
     # fork do; threads change at every line.
     "loaders come and go on many threads": """

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import importlib
 import pickle
-import sys
 from pathlib import Path
 from typing import Any, Iterator, List, Tuple
 
@@ -16,9 +15,9 @@ np = pytest.importorskip("numpy")
 Image = pytest.importorskip("PIL.Image")
 
 import feedline  # noqa: E402
+from streams import pipeline_of  # noqa: E402
 
 COUNT = 200
-OPERATIONS = Path(__file__).resolve().parents[1] / "decode" / "ops"
 
 Sample = Tuple[Path, Path]
 
@@ -56,14 +55,6 @@ def data_set(samples: List[Sample]) -> feedline.Dataset:
     ds = feedline.Dataset.paths([image for image, _ in samples])
     ds.add_files("mask", [mask for _, mask in samples])
     return ds
-
-
-def pipeline_of(operations: List[str]) -> feedline.Pipeline:
-    pipeline = feedline.Pipeline()
-    for text in operations:
-        name, *words = text.split()
-        pipeline.add(name, **dict(word.split("=") for word in words))
-    return pipeline
 
 
 def loader_of(
@@ -127,7 +118,6 @@ def moved(parity: Any, mask: Any, operations: List[str], drawn: Any) -> Any:
 
 def parity_module() -> Any:
     pytest.importorskip("torchvision")
-    sys.path.insert(0, str(OPERATIONS))
     return importlib.import_module("ops_parity")
 
 

@@ -16,9 +16,9 @@ np = pytest.importorskip("numpy")
 Image = pytest.importorskip("PIL.Image")
 
 import feedline  # noqa: E402
+from streams import pipeline_of  # noqa: E402
 
 COUNT = 200
-OPERATIONS = Path(__file__).resolve().parents[1] / "decode" / "ops"
 
 
 def size_of(number: int) -> Tuple[int, int]:
@@ -59,14 +59,6 @@ def data_set(images: List[bytes]) -> feedline.Dataset:
         [points_of(i) for i in every],
     )
     return ds
-
-
-def pipeline_of(operations: List[str]) -> feedline.Pipeline:
-    pipeline = feedline.Pipeline()
-    for text in operations:
-        name, *words = text.split()
-        pipeline.add(name, **dict(word.split("=") for word in words))
-    return pipeline
 
 
 def delivered(loader: feedline.Loader) -> Iterator[Tuple[int, Any]]:
@@ -202,7 +194,6 @@ def parity(monkeypatch: Any) -> Any:
     tv = pytest.importorskip("torchvision.tv_tensors")
     if not hasattr(tv, "KeyPoints"):
         pytest.skip("this torchvision has no KeyPoints")
-    monkeypatch.syspath_prepend(str(OPERATIONS))
     module = importlib.import_module("ops_parity")
     monkeypatch.setattr(module, "F", Functions())
     return module

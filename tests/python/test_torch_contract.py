@@ -339,12 +339,22 @@ def test_pickling_keeps_the_configuration(dataset: Any) -> None:
         again.batch_size = 3
 
 
-def test_copies_do_not_share_engines(dataset: Any) -> None:
+def by_pickle(loader: Any) -> Any:
+    return pickle.loads(pickle.dumps(loader))
+
+
+@pytest.mark.parametrize("copied", [by_pickle, copy.copy, copy.deepcopy])
+def test_copies_do_not_share_engines(dataset: Any, copied: Any) -> None:
+    """The original, in mid-epoch, does not notice."""
     loader = Ours(dataset, batch_size=5, num_workers=1)
-    list(loader)
-    for again in (copy.copy(loader), copy.deepcopy(loader)):
-        assert len(list(again)) == 5
-        assert again.engine is not loader.engine
+    whole = list(loader)
+    epoch = iter(loader)
+    first = next(epoch)
+    again = copied(loader)
+    assert type(again) is Ours
+    assert_same(list(again), whole)
+    assert again.native and again.engine is not loader.engine
+    assert_same([first, *epoch], whole)
 
 
 def test_a_copied_dict_shares_the_pool(dataset: Any) -> None:

@@ -26,15 +26,6 @@ def labels(batches: List[Any]) -> List[Any]:
     return [batch[1].tolist() for batch in batches]
 
 
-def test_random_transforms_are_native_by_default(drawn: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FallbackWarning)
-        found = epochs(Ours, drawn)
-    assert_same(epochs(Ours, drawn), found)
-    assert_same(epochs(Ours, drawn, num_workers=2), found)
-    assert not torch.equal(found[0][0], found[5][0])
-
-
 def test_order_is_torchs(drawn: Any) -> None:
     """What transforms draw in torch's own loader moves the generator that the
     next epoch's order comes from; one of the loader's own is not moved."""
@@ -162,18 +153,6 @@ def test_other_samplers_are_asked_when_torch_asks(drawn: Any) -> None:
             assert loader.native
             assert loader.engine.get("depth") == 1
     assert found[0] == found[1] == [[0, 0], [1, 1], [2, 2]]
-
-
-def test_a_place_in_the_epoch_is_that_of_what_was_delivered(drawn: Any) -> None:
-    torch.manual_seed(9)
-    loader = Ours(drawn, batch_size=5, shuffle=True)
-    batches = iter(loader)
-    next(batches)
-    saved = loader.state_dict()
-    rest = list(batches)
-    resumed = Ours(drawn, batch_size=5, shuffle=True)
-    resumed.load_state_dict(saved)
-    assert_same(list(resumed), rest)
 
 
 # ---- The switch ------------------------------------------------------------

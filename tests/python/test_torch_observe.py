@@ -294,14 +294,3 @@ def test_a_profiler_of_one_thread_is_that_threads() -> None:
         thread.start()
         thread.join()
     assert len(said) == 1 and said[0][0] == said[0][1]
-
-
-# ---- Progress --------------------------------------------------------------
-
-
-def test_tqdm(loader: Any, capfd: Any) -> None:
-    tqdm = pytest.importorskip("tqdm")
-    text = io.StringIO()
-    assert sum(1 for _ in tqdm.tqdm(loader, file=text, mininterval=0)) == 6
-    assert "6/6" in text.getvalue()
-    assert capfd.readouterr() == ("", "")

@@ -245,6 +245,9 @@ def test_leaving_an_epoch_early(dataset: Any, persistent: bool) -> None:
             assert same(batch, expected[number])
             if number == left:
                 break
+    with pytest.raises(LookupError):
+        for _ in loader:
+            raise LookupError
     assert_same(list(loader), expected)
 
 

@@ -14,11 +14,12 @@ import io
 import os
 import random
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Tuple
 
 import pytest
 
-from torch_cases import T, Ours, Theirs, data, events, torch, torchvision, v2
+from torch_cases import T, Ours, Theirs, data, events, same, torch
+from torch_cases import torchvision, v2
 
 import feedline
 from images import Image, picture
@@ -30,7 +31,6 @@ pytestmark = [
 ]
 
 FRESH = int(os.environ.get("FEEDLINE_PROPERTY_SEED", random.randrange(10**9)))
-FLOAT = 2e-6  # of values of the order of 1
 
 Mode = T.InterpolationMode
 FILTERS = (Mode.NEAREST, Mode.BILINEAR, Mode.BICUBIC, Mode.BOX, Mode.LANCZOS)
@@ -195,25 +195,10 @@ def _arguments(draw: random.Random, count: int) -> Dict[str, Any]:
 # ---- The property -----------------------------------------------------------
 
 
-def _difference(ours: Any, theirs: Any) -> Optional[str]:
+def _alike(ours: Any, theirs: Any) -> bool:
     if isinstance(theirs, Exception):
-        return None if isinstance(ours, type(theirs)) else "exceptions"
-    if type(ours) is not type(theirs):
-        return "types"
-    if isinstance(theirs, (list, tuple)):
-        if len(ours) != len(theirs):
-            return "lengths"
-        found = (_difference(a, b) for a, b in zip(ours, theirs))
-        return next((words for words in found if words), None)
-    if not isinstance(theirs, torch.Tensor):
-        return None if ours == theirs else "values"
-    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
-        return "shapes or types of tensors"
-    if theirs.is_floating_point():
-        alike = torch.allclose(ours, theirs, rtol=FLOAT, atol=FLOAT)
-    else:
-        alike = torch.equal(ours, theirs)
-    return None if alike else "numbers"
+        return isinstance(ours, type(theirs))
+    return same(ours, theirs)
 
 
 def check(seed: int, root: Path) -> bool:
@@ -233,7 +218,7 @@ def check(seed: int, root: Path) -> bool:
     what = "seed %d: %s %s" % (seed, dataset, arguments)
     assert len(ours) == len(theirs), what
     for number, (a, b) in enumerate(zip(ours, theirs)):
-        assert _difference(a, b) is None, (what, number, a, b)
+        assert _alike(a, b), (what, number, a, b)
     assert torch.equal(state, their_state), what
     return native
 

@@ -15,6 +15,7 @@ from typing import Any, Callable, List, Tuple
 
 import pytest
 
+import forks
 from images import Image
 from torch_cases import T as v1, engine_of, epoch_of, families, torch
 from torch_cases import torchvision, v2
@@ -905,18 +906,13 @@ def test_fingerprints_name_data_and_order(tmp_path: Path) -> None:
 
 
 def test_a_child_makes_its_own_plan(folder: Path) -> None:
-    if not hasattr(os, "fork"):
-        pytest.skip("no fork here")
     dataset = datasets.ImageFolder(str(folder), SMALL)
     plan(dataset)
-    child = os.fork()
-    if child == 0:  # 0: a data set that this process may use
-        code = 1
-        try:
-            code = 0 if plan(dataset).dataset.label(5) == 1 else 2
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
+
+    def use() -> None:  # of a data set that this process may use
+        assert plan(dataset).dataset.label(5) == 1
+
+    assert forks.run(use) == 0
 
 
 def test_python_transforms_are_picklable() -> None:

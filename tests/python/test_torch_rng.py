@@ -5,12 +5,15 @@ transforms draw follows from the seed alone."""
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
 import pytest
 
-from torch_cases import SAMPLERS, Ours, Theirs, assert_same, data, generator
-from torch_cases import torch
+from replay import open_image, replay
+from torch_cases import SAMPLERS, Ours, T, Theirs, assert_same, data, engine_of
+from torch_cases import generator, torch, torchvision
+from feedline.torch import plan
 
 
 class DrawsAtOnce:
@@ -183,3 +186,32 @@ def test_a_seed_of_the_loaders_own(drawn: Any) -> None:
     assert torch.equal(found[0][0], found[1][0])
     assert torch.equal(found[0][1], found[1][1])
     assert not torch.equal(found[0][0], found[0][1])
+
+
+def test_draws_are_those_of_the_seed_for_workers(image_folder: Path) -> None:
+    """The one that torch draws at iter(): what the engine says that it draws
+    for it, done again by torchvision."""
+    chain = T.Compose(
+        [
+            T.RandomResizedCrop(24),
+            T.RandomHorizontalFlip(),
+            T.ColorJitter(0.4, 0.4, 0.4, 0.1),
+            T.ToTensor(),
+            T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+            T.RandomErasing(0.5),
+        ]
+    )
+    dataset = torchvision.datasets.ImageFolder(str(image_folder), chain)
+    loader = Ours(dataset, batch_size=24, num_workers=2)
+    engine = engine_of(plan(dataset))
+    for _ in range(2):
+        iterator = iter(loader)
+        (images, _), *rest = iterator
+        assert loader.native and not rest
+        engine.begin(0, seed=iterator._base_seed)
+        engine.end()
+        for index, (path, _) in enumerate(dataset.samples):
+            image = open_image(path)
+            drawn = engine.draws(0, index, *image.size)["operations"]
+            assert torch.equal(images[index], replay(chain, image, drawn))
+    engine.close()

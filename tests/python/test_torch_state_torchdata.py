@@ -334,16 +334,6 @@ def test_epochs_of_a_stream(make: Any) -> None:
     assert [plain(again), plain(again)] == expected
 
 
-def test_a_state_is_kept_until_it_is_used(make: Any) -> None:
-    first = make()
-    head(iter(first), 2)
-    state = first.state_dict()
-    again = make()
-    again.load_state_dict(state)
-    assert again.state_dict().keys() == state.keys()
-    assert again.state_dict()["_num_yielded"] == 2
-
-
 def test_through_json(make: Any) -> None:
     first = make(Stream())
     iterator = iter(first)

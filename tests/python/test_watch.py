@@ -5,7 +5,6 @@ this test's own clock, read inside of what is watched."""
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import threading
 import time
@@ -16,6 +15,7 @@ import pytest
 
 feedline = pytest.importorskip("feedline")
 
+import forks  # noqa: E402
 from feedline.watching import samples_of  # noqa: E402
 
 
@@ -139,10 +139,11 @@ def test_pickle_and_fork() -> None:
     copy = pickle.loads(pickle.dumps(watched))
     assert list(copy) == [1, 2, 3]
     assert copy.stats()["stats"]["batches"] == 3
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if list(watched) == [1, 2, 3] else 1)
-    assert os.waitpid(child, 0)[1] == 0
+
+    def use() -> None:
+        assert list(watched) == [1, 2, 3]
+
+    assert forks.run(use) == 0
     assert watched.stats()["stats"]["batches"] == 3
 
 

@@ -242,7 +242,7 @@ static int32_t check_complete(const struct fdl_pipeline *p)
     if (!open)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL,
-                    "operations that are missing behind %s: %" PRIu32
+                    "operations missing after %s: %" PRIu32
                     "; add them, or lower its count",
                     open->name, missing);
 }
@@ -252,8 +252,8 @@ static int32_t check_member(const struct fdl_op *open, const struct fdl_op *op)
     if (!op->resamples && !op->normalizes && !op->finished && !op->views)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL,
-                    "%s behind %s, which is about the operations that follow: "
-                    "those change or move pixels and nothing else; put %s "
+                    "%s after %s, which applies to the operations that "
+                    "follow: these may only change or move pixels; put %s "
                     "elsewhere",
                     op->name, open->name, op->name);
 }
@@ -538,7 +538,7 @@ int32_t fdl_pipeline_check_targets(const struct fdl_pipeline *p,
         if (find_custom(p, o->name))
             return fdl_fail(FEEDLINE_EINVAL,
                             "%s is the program's, and %s could not follow it; "
-                            "do it behind the loader",
+                            "do it after the loader",
                             o->name, targets);
         if (o->mixes)
             return fdl_fail(FEEDLINE_EINVAL,

@@ -112,7 +112,7 @@ static int32_t find(const char *name, struct reading *out)
                         closest.name);
     return fdl_fail(FEEDLINE_ENOENT,
                     "there is no recipe '%s'; there are %sand each with _u8 "
-                    "behind its name",
+                    "appended to its name",
                     name, names);
 }
 

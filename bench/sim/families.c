@@ -52,7 +52,7 @@ const struct sim_family sim_families[] = {
     {"throttling", "a quota counted in periods of 100 ms", sim_make_throttling},
     {"memory", "a budget of a few batches", sim_make_memory},
     {"neighbour", "somebody else takes cores, unannounced", sim_make_neighbour},
-    {"visitors", "another loader comes and goes, beside an unannounced lock",
+    {"visitors", "another loader comes and goes, with an unannounced lock",
      sim_make_visitors},
     {"crowd-computing", "others hold the cores, workers compute",
      sim_make_crowd_computing},

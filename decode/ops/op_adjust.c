@@ -32,9 +32,9 @@ static int32_t check(const struct fdl_options *o, uint32_t row)
   }
 
 static const struct fdl_option factor_options[ROWS] =
-    FACTOR(0, FDL_FACTOR_MAX, "1", "1: unchanged; 0: none of it");
+    FACTOR(0, FDL_FACTOR_MAX, "1", "1: unchanged; 0: removed entirely");
 static const struct fdl_option shift_options[ROWS] =
-    FACTOR(-0.5, 0.5, "0", "part of a turn round the colour circle");
+    FACTOR(-0.5, 0.5, "0", "rotation of the hue, in turns");
 
 static int32_t plan_one(const struct fdl_options *o, struct fdl_rng *rng,
                         struct fdl_plan *plan, enum fdl_adjust which)

@@ -23,12 +23,12 @@ enum { ROW_INTERPOLATION, ROW_FILL, ROW_VERSION, ROWS_SHARED };
   [ROW_FILL] = FDL_OPTION_FILL,                                                \
   [ROW_VERSION] =                                                              \
       FDL_OP_ENUM("version", "v1|v2", "v1",                                    \
-                  "of torchvision's transforms, for the thresholds of "        \
-                  "solarize")
+                  "version of torchvision's transforms, which sets "           \
+                  "solarize's thresholds")
 
 #define BINS_ROW                                                               \
   FDL_OP_INT("num_magnitude_bins", 2, BINS_MAX, "31", "",                      \
-             "different magnitudes")
+             "number of magnitudes")
 
 struct drawing {
     const struct fdl_options *o;
@@ -103,7 +103,7 @@ static int32_t plan_wide(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_trivial_augment_wide = {
     .name = "trivial_augment_wide",
-    .help = "one of 14 operations, by any magnitude",
+    .help = "one of 14 operations, at any magnitude",
     .pixels = true,
     .maps = true,
     .options = wide_options,
@@ -119,9 +119,10 @@ enum { ROW_OPS = ROWS_SHARED, ROW_MAGNITUDE, ROW_BINS, RAND_ROWS };
 static const struct fdl_option rand_options[RAND_ROWS] = {
     SHARED_ROWS,
     [ROW_OPS] = FDL_OP_INT("num_ops", 0, FDL_AUGMENT_OPS_MAX, "2", "",
-                           "operations in a row"),
-    [ROW_MAGNITUDE] = FDL_OP_INT("magnitude", 0, BINS_MAX - 1, "9", "",
-                                 "of all of them, below num_magnitude_bins"),
+                           "operations applied one after another"),
+    [ROW_MAGNITUDE] =
+        FDL_OP_INT("magnitude", 0, BINS_MAX - 1, "9", "",
+                   "magnitude of every operation, below num_magnitude_bins"),
     [ROW_BINS] = BINS_ROW,
 };
 
@@ -156,7 +157,7 @@ static int32_t plan_rand(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_rand_augment = {
     .name = "rand_augment",
-    .help = "some of 14 operations, by one magnitude",
+    .help = "several of 14 operations, at one magnitude",
     .pixels = true,
     .maps = true,
     .options = rand_options,
@@ -173,9 +174,9 @@ enum { ROW_POLICY = ROWS_SHARED, AUTO_ROWS };
 
 static const struct fdl_option auto_options[AUTO_ROWS] = {
     SHARED_ROWS,
-    [ROW_POLICY] =
-        FDL_OP_ENUM("policy", FDL_POLICY_CHOICES, "imagenet",
-                    "what it was found on: which pairs of operations"),
+    [ROW_POLICY] = FDL_OP_ENUM("policy", FDL_POLICY_CHOICES, "imagenet",
+                               "data set the policy was learned on, which sets "
+                               "the pairs of operations"),
 };
 
 static uint32_t auto_steps(const struct fdl_options *o)
@@ -202,7 +203,7 @@ static int32_t plan_auto(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_auto_augment = {
     .name = "auto_augment",
-    .help = "one of 25 pairs of operations that were found by a search",
+    .help = "one of 25 learned pairs of operations",
     .pixels = true,
     .maps = true,
     .options = auto_options,

@@ -43,7 +43,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_center_crop = {
     .name = "center_crop",
-    .help = "keep the middle; a smaller image gets a border",
+    .help = "crop the centre; a smaller image is padded",
     .options = options,
     .n_options = ROWS,
     .plan = plan,

@@ -14,15 +14,15 @@ enum { ROW_PIXELS = FDL_ADJUSTS, ROWS };
 
 #define FACTOR(key)                                                            \
   FDL_OP_DOUBLES(key, 0, FDL_FACTOR_MAX, "0", "",                              \
-                 "how far the factor is from 1 at most, or its range", NULL)
+                 "largest distance of the factor from 1, or its range", NULL)
 
 static const struct fdl_option options[ROWS] = {
     [FDL_ADJUST_BRIGHTNESS] = FACTOR("brightness"),
     [FDL_ADJUST_CONTRAST] = FACTOR("contrast"),
     [FDL_ADJUST_SATURATION] = FACTOR("saturation"),
-    [FDL_ADJUST_HUE] =
-        FDL_OP_DOUBLES("hue", -0.5, 0.5, "0", "",
-                       "how far it is turned at most, or the range", NULL),
+    [FDL_ADJUST_HUE] = FDL_OP_DOUBLES(
+        "hue", -0.5, 0.5, "0", "",
+        "largest rotation of the hue, in turns, or its range", NULL),
     [ROW_PIXELS] = FDL_OP_PIXELS,
 };
 

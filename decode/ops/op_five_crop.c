@@ -37,8 +37,8 @@ enum {
 static const struct fdl_option options[TEN_ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("each crop"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("each crop"),
-    [ROW_VERTICAL_FLIP] = FDL_OP_BOOL("vertical_flip", "false",
-                                      "the mirror image is upside down"),
+    [ROW_VERTICAL_FLIP] = FDL_OP_BOOL(
+        "vertical_flip", "false", "mirror top to bottom, not left to right"),
 };
 
 /* Values of the step. */
@@ -125,7 +125,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_five_crop = {
     .name = "five_crop",
-    .help = "5 views of each sample: the corners and the middle",
+    .help = "5 views of each sample: the four corners and the centre",
     .pixels = true,
     .views = FIVE,
     .options = options,
@@ -136,7 +136,8 @@ const struct fdl_op fdl_op_five_crop = {
 
 const struct fdl_op fdl_op_ten_crop = {
     .name = "ten_crop",
-    .help = "10 views of each sample: five_crop, and that of the mirror image",
+    .help = "10 views of each sample: five_crop of the image and of its mirror "
+            "image",
     .pixels = true,
     .views = 2 * FIVE,
     .options = options,

@@ -44,7 +44,7 @@ static int32_t check_deviation(const struct fdl_options *o, uint32_t row)
 static const struct fdl_option options[ROWS] = {
     [ROW_KERNEL_SIZE] =
         FDL_OP_DOUBLES("kernel_size", 1, FDL_BLUR_SIZE_MAX, "9", "pixels",
-                       "side of the kernel, odd; or its width and "
+                       "side of the kernel, odd; or width and "
                        "height",
                        check_kernel),
     [ROW_SIGMA] = DEVIATION("sigma", SIGMA_MIN),
@@ -89,7 +89,7 @@ static int32_t plan_pil(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_gaussian_blur = {
     .name = "gaussian_blur",
-    .help = "a Gaussian blur, torchvision's",
+    .help = "Gaussian blur as in torchvision",
     .pixels = true,
     .options = options,
     .n_options = ROWS,
@@ -98,7 +98,7 @@ const struct fdl_op fdl_op_gaussian_blur = {
 
 const struct fdl_op fdl_op_pil_gaussian_blur = {
     .name = "pil_gaussian_blur",
-    .help = "a Gaussian blur, Pillow's",
+    .help = "Gaussian blur as in Pillow",
     .pixels = true,
     .options = pil_options,
     .n_options = PIL_ROWS,

@@ -16,7 +16,7 @@ static const struct fdl_option always_options[] = {
 
 static const struct fdl_option options[] = {
     [ROW_PIXELS] = FDL_OP_PIXELS,
-    [ROW_P] = FDL_OP_PROBABILITY("0.1", "the image becomes gray"),
+    [ROW_P] = FDL_OP_PROBABILITY("0.1", "the image is converted to gray"),
 };
 
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
@@ -65,7 +65,7 @@ static int32_t sometimes(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_grayscale = {
     .name = "grayscale",
-    .help = "all channels become gray",
+    .help = "convert to gray, keeping the channels",
     .pixels = true,
     .options = always_options,
     .n_options = FDL_COUNT_OF(always_options),
@@ -75,7 +75,7 @@ const struct fdl_op fdl_op_grayscale = {
 
 const struct fdl_op fdl_op_random_grayscale = {
     .name = "random_grayscale",
-    .help = "all channels become gray at random",
+    .help = "convert to gray at random",
     .pixels = true,
     .options = options,
     .n_options = FDL_COUNT_OF(options),

@@ -42,40 +42,45 @@ static const struct fdl_option options[ROWS] = {
                   .default_text = "torchvision",
                   .unit = "",
                   .choices = FDL_CHOICE_TEXT(FDL_MIX_LIKE_CHOICES),
-                  .help = "whose rules: torchvision mixes an image with the "
-                          "one before it, timm the first with the last",
+                  .help = "rules to follow: torchvision mixes each image "
+                          "with the one before it, timm the first with the "
+                          "last",
                   FIELD(like)},
     [ROW_MODE] = {.name = "mode",
                   .type = FEEDLINE_T_ENUM,
                   .default_text = "batch",
                   .unit = "",
                   .choices = FDL_CHOICE_TEXT(FDL_MIX_MODE_CHOICES),
-                  .help = "what is drawn for at once; pair and elem with "
-                          "like=timm",
+                  .help = "share the draws in a batch, in a pair, or not "
+                          "at all; pair and elem need like=timm",
                   FIELD(mode)},
-    [ROW_MIXUP_ALPHA] = NUMBER(mixup_alpha, ALPHA_MAX, "0",
-                               "of MixUp's beta distribution; 0: no MixUp"),
-    [ROW_CUTMIX_ALPHA] = NUMBER(cutmix_alpha, ALPHA_MAX, "0",
-                                "of CutMix's beta distribution; 0: no CutMix"),
+    [ROW_MIXUP_ALPHA] =
+        NUMBER(mixup_alpha, ALPHA_MAX, "0",
+               "parameter of MixUp's beta distribution; 0: no MixUp"),
+    [ROW_CUTMIX_ALPHA] =
+        NUMBER(cutmix_alpha, ALPHA_MAX, "0",
+               "parameter of CutMix's beta distribution; 0: no CutMix"),
     [ROW_P] = NUMBER(p, 1, "1", "probability that anything is mixed"),
     [ROW_SWITCH_PROB] = NUMBER(switch_prob, 1, "0.5",
                                "probability of CutMix where both may be drawn"),
     [ROW_CUTMIX_MIN] = NUMBER(cutmix_min, 1, "0",
-                              "least part of each side that CutMix replaces, "
-                              "with cutmix_max"),
+                              "smallest fraction of each side that CutMix "
+                              "replaces, with cutmix_max"),
     [ROW_CUTMIX_MAX] = NUMBER(cutmix_max, 1, "0",
-                              "most of it (timm's cutmix_minmax); 0: as drawn "
-                              "from the beta distribution"),
+                              "largest fraction (timm's cutmix_minmax); 0: "
+                              "drawn from the beta distribution"),
     [ROW_CORRECT_LAM] = {.name = "correct_lam",
                          .type = FEEDLINE_T_BOOL,
                          .max = 1,
                          .default_text = "true",
                          .unit = "",
-                         .help = "targets have the area that CutMix replaced; "
-                                 "false, with like=timm: the area drawn",
+                         .help = "weight targets by the area that CutMix "
+                                 "replaced; false, with like=timm: by the "
+                                 "area drawn",
                          FIELD(correct_lam)},
-    [ROW_LABEL_SMOOTHING] = NUMBER(label_smoothing, 1, "0",
-                                   "of each target, spread over all classes"),
+    [ROW_LABEL_SMOOTHING] =
+        NUMBER(label_smoothing, 1, "0",
+               "probability moved from each target to all classes"),
     [ROW_NUM_CLASSES] = {.name = "num_classes",
                          .type = FEEDLINE_T_INT,
                          .flags = FEEDLINE_OPT_AUTO,

@@ -12,11 +12,12 @@ enum { ROW_MEAN, ROW_STD, ROWS };
 
 static const struct fdl_option options[ROWS] = {
     [ROW_MEAN] = FDL_OP_CHANNELS("mean", -1e6, 1e6, "0.485,0.456,0.406",
-                                 "subtracted, per channel or one for all",
+                                 "mean to subtract, per channel or one for all",
                                  fdl_op_check_count),
-    [ROW_STD] = FDL_OP_CHANNELS("std", 1e-6, 1e6, "0.229,0.224,0.225",
-                                "divided by, per channel or one for all",
-                                fdl_op_check_count),
+    [ROW_STD] = FDL_OP_CHANNELS(
+        "std", 1e-6, 1e6, "0.229,0.224,0.225",
+        "standard deviation to divide by, per channel or one for all",
+        fdl_op_check_count),
 };
 
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,

@@ -39,7 +39,7 @@ static void output_size(const struct fdl_options *o, int32_t *width,
 
 const struct fdl_op fdl_op_pad = {
     .name = "pad",
-    .help = "a border of a colour, or of the image's own pixels",
+    .help = "pad with a colour, or with the image's own pixels",
     .pixels = true,
     .options = options,
     .n_options = ROWS,
@@ -49,7 +49,7 @@ const struct fdl_op fdl_op_pad = {
 
 static const struct fdl_option trim_options[] = {
     FDL_OP_INT("size", 0, FDL_OP_SIZE_MAX, "1", "pixels",
-               "how much is cut off each side"),
+               "width of what is cut off each side"),
 };
 
 static int32_t plan_trim(const struct fdl_options *o, struct fdl_rng *rng,
@@ -80,7 +80,7 @@ static void trimmed_size(const struct fdl_options *o, int32_t *width,
 
 const struct fdl_op fdl_op_trim_border = {
     .name = "trim_border",
-    .help = "cut a border off",
+    .help = "cut off a border",
     .options = trim_options,
     .n_options = 1,
     .plan = plan_trim,

@@ -42,14 +42,14 @@ static int32_t check_shear(const struct fdl_options *o, uint32_t row)
 
 static const struct fdl_option options[ROWS] = {
     [ROW_DEGREES] = FDL_OP_DEGREES("10"),
-    [ROW_TRANSLATE] = FDL_OP_DOUBLES("translate", 0, 1, "0,0", "",
-                                     "largest shift, in widths and in heights",
-                                     check_translate),
+    [ROW_TRANSLATE] = FDL_OP_DOUBLES(
+        "translate", 0, 1, "0,0", "",
+        "largest shift, as a fraction of width and of height", check_translate),
     [ROW_SCALE] =
-        FDL_OP_RANGE("scale", 1e-3, 1e3, "1:1", "range of the enlargement"),
+        FDL_OP_RANGE("scale", 1e-3, 1e3, "1:1", "range of the scale factor"),
     [ROW_SHEAR] = FDL_OP_DOUBLES(
         "shear", -FDL_OP_DEGREES_MAX, FDL_OP_DEGREES_MAX, "0", "degrees",
-        "along x: the largest to both sides, or the range; "
+        "largest angle either way along x, or its range; "
         "or ranges along x and y",
         check_shear),
     [ROW_CENTER] = FDL_OP_CENTER,
@@ -99,7 +99,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_random_affine = {
     .name = "random_affine",
-    .help = "turn, move, enlarge and shear at random, the size stays",
+    .help = "rotate, shift, scale and shear at random, keeping the size",
     .pixels = true,
     .maps = true,
     .options = options,

@@ -16,21 +16,21 @@ enum { ROW_WEIGHTS = FDL_GATE_COUNT + 1 };
   FDL_OP_INT("count", low, FDL_PIPELINE_OPS - 1, text, "", about)
 
 static const struct fdl_option apply_options[] = {
-    [FDL_GATE_COUNT] =
-        COUNT(0, "1", "operations that follow and are done or not, together"),
-    [FDL_GATE_P] = FDL_OP_PROBABILITY("0.5", "they are done"),
+    [FDL_GATE_COUNT] = COUNT(
+        0, "1", "following operations that are applied together or not at all"),
+    [FDL_GATE_P] = FDL_OP_PROBABILITY("0.5", "they are applied"),
 };
 
 static const struct fdl_option choice_options[] = {
-    [FDL_GATE_COUNT] = COUNT(1, "2", "operations that follow, one is done"),
-    [ROW_WEIGHTS] =
-        FDL_OP_DOUBLES("weights", 0, 1e6, "1", "",
-                       "how likely each of them is, in proportion", NULL),
+    [FDL_GATE_COUNT] =
+        COUNT(1, "2", "following operations, of which one is applied"),
+    [ROW_WEIGHTS] = FDL_OP_DOUBLES("weights", 0, 1e6, "1", "",
+                                   "relative probability of each", NULL),
 };
 
 static const struct fdl_option order_options[] = {
     [FDL_GATE_COUNT] =
-        COUNT(1, "2", "operations that follow, done in a random order"),
+        COUNT(1, "2", "following operations, applied in a random order"),
 };
 
 static uint32_t choose_all(const struct fdl_options *o, struct fdl_rng *rng,

@@ -42,9 +42,9 @@ static const struct fdl_option options[ROWS] = {
     [ROW_PADDING] = FDL_OPTION_PADDING("0"),
     [ROW_PAD_IF_NEEDED] =
         FDL_OP_SWITCH("pad_if_needed", "false|true|end", PAD_END, "false",
-                      "widen the border of images that are "
-                      "smaller than the crop: on both sides, or "
-                      "at the right and bottom alone"),
+                      "pad images smaller than the crop: on "
+                      "both sides, or (end) at the right and "
+                      "bottom only"),
     [ROW_FILL] = FDL_OPTION_FILL,
     [ROW_MODE] = FDL_OPTION_PADDING_MODE,
 };
@@ -105,8 +105,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_random_crop = {
     .name = "random_crop",
-    .help = "a window of a fixed size at a random place, with a border if "
-            "wanted",
+    .help = "a crop of a fixed size at a random place, with optional "
+            "padding",
     .pixels = true,
     .options = options,
     .n_options = ROWS,
@@ -159,8 +159,8 @@ static int32_t plan_crop_or_pad(const struct fdl_options *o,
 
 const struct fdl_op fdl_op_fixed_size_crop = {
     .name = "fixed_size_crop",
-    .help = "a window of a fixed size, at a random place of the diagonal, with "
-            "a border at the right and bottom of smaller images",
+    .help = "a crop of a fixed size at a random point of the diagonal; smaller "
+            "images are padded at the right and bottom",
     .pixels = true,
     .options = small_options,
     .n_options = SMALL_ROWS,
@@ -170,8 +170,8 @@ const struct fdl_op fdl_op_fixed_size_crop = {
 
 const struct fdl_op fdl_op_random_crop_or_pad = {
     .name = "random_crop_or_pad",
-    .help = "a window of a fixed size at a random place, or smaller images at "
-            "a random place of it",
+    .help = "a crop of a fixed size at a random place; smaller images are "
+            "placed at random inside it",
     .pixels = true,
     .options = small_options,
     .n_options = SMALL_ROWS,

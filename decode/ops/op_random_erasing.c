@@ -23,15 +23,15 @@ enum { NOISE_NO, NOISE_PIXELS, NOISE_BOX };
 #define NUMBERS_OF_PAIR 4
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_P] = FDL_OP_PROBABILITY("0.5", "something is erased"),
+    [ROW_P] = FDL_OP_PROBABILITY("0.5", "anything is erased"),
     [ROW_SCALE] = FDL_OP_RANGE("scale", 0, 1, "0.02:0.33",
                                "range of the rectangle's share of the image"),
     [ROW_RATIO] = FDL_OP_RANGE("ratio", 1e-3, 1e3, "0.3:3.3",
                                "range of the rectangle's height / width"),
     [ROW_VALUE] =
         FDL_OP_CHANNELS("value", -VALUE_MAX, VALUE_MAX, "0",
-                        "of the finished pixels, per channel or one for "
-                        "all",
+                        "value of the erased pixels, after normalize, "
+                        "per channel or one for all",
                         fdl_op_check_count),
     [ROW_NOISE] =
         FDL_OP_SWITCH("noise", "false|true|box", NOISE_BOX, "false",
@@ -40,8 +40,7 @@ static const struct fdl_option options[ROWS] = {
                       "box: one for each rectangle (\"rand\" in timm)"),
     [ROW_COUNT] =
         FDL_OP_INT("count", 1, COUNT_MAX, "1", "",
-                   "most rectangles; each is smaller by how many there "
-                   "are"),
+                   "largest number of rectangles, which share the area"),
 };
 
 struct erasing {
@@ -186,7 +185,8 @@ static uint32_t steps(const struct fdl_options *o)
 
 const struct fdl_op fdl_op_random_erasing = {
     .name = "random_erasing",
-    .help = "a random rectangle of finished pixels gets a value or noise",
+    .help = "overwrite a random rectangle of the finished image with a value "
+            "or noise",
     .finished = true,
     .options = options,
     .n_options = ROWS,

@@ -24,13 +24,12 @@ static const struct fdl_option options[ROWS] = {
                                "range of the crop's width / height"),
     [ROW_OVERLAPS] =
         FDL_OP_DOUBLES("overlaps", 0, 1e3, "0:0.1:0.3:0.5:0.7:0.9:1", "",
-                       "least intersection over union of the crop and "
-                       "a box, of which one is drawn; 1 and more: the "
-                       "image stays",
+                       "minimum intersection over union of the crop "
+                       "and a box, one drawn per sample; 1 or more: "
+                       "no crop",
                        NULL),
     [ROW_TRIALS] = FDL_OP_INT("trials", 1, 10000, "40", "",
-                              "crops that are tried before another overlap is "
-                              "drawn"),
+                              "crops to try before another overlap is drawn"),
 };
 
 /* False: not of a permitted shape. */
@@ -118,7 +117,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_random_iou_crop = {
     .name = "random_iou_crop",
-    .help = "a crop that overlaps a box of the sample by a drawn share",
+    .help = "SSD's crop, which overlaps a box of the sample by at least a "
+            "drawn amount",
     .objects = true,
     .options = options,
     .n_options = ROWS,

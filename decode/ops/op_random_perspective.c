@@ -18,9 +18,10 @@ enum { ROW_DISTORTION, ROW_P, ROW_INTERPOLATION, ROW_FILL, ROWS };
 #define N 8 /* unknowns */
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_DISTORTION] = FDL_OP_DOUBLE("distortion_scale", 0, 1, "0.5", "",
-                                     "how far corners may move, in half sides"),
-    [ROW_P] = FDL_OP_PROBABILITY("0.5", "the image is seen in perspective"),
+    [ROW_DISTORTION] =
+        FDL_OP_DOUBLE("distortion_scale", 0, 1, "0.5", "",
+                      "how far corners may move, as a fraction of half a side"),
+    [ROW_P] = FDL_OP_PROBABILITY("0.5", "the operation is applied"),
     [ROW_INTERPOLATION] = FDL_OP_MAP_FILTER("bilinear"),
     [ROW_FILL] = FDL_OPTION_FILL,
 };
@@ -119,7 +120,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_random_perspective = {
     .name = "random_perspective",
-    .help = "move the corners inwards at random, with a probability",
+    .help = "move the corners inwards at random",
     .pixels = true,
     .maps = true,
     .options = options,

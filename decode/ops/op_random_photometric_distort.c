@@ -17,7 +17,7 @@ enum { ROW_P = FDL_ADJUSTS, ROW_PIXELS, ROWS };
 #define COLOURS 3
 
 #define RANGE(key, low, high, text)                                            \
-  FDL_OP_RANGE(key, low, high, text, "the range of its factor")
+  FDL_OP_RANGE(key, low, high, text, "range of its factor")
 
 static const struct fdl_option options[ROWS] = {
     [FDL_ADJUST_BRIGHTNESS] =
@@ -25,7 +25,7 @@ static const struct fdl_option options[ROWS] = {
     [FDL_ADJUST_CONTRAST] = RANGE("contrast", 0, FDL_FACTOR_MAX, "0.5:1.5"),
     [FDL_ADJUST_SATURATION] = RANGE("saturation", 0, FDL_FACTOR_MAX, "0.5:1.5"),
     [FDL_ADJUST_HUE] = RANGE("hue", -0.5, 0.5, "-0.05:0.05"),
-    [ROW_P] = FDL_OP_PROBABILITY("0.5", "each of them is done"),
+    [ROW_P] = FDL_OP_PROBABILITY("0.5", "each of them is applied"),
     [ROW_PIXELS] = FDL_OP_PIXELS,
 };
 
@@ -121,8 +121,8 @@ static int32_t plan_permutation(const struct fdl_options *o,
 
 const struct fdl_op fdl_op_random_photometric_distort = {
     .name = "random_photometric_distort",
-    .help = "brightness, contrast, saturation, hue and the order of channels, "
-            "each at random",
+    .help = "change brightness, contrast, saturation, hue and the order of "
+            "channels, each at random",
     .pixels = true,
     .options = options,
     .n_options = ROWS,
@@ -133,7 +133,7 @@ const struct fdl_op fdl_op_random_photometric_distort = {
 
 const struct fdl_op fdl_op_random_channel_permutation = {
     .name = "random_channel_permutation",
-    .help = "the channels in a random order",
+    .help = "put the channels in a random order",
     .pixels = true,
     .check_channels = fdl_op_refuse_alpha,
     .plan = plan_permutation,

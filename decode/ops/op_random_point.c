@@ -15,7 +15,7 @@
 enum { ROW_P, ROW_ARGUMENT, ROW_SHARPNESS_PIXELS };
 enum { ROW_PIXELS = ROW_ARGUMENT };
 
-#define P FDL_OP_PROBABILITY("0.5", "it is done")
+#define P FDL_OP_PROBABILITY("0.5", "the operation is applied")
 
 static const struct fdl_option alone[] = {[ROW_P] = P};
 
@@ -27,19 +27,20 @@ static const struct fdl_option autocontrast_options[] = {
 static const struct fdl_option posterize_options[] = {
     [ROW_P] = P,
     [ROW_ARGUMENT] = FDL_OP_INT("bits", 0, 8, "4", "bits",
-                                "that are kept of each value; 0: black"),
+                                "bits to keep of each value; 0: black"),
 };
 
 static const struct fdl_option solarize_options[] = {
     [ROW_P] = P,
     [ROW_ARGUMENT] = FDL_OP_DOUBLE("threshold", 0, 256, "128", "",
-                                   "values that are not below it are inverted"),
+                                   "invert values at or above this"),
 };
 
 static const struct fdl_option sharpness_options[] = {
     [ROW_P] = P,
-    [ROW_ARGUMENT] = FDL_OP_DOUBLE("sharpness_factor", 0, FDL_FACTOR_MAX, "2",
-                                   "", "1: unchanged; 0: smoothed"),
+    [ROW_ARGUMENT] =
+        FDL_OP_DOUBLE("sharpness_factor", 0, FDL_FACTOR_MAX, "2", "",
+                      "1: unchanged; 0: smoothed; above 1: sharpened"),
     [ROW_SHARPNESS_PIXELS] = FDL_OP_PIXELS,
 };
 

@@ -89,7 +89,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_random_resized_crop = {
     .name = "random_resized_crop",
-    .help = "a box of random place, area and shape, resampled to a size",
+    .help = "a crop of random place, area and shape, resampled to a size",
     .resamples = true,
     .options = options,
     .n_options = ROWS,

@@ -31,8 +31,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_random_rotation = {
     .name = "random_rotation",
-    .help =
-        "turn by a random angle, by default about the middle; the size stays",
+    .help = "rotate by a random angle, keeping the size",
     .pixels = true,
     .maps = true,
     .options = options,

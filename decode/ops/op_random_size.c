@@ -40,7 +40,7 @@ static int32_t check_sizes(const struct fdl_options *o, uint32_t row)
 }
 
 static const struct fdl_option jitter_options[JITTER_ROWS] = {
-    [JITTER_WIDTH] = FDL_OP_WIDTH("what an image of scale 1 fits into"),
+    [JITTER_WIDTH] = FDL_OP_WIDTH("the box that scale 1 fits into"),
     [JITTER_HEIGHT] = FDL_OP_HEIGHT("it"),
     [JITTER_SCALE] =
         FDL_OP_RANGE("scale", 1e-6, 1000, "0.1:2", "range of the scale"),
@@ -49,19 +49,19 @@ static const struct fdl_option jitter_options[JITTER_ROWS] = {
 };
 
 static const struct fdl_option shortest_options[SHORTEST_ROWS] = {
-    [SHORTEST_MIN] =
-        FDL_OP_DOUBLES("min_size", 1, FDL_OP_SIZE_MAX, "224", "pixels",
-                       "the shorter side, one of these", check_sizes),
+    [SHORTEST_MIN] = FDL_OP_DOUBLES(
+        "min_size", 1, FDL_OP_SIZE_MAX, "224", "pixels",
+        "lengths of the shorter side, one drawn per sample", check_sizes),
     [SHORTEST_MAX] =
-        SIDE("max_size", "0", 0, "no side becomes longer; 0: any may"),
+        SIDE("max_size", "0", 0, "limit for the longer side; 0: none"),
     [SHORTEST_FILTER] = FDL_OP_INTERPOLATION,
     [SHORTEST_PIXELS] = FDL_OP_PIXELS,
 };
 
 static const struct fdl_option resize_options[RESIZE_ROWS] = {
-    [RESIZE_MIN] = SIDE("min_size", "224", 1, "least shorter side"),
+    [RESIZE_MIN] = SIDE("min_size", "224", 1, "smallest shorter side"),
     [RESIZE_MAX] = SIDE("max_size", "225", 2,
-                        "the shorter side is less than this, as torch has it"),
+                        "largest shorter side plus 1, as in torchvision"),
     [RESIZE_FILTER] = FDL_OP_INTERPOLATION,
     [RESIZE_PIXELS] = FDL_OP_PIXELS,
 };

@@ -10,9 +10,10 @@ enum { ROW_FILL, ROW_SIDES, ROW_P, ROWS };
 
 static const struct fdl_option options[ROWS] = {
     [ROW_FILL] = FDL_OPTION_FILL,
-    [ROW_SIDES] = FDL_OP_RANGE("side_range", 1, 100, "1:4",
-                               "range of the canvas's sides over the image's"),
-    [ROW_P] = FDL_OP_PROBABILITY("0.5", "it is done"),
+    [ROW_SIDES] =
+        FDL_OP_RANGE("side_range", 1, 100, "1:4",
+                     "range of the canvas's side, in sides of the image"),
+    [ROW_P] = FDL_OP_PROBABILITY("0.5", "the operation is applied"),
 };
 
 static int32_t draw_margin(struct fdl_rng *rng, int32_t side, int32_t canvas)
@@ -42,7 +43,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_random_zoom_out = {
     .name = "random_zoom_out",
-    .help = "the image at a random place of a larger one",
+    .help = "place the image at random on a larger canvas",
     .pixels = true,
     .options = options,
     .n_options = ROWS,

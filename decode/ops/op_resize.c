@@ -25,12 +25,13 @@ enum {
   FDL_OP_INT(key, 0, FDL_OP_SIZE_MAX, "0", "pixels", about)
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_SIZE] = SIDE("size", "the shorter side; 0: width and height say it"),
+    [ROW_SIZE] =
+        SIDE("size", "length of the shorter side; 0: use width and height"),
     [ROW_WIDTH] = SIDE("width", "width, if size is 0"),
     [ROW_HEIGHT] = SIDE("height", "height, if size is 0"),
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
-    [ROW_LONGEST] = SIDE("longest", "no side is longer than this, and no image "
-                                    "is enlarged; alone"),
+    [ROW_LONGEST] = SIDE("longest", "limit for the longer side; smaller images "
+                                    "are not enlarged; not together with size"),
     [ROW_PIXELS] = FDL_OP_PIXELS,
 };
 

@@ -29,21 +29,20 @@ static const struct fdl_option options[ROWS] = {
     [ROW_HEIGHT] = FDL_OP_HEIGHT("the target"),
     [ROW_LONGEST] =
         FDL_OP_DOUBLE("longest", 0, 1, "0", "",
-                      "1: the image fits into the target; 0: it covers "
-                      "the target; or between"),
+                      "1: fit inside the target; 0: cover the target; "
+                      "or a value between"),
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION_DRAWN,
-    [ROW_SCALE_P] =
-        PROBABILITY("random_scale_prob", "probability that it is scaled, too"),
+    [ROW_SCALE_P] = PROBABILITY("random_scale_prob",
+                                "probability of an additional random scale"),
     [ROW_SCALE] = FDL_OP_RANGE("random_scale_range", 1e-3, 1e3, "0.85:1.05",
-                               "range of that"),
-    [ROW_SCALE_AREA] =
-        FDL_OP_BOOL("random_scale_area", "false",
-                    "the range is of the share of the image that "
-                    "the target would show"),
+                               "range of that scale"),
+    [ROW_SCALE_AREA] = FDL_OP_BOOL("random_scale_area", "false",
+                                   "apply random_scale_range to the area that "
+                                   "the target shows, not to the scale"),
     [ROW_ASPECT_P] = PROBABILITY("random_aspect_prob",
-                                 "probability that it is stretched, too"),
+                                 "probability of a change of the aspect ratio"),
     [ROW_ASPECT] = FDL_OP_RANGE("random_aspect_range", 1e-3, 1e3, "0.9:1.11",
-                                "range of height / width of what is stretched"),
+                                "range of that change, height / width"),
 };
 
 /* What a side is multiplied with beyond what the target asks for. */
@@ -90,7 +89,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_resize_keep_ratio = {
     .name = "resize_keep_ratio",
-    .help = "resample to fit or cover a size, its shape kept or nearly so",
+    .help = "resample to fit or cover a size, keeping the aspect ratio or "
+            "nearly so",
     .resamples = true,
     .options = options,
     .n_options = ROWS,

@@ -47,7 +47,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_resize_pad = {
     .name = "resize_pad",
-    .help = "resample to fit a size, its shape kept, and pad to that size",
+    .help = "resample to fit a size, keeping the aspect ratio, and pad to that "
+            "size",
     .resamples = true,
     .pixels = true,
     .options = options,

@@ -9,8 +9,8 @@ enum { ROW_MIN_SIZE, ROW_MIN_AREA, ROWS };
 #define LEAST(key, about) FDL_OP_DOUBLE(key, 1, 1e12, "1", "pixels", about)
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_MIN_SIZE] = LEAST("min_size", "least width and height of a box"),
-    [ROW_MIN_AREA] = LEAST("min_area", "least area of a box"),
+    [ROW_MIN_SIZE] = LEAST("min_size", "smallest width and height of a box"),
+    [ROW_MIN_AREA] = LEAST("min_area", "smallest area of a box"),
 };
 
 struct bounds {
@@ -40,7 +40,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_sanitize_boxes = {
     .name = "sanitize_boxes",
-    .help = "objects with a box that is small or reaches out are dropped",
+    .help = "drop objects whose box is too small or reaches outside the image",
     .objects = true,
     .options = options,
     .n_options = ROWS,

@@ -23,20 +23,22 @@ static const struct fdl_option options[ROWS] = {
                     .type = FEEDLINE_T_STRING,
                     .default_text = "rand-m9-mstd0.5-inc1",
                     .unit = "",
-                    .help = "rand, augmix, original, originalr, v0, v0r or 3a, "
-                            "and behind dashes m9 n2 p0.5 mstd0.5 mmax10 inc1 "
-                            "tweights, of augmix w3 d2, as in timm"},
+                    .help = "timm's policy string: rand, augmix, original, "
+                            "originalr, v0, v0r or 3a, then, joined by dashes, "
+                            "m9 n2 p0.5 mstd0.5 mmax10 inc1 tweights, and for "
+                            "augmix w3 d2"},
     [ROW_INTERPOLATION] = FDL_OP_ENUM(
         "interpolation", "random|nearest|bilinear|bicubic", "random",
-        "of what moves pixels; random draws bilinear or bicubic for each "
-        "operation"),
+        "filter of geometric operations; random draws bilinear or "
+        "bicubic for each"),
     [ROW_FILL] =
         FDL_OP_CHANNELS("fill", 0, 255, "128",
-                        "colour of what is not in the image, per channel or "
-                        "one for all: timm's img_mean",
+                        "colour outside the image, per channel or one for "
+                        "all: timm's img_mean",
                         fdl_fill_check),
-    [ROW_TRANSLATE] = FDL_OP_DOUBLE("translate_pct", 0, 1, "0.45", "",
-                                    "part of a side that level 10 moves by"),
+    [ROW_TRANSLATE] =
+        FDL_OP_DOUBLE("translate_pct", 0, 1, "0.45", "",
+                      "shift at level 10, as a fraction of a side"),
 };
 
 struct drawing {
@@ -263,7 +265,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
 const struct fdl_op fdl_op_timm_augment = {
     .name = "timm_augment",
-    .help = "timm's RandAugment, AutoAugment and AugMix, by their text",
+    .help =
+        "timm's RandAugment, AutoAugment and AugMix, by timm's policy string",
     .pixels = true,
     .maps = true,
     .options = options,

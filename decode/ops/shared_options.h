@@ -80,7 +80,8 @@ enum fdl_filter fdl_op_draw_filter(const struct fdl_options *o, uint32_t row,
   {                                                                            \
     .name = "pixels", .type = FEEDLINE_T_ENUM, .default_text = "pillow",       \
     .unit = "", .choices = "pillow|tensor",                                    \
-    .help = "rounded as Pillow's, or as torchvision v2's on uint8 tensors",    \
+    .help =                                                                    \
+        "round as Pillow does, or as torchvision v2 does on uint8 tensors",    \
     .check = fdl_op_check_pixels                                               \
   }
 
@@ -115,7 +116,7 @@ void fdl_op_any_size(const struct fdl_options *o, int32_t *width,
 #define FDL_OP_DEGREES_MAX 1e6
 #define FDL_OP_DEGREES(text)                                                   \
   FDL_OP_DOUBLES("degrees", -FDL_OP_DEGREES_MAX, FDL_OP_DEGREES_MAX, text,     \
-                 "degrees", "largest angle to both sides, or the range",       \
+                 "degrees", "largest angle either way, or the range",          \
                  fdl_op_check_sides)
 int32_t fdl_op_check_sides(const struct fdl_options *o, uint32_t row);
 struct fdl_option_value fdl_op_sides(const struct fdl_options *o, uint32_t row);
@@ -124,7 +125,7 @@ struct fdl_option_value fdl_op_sides(const struct fdl_options *o, uint32_t row);
  * it is and returns false. */
 #define FDL_OP_CENTER                                                          \
   FDL_OP_DOUBLES("center", -FDL_OP_SIZE_MAX, FDL_OP_SIZE_MAX, "-1", "pixels",  \
-                 "x, y of what stays in place; -1: the middle of the image",   \
+                 "x, y of the fixed point; -1: the centre of the image",       \
                  fdl_op_check_center)
 int32_t fdl_op_check_center(const struct fdl_options *o, uint32_t row);
 bool fdl_op_center(const struct fdl_options *o, uint32_t row, double point[2]);
@@ -184,14 +185,14 @@ void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
       fdl_padding_check)
 #define FDL_OPTION_FILL                                                        \
   FDL_OP_CHANNELS("fill", 0, 255, "0",                                         \
-                  "colour of what is not in the image, per channel or one "    \
-                  "for all",                                                   \
+                  "colour outside the image, per channel or one for all",      \
                   fdl_fill_check)
 #define FDL_OPTION_PADDING_MODE                                                \
   FDL_OP_ENUM("padding_mode", FDL_CHOICE_TEXT(FDL_PADDING_CHOICES),            \
               "constant",                                                      \
-              "what the border shows: fill, the last pixel, or the image "     \
-              "mirrored without or with it")
+              "content of the border: fill, the edge pixel, or the image "     \
+              "mirrored without (reflect) or with (symmetric) the edge "       \
+              "pixel")
 
 struct fdl_margins {
     int32_t left, top, right, bottom;

@@ -155,7 +155,7 @@ static int32_t find_parts(const uint8_t *data, uint64_t size, uint64_t at,
     if (end > size)
         return fail(size, "image file is truncated");
     if (end < size)
-        return fail(end, "there is something behind it");
+        return fail(end, "there are bytes after its end");
     for (unsigned i = 0; i < p->n_planes; i++) {
         p->planes[i].data = data + at;
         at += p->planes[i].bytes;

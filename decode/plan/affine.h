@@ -23,7 +23,7 @@ enum fdl_map_filter { FDL_CHOICE_VALUES(FDL_MAP_FILTER_CHOICES) };
   {                                                                            \
     .name = "interpolation", .type = FEEDLINE_T_ENUM, .default_text = (text),  \
     .unit = "", .choices = FDL_CHOICE_TEXT(FDL_MAP_FILTER_CHOICES),            \
-    .help = "how pixels between pixels are found"                              \
+    .help = "filter that interpolates between pixels"                          \
   }
 
 /* Point (x, y) of the result is (a0 x + a1 y + a2, a3 x + a4 y + a5) of the

@@ -309,7 +309,7 @@ static int32_t scan_file(struct coco *c)
         status = scan_object(&s, scan_top, c);
         fdl_json_scan_peek(&s);
         if (status == FEEDLINE_OK && s.at != text + bytes)
-            status = fdl_json_scan_fail(&s, "something behind the last '}'");
+            status = fdl_json_scan_fail(&s, "something after the last '}'");
     }
     if (status == FEEDLINE_OK && c->n_images == 0)
         status = fdl_fail(FEEDLINE_EINVAL, "%s: it lists no images", c->path);

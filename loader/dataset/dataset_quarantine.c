@@ -120,7 +120,7 @@ static int32_t leave_out(feedline_dataset *ds, const char *list,
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: the data set has none of its samples, the first "
                         "of which is %s; if they are gone, remove the list, "
-                        "else write it anew (loaderbench scan --quarantine)",
+                        "else write it again (loaderbench scan --quarantine)",
                         list, names->at[0]);
     if (ds->count == 0)
         return fdl_fail(FEEDLINE_EINVAL,

@@ -33,7 +33,7 @@
 static int32_t refuse_options(const char *spec)
 {
     return fdl_fail(FEEDLINE_EINVAL,
-                    "%s: only shards and lists have options behind '?', beside "
+                    "%s: only shards and lists have options after '?', except "
                     "quarantine",
                     spec);
 }

@@ -130,7 +130,8 @@ static int32_t check_config(const struct config *c)
     if (*c->compression)
         return fdl_fail(FEEDLINE_ENOSYS,
                         "%s: its chunks are compressed (%s), so no sample can "
-                        "be read by itself; run optimize() without compression",
+                        "be read separately; run optimize() without "
+                        "compression",
                         c->path, c->compression);
     if (*c->encryption)
         return fdl_fail(FEEDLINE_ENOSYS,

@@ -556,8 +556,8 @@ static int32_t list_shard(struct fdl_shard *s)
 
 const struct fdl_index_format fdl_index_mds = {
     .name = "mds",
-    .help = "MosaicML Streaming's folders of MDS shards, not compressed, each "
-            "split by itself (mds:/data/train)",
+    .help = "MosaicML Streaming's folders of MDS shards, not compressed, one "
+            "split at a time (mds:/data/train)",
     .endings = {".mds", ".mds.zstd", ".mds.gz", ".mds.br"},
     .matches = matches,
     .find = fdl_mds_find,

@@ -63,7 +63,7 @@ static const struct fdl_option options[ROWS] = {
                    .choices = FDL_CHOICE_TEXT(GROUP_CHOICES),
                    .help = "which parts are one sample: neighbours with the "
                            "same key, as in webdataset; all with it; or each "
-                           "by itself"},
+                           "part alone"},
     [ROW_MISSING] = {.name = "missing",
                      .type = FEEDLINE_T_ENUM,
                      .default_text = "error",
@@ -75,8 +75,8 @@ static const struct fdl_option options[ROWS] = {
                           .type = FEEDLINE_T_BOOL,
                           .default_text = "false",
                           .unit = "",
-                          .help = "read on behind an end mark: archives in a "
-                                  "row, as cat makes them"},
+                          .help = "keep reading after an end mark: archives "
+                                  "joined by cat"},
     [ROW_INDEX] = FDL_INDEX_STRING(
         "index", "",
         "ending of DALI's index beside each shard, as 'idx' (wds2idx): says "
@@ -336,7 +336,7 @@ static int32_t list_archive(struct lister *l, uint64_t begin, uint64_t end,
     if (status == FEEDLINE_OK)
         status = fdl_tar_has_another(&t, &another);
     if (another)
-        odd(l, "another archive behind its end, left out (ignore_zeros=true)",
+        odd(l, "another archive after its end, left out (ignore_zeros=true)",
             l->shard->path);
     fdl_tar_free(&t);
     return status;
@@ -484,8 +484,8 @@ static int32_t refuse_compressed(struct fdl_shard *s)
             !fdl_tar_is_header(head))
             status = fdl_fail(FEEDLINE_ENOSYS,
                               "%s: compressed with %s: nothing in it can be "
-                              "read by itself, and images gain nothing; "
-                              "unpack the .tar",
+                              "read separately, and images gain nothing "
+                              "from it; decompress the .tar",
                               s->path, kinds[i].name);
     return status;
 }

@@ -28,8 +28,8 @@ struct reader {
 static int32_t fail(const struct reader *r, const char *what)
 {
     return fdl_fail(FEEDLINE_EINVAL,
-                    "%s, line %" PRIu64 ": %s; make it anew (wds2idx), or "
-                    "leave out index=",
+                    "%s, line %" PRIu64 ": %s; make it again (wds2idx), "
+                    "or leave out index=",
                     r->path, r->line, what);
 }
 

@@ -196,8 +196,8 @@ static void end_call(struct fdl_watch *watch, int32_t status, uint64_t samples,
 
 static int32_t no_begin(void)
 {
-    return fdl_fail(FEEDLINE_ESTATE, "no call of next is under way: "
-                                     "feedline_watch_begin comes first");
+    return fdl_fail(FEEDLINE_ESTATE, "no call of next is in progress: "
+                                     "call feedline_watch_begin first");
 }
 
 int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,

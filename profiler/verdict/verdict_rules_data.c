@@ -291,7 +291,7 @@ static void say_small(const struct fdl_facts *f, struct fdl_draft *d, bool flat)
     fdl_say(d, ".");
     if (!flat) {
         raise_io_depth(f, d);
-        fdl_act(d, ", so that more are under way at once; then use ");
+        fdl_act(d, ", so that more are in flight; then use ");
     } else {
         fdl_act(d, "Use ");
     }
@@ -382,7 +382,7 @@ static void act_on_latency(const struct fdl_facts *f, struct fdl_draft *d,
     }
     raise_io_depth(f, d);
     if (queued) {
-        fdl_act(d, ", so that more reads are under way at once.");
+        fdl_act(d, ", so that more reads are in flight.");
         return;
     }
     fdl_act(d, "; if MB/s stay the same, the storage is the limit: use ");

@@ -23,7 +23,7 @@ void fdl_say_second(const struct fdl_facts *f, struct fdl_draft *d,
 {
     static const char *const did[PARTS] = {
         [PART_CORE] = "workers computed",
-        [PART_OWN] = "workers queued for cores behind each other",
+        [PART_OWN] = "workers queued for cores used by other workers",
         [PART_FOREIGN] = "other threads of this program had their cores",
         [PART_OTHERS] = "other processes had their cores",
         [PART_THROTTLE] = "the CPU quota held them",

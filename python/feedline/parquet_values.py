@@ -200,7 +200,7 @@ def _check_plain(path: str, leaf: str, chunk: Any) -> None:
         why = "a dictionary and places in it"
     if why:
         raise InvalidArgument(
-            "%s: column %s is %s, so no value can be read by itself%s"
+            "%s: column %s is %s, so no value can be read separately%s"
             % (path, leaf, why, _CURE)
         )
 

@@ -230,7 +230,7 @@ TEST(members_that_are_missing_are_noticed)
     struct fdl_plan plan;
     int32_t width, height;
     assert_int_equal(first_plan(p, 0, 0, 0, 9, 9, &plan), FEEDLINE_EINVAL);
-    assert_non_null(strstr(fdl_last_error(), "behind random_choice: 3;"));
+    assert_non_null(strstr(fdl_last_error(), "after random_choice: 3;"));
     assert_int_equal(fdl_pipeline_check_channels(p, 3), FEEDLINE_EINVAL);
     assert_int_equal(fdl_pipeline_output_size(p, 9, 9, &width, &height),
                      FEEDLINE_EINVAL);

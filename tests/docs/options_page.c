@@ -75,7 +75,7 @@ static void write_shards(void)
     puts("\n## Shards\n\n"
          "`feedline_dataset_open(\"zip:/data/train-{000..146}.zip"
          "?damaged=skip\")`: a scheme, the names of the shards, and options "
-         "behind a question mark, with `&` between them. Names are files, a "
+         "after a question mark, with `&` between them. Names are files, a "
          "folder (all its files with the format's ending, by name), lists with "
          "`::` between, and braces as in the shell: `{a,b}`, `{000..146}`, "
          "`{0..8..2}`. Without a scheme the format is told by the contents or "
@@ -93,9 +93,9 @@ static void write_shards(void)
         "`FEEDLINE_CACHE_DIR`, else `$XDG_CACHE_HOME/feedline`, else "
         "`~/.cache/feedline`. `FEEDLINE_CACHE_DIR=off` keeps and reads none. A "
         "shard or folder whose size, inode or times of change differ is "
-        "listed anew, the others are not. Some blocks of up to 16 shards are "
+        "listed again, the others are not. Some blocks of up to 16 shards are "
         "compared, too: if contents changed and those did not, all are listed "
-        "anew. A cache that is damaged or cannot "
+        "again. A cache that is damaged or cannot "
         "be written is no error; the log (`feedline_log_read`) has a warning. "
         "Its files may be deleted at any time.\n\n"
         "What `jpeg_index` noted is kept in the same folder, under 1 % of the "
@@ -136,7 +136,7 @@ static void write_page(void)
 
 /* ---- The manual page, as scdoc reads it --------------------------------- */
 
-#define COLUMNS 76 /* of its source, behind a tab */
+#define COLUMNS 76 /* of its source, after a tab */
 
 /* Nothing in it is a mark. */
 static void print_plain(const char *text, size_t n)
@@ -220,7 +220,7 @@ static void write_manual(void)
     puts("# SHARDS\n\n"
          "*feedline\\_dataset\\_open*(\"zip:/data/train-{000..146}.zip"
          "?damaged=skip\"):\n"
-         "a scheme, the names of the shards, and options behind a question "
+         "a scheme, the names of the shards, and options after a question "
          "mark.\n"
          "Names are files, a folder, lists with \"::\" between, and braces as "
          "in the\n"

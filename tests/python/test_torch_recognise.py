@@ -142,8 +142,8 @@ def test_known_sizes_are_followed(T: Any) -> None:
 def test_a_border_before_resampling(T: Any) -> None:
     """Only a size that is known says that there is none."""
     chain = T.Compose([T.CenterCrop(20), T.Resize((8, 8)), T.PILToTensor()])
-    assert "put CenterCrop behind it" in refusal(chain)
-    assert "put CenterCrop behind it" in refusal(chain, 3, (28, 19))
+    assert "put CenterCrop after it" in refusal(chain)
+    assert "put CenterCrop after it" in refusal(chain, 3, (28, 19))
     assert len(ops(chain, 3, (28, 20))) == 2
 
 

@@ -61,20 +61,18 @@ const struct cli_command command_case = {
     .about =
         "Plays a well-known slow situation, applies the usual advice and "
         "measures again. NAME is v100, slow-transform, oversubscribed, "
-        "bandwidth or latency.\n\n"
-        "v100: loading takes 82.3 ms a batch, the copy 12.1 ms, the GPU 28.5 "
-        "ms. Before: one after the other. After: overlapped, with as many "
-        "workers as the tuner finds, starting from one.\n"
-        "slow-transform: small images and a transform that sleeps 1 ms, with 0 "
-        "to 64 workers, and with as many as the tuner finds.\n"
-        "oversubscribed: several processes that each use all cores, against "
-        "every way to divide the cores among them, and a tuner in each.\n"
-        "bandwidth: batches of f32 are copied to the GPU, against u8 that the "
-        "GPU converts. The images are in memory, so that only the bus "
-        "matters.\n"
-        "latency: each image of a batch is copied by itself, against all of "
-        "them as one block.\n\n"
-        "Ctrl-C prints what has been measured.",
+        "bandwidth or latency.\n\nv100: loading takes 82.3 ms a batch, the "
+        "copy 12.1 ms, the GPU 28.5 ms. Before: one after the other. After: "
+        "overlapped, with as many workers as the tuner finds, starting from "
+        "one.\nslow-transform: small images and a transform that sleeps 1 ms, "
+        "with 0 to 64 workers, and with as many as the tuner "
+        "finds.\noversubscribed: several processes that each use all cores, "
+        "against every way to divide the cores among them, and a tuner in "
+        "each.\nbandwidth: batches of f32 are copied to the GPU, against u8 "
+        "that the GPU converts. The images are in memory, so that only the bus "
+        "matters.\nlatency: each image of a batch is copied separately, "
+        "against all of them as one block.\n\nCtrl-C prints what has been "
+        "measured.",
     CLI_TABLE(.samples = 30000, .loaders = 3, .seconds = 5, .patience = 60),
     .run = case_main,
 };

@@ -56,12 +56,12 @@ const struct cli_command command_pack = {
     .summary = "any data set to WebDataset shards",
     .about =
         "Writes the samples of SRC to tar shards in the folder DST, with their "
-        "names, labels and class names.\n\n"
-        "Encoded bytes are kept, unless --longest-side or --format says "
-        "otherwise; then some samples are tried first, and what this gains and "
-        "what error it makes is shown before anything is written. A run that "
-        "was killed goes on when it is started again, and the shards are the "
-        "same to the byte. DST is then a data set: tar:DST.",
+        "names, labels and class names.\n\nEncoded bytes are kept, unless "
+        "--longest-side or --format says otherwise; then some samples are "
+        "tried first, and what this gains and what error it makes is shown "
+        "before anything is written. A run that was killed continues when it "
+        "is started again, and writes the same shards to the byte. DST is then "
+        "a data set: tar:DST.",
     CLI_TABLE(.name = "shard", .order = "given", .format = "keep",
               .store = "jpeg", .shard_size = 256u << 20, .quality = 90,
               .sample = 64, .training_size = 224),

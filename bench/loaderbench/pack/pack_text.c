@@ -130,7 +130,7 @@ void pack_print_after(const json_t *doc)
     double seconds = doc_or_0(doc, "seconds");
     int64_t before = doc_int(doc, "shards_before");
     if (json_is_true(doc_at(doc, "interrupted")))
-        printf("Interrupted; the same command goes on\n");
+        printf("Interrupted; the same command continues\n");
     if (before > 0)
         printf(TOOL_COUNT " there already\n", TOOL_COUNT_OF(before, "shard"));
     if (doc_int(doc, "shards_written") > 0 || before == 0)

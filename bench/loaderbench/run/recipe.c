@@ -93,8 +93,8 @@ int recipe_make(const char *name, const struct cli_list *ops,
     for (size_t i = 0; i < ops->n && rc == TOOL_DONE; i++)
         rc = add_item(&r, ops->items[i]);
     if (rc == TOOL_DONE && r.views && !r.fresh) {
-        tool_say("--op: the operations behind the last \"views N\" are of no "
-                 "view; end with another");
+        tool_say("--op: operations after the last \"views N\" belong to no "
+                 "view; end with another \"views\"");
         rc = TOOL_USAGE;
     }
     *out = r.views && rc == TOOL_DONE ? r.views : r.chain;

@@ -391,7 +391,7 @@ class Builder:
 
     def _check_open(self) -> None:
         if self.ended:
-            self.fail(f"it stands behind {self.ended}; put it before")
+            self.fail(f"it comes after {self.ended}; put it before")
         if self.as_stored:
             self.fail(
                 "some images may be gray or have a palette, as they are in "
@@ -492,7 +492,7 @@ class Builder:
         if self.bordered:
             self.fail(
                 "CenterCrop before it adds a border to small images, and the "
-                "engine resamples while it decodes; put CenterCrop behind it"
+                "engine resamples while it decodes; put CenterCrop after it"
             )
 
     def draws(self) -> None:
@@ -559,7 +559,7 @@ class Builder:
         for name, arguments, _ in self._ops:
             fill = dict(arguments).get("fill", ())
             if name not in allowed or len(fill) > 1:
-                self.fail(f"behind {name}, {why}")
+                self.fail(f"after {name}, {why}")
 
     # ---- Tensors ------------------------------------------------------------
 

@@ -117,7 +117,7 @@ class PairBuilder(Builder):
 
     def _of_mask(self, name: str, value: Any) -> Any:
         if not self.typed:
-            self.fail("behind ToPureTensor a mask is a tensor as any other")
+            self.fail("after ToPureTensor a mask is a tensor like any other")
         return self._of(name, value, ("torchvision.tv_tensors._mask.Mask",))
 
     def fill(self, transform: Any) -> Tuple[int, ...]:
@@ -241,7 +241,7 @@ def random_iou_crop(b: Builder, t: Any) -> None:
 def sanitize_bounding_boxes(b: Builder, t: Any) -> None:
     pair = _for_boxes(b)
     if not pair.typed:
-        b.fail("behind ToPureTensor there are no boxes any more")
+        b.fail("after ToPureTensor there are no boxes any more")
     if t.labels_getter != "default":
         b.fail("labels_getter is not supported natively; leave it out")
     pair.needs_boxes = pair.needs_boxes or "SanitizeBoundingBoxes"

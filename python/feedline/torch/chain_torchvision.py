@@ -113,12 +113,12 @@ def resampling(b: Builder, t: Any, interpolation: str) -> Dict[str, str]:
     if interpolation not in ("bilinear", "bicubic", "lanczos"):
         b.fail(
             f"interpolation={interpolation} on a tensor is not supported "
-            "natively; use bilinear or bicubic, or put ToImage behind it"
+            "natively; use bilinear or bicubic, or put ToImage after it"
         )
     if not _compat.resizes_bytes(interpolation):
         b.fail(
             "this torchvision, or torch on this processor, resizes tensors as "
-            "floats; put ToImage behind it"
+            "floats; put ToImage after it"
         )
     return {"interpolation": interpolation, "pixels": "tensor"}
 
@@ -211,7 +211,7 @@ def add_random_resized_crop(b: Builder, t: Any, interpolation: str) -> None:
 def center_crop(b: Builder, t: Any) -> None:
     width, height = b.side_pair("size", t.size)
     if b.stage == Stage.NORMAL and b.is_smaller(width, height):
-        b.fail("behind Normalize it may add a border of 0; put it before")
+        b.fail("after Normalize it may add a border of 0; put it before")
     b.add_center_crop(width, height)
 
 

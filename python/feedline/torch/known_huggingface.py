@@ -97,7 +97,7 @@ def _columns(dataset: Any, where: str) -> Tuple[str, ...]:
     if dataset._output_all_columns:
         raise NotNative(
             f"{where} has output_all_columns=True, so that images come "
-            "unchanged beside the transformed ones"
+            "unchanged next to the transformed ones"
         )
     return tuple(dataset._format_columns or dataset.column_names)
 

@@ -83,7 +83,7 @@ class Steps:
                 'on_error="skip" of the DataLoader does so'
             )
         if self.batch is not None:
-            raise self.fail(f"with a {name} behind batched")
+            raise self.fail(f"with a {name} after batched")
         try:
             reader(self, *arguments[0], **arguments[1])
         except TypeError:  # an argument that is not known
@@ -158,7 +158,7 @@ class Steps:
 
     def rename(self, keep: bool = True, **names: Any) -> None:
         if self.tuple or self.names or self.functions:
-            raise self.fail("with rename() behind other steps")
+            raise self.fail("with rename() after other steps")
         self.names = {
             new: old if isinstance(old, str) else ";".join(old)
             for new, old in names.items()

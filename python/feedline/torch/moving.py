@@ -113,7 +113,7 @@ def check_loader(loader: Any) -> None:
     if str(given.device or "cpu") != "cpu":
         raise NotNative(
             "images with targets that move are made in host memory; leave out "
-            "device, and move them behind the loader"
+            "device, and move them after the loader"
         )
     if not collates(loader):
         raise NotNative("samples with targets that move come in batches")

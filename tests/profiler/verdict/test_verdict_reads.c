@@ -35,7 +35,7 @@ static const struct verdict_row rows[] = {
      "HIGH",
      0.25,
      {"6.6 MB/s", "10 KiB", "operations are the limit, not bytes."},
-     "Raise io_depth, so that more are under way at once; then use storage"},
+     "Raise io_depth, so that more are in flight; then use storage"},
     {"small files that wait for the I/O depth",
      {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 10 * 1024,
       .ledger = {.ns = {[FDL_BUCKET_FETCH_QUEUE] = 20 * SEC}}},

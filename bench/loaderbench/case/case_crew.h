@@ -26,8 +26,9 @@ struct crew_answer {
 };
 
 /* Runs n loaders of the scene, which has its data and was not opened, side by
- * side, each for `seconds`, or until its tuner has settled: the first to finish continue until all have, so that the
- * others are not measured with less competition. answers: n. An exit status. */
+ * side, each for `seconds`, or until its tuner has settled: the first to finish
+ * continue until all have, so that the others are not measured with less
+ * competition. answers: n. An exit status. */
 int crew_run(const struct case_scene *scene, uint32_t n,
              const struct crew_setting *settings, double seconds,
              struct crew_answer *answers);

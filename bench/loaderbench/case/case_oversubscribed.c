@@ -12,8 +12,9 @@
  * All splits are measured in turns, ROUNDS times. Then the best one and that of
  * the tuners are measured in turns, DUELS times, for the best of many
  * measurements is one that was lucky, and the machine may have others on it;
- * the median of the ratios counts. A split is as fast as all loaders together; fairness is Jain's
- * index of their speeds, 1 if all are alike, 1/n if one has everything.
+ * the median of the ratios counts. A split is as fast as all loaders together;
+ * fairness is Jain's index of their speeds, 1 if all are alike, 1/n if one has
+ * everything.
  */
 #include "bench/loaderbench/case/case.h"
 #include "bench/loaderbench/case/case_crew.h"

@@ -153,8 +153,7 @@ int case_v100(const struct case_options *o, struct case_result *out)
         .pipeline = "none", .seconds = o->seconds, .warmup = WARMUP};
     int rc = case_scene_pixels(&s, batch * SET_BATCHES, side, channels);
     if (rc == TOOL_DONE)
-        rc =
-            case_scene_open(&s);
+        rc = case_scene_open(&s);
     if (rc == TOOL_DONE)
         rc = play_before(&s, out);
     if (rc == TOOL_DONE)

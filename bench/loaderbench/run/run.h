@@ -66,8 +66,8 @@ struct run_counts {
     char hash[32]; /* "" without --sink hash */
 };
 
-/* Pipeline, config and data set, unless there is one, of options that are filled
- * in. tear_down after either result. Returns an exit status. */
+/* Pipeline, config and data set, unless there is one, of options that are
+ * filled in. tear_down after either result. Returns an exit status. */
 int run_set_up(struct run_setup *s, const struct cli_parsed *parsed);
 void run_tear_down(struct run_setup *s);
 

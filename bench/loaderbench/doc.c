@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/loaderbench/doc.h"
 
+#include "bench/loaderbench/tool.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,25 @@ double *doc_values(const json_t *list, const char *path, size_t *n)
             ++*n;
     }
     return x;
+}
+
+double doc_median(const json_t *list, const char *path)
+{
+    size_t n;
+    double *x = doc_values(list, path, &n);
+    double median = x && n ? tool_median(x, n) : (double)NAN;
+    free(x);
+    return median;
+}
+
+double doc_noise(const json_t *list, const char *path)
+{
+    size_t n;
+    double *x = doc_values(list, path, &n);
+    double median = x && n > 1 ? tool_median(x, n) : 0;
+    double noise = median > 0 ? (x[n - 1] - x[0]) / 2 / median : (double)NAN;
+    free(x);
+    return noise;
 }
 
 json_t *doc_known(double x)

@@ -21,6 +21,11 @@ const char *doc_text(const json_t *doc, const char *path); /* "": none */
  * frees. NULL: no memory, and *n is 0. */
 double *doc_values(const json_t *list, const char *path, size_t *n);
 
+/* Of these numbers the median, NAN: there are none; and half their range as a
+ * part of it, NAN: not known, as of one. */
+double doc_median(const json_t *list, const char *path);
+double doc_noise(const json_t *list, const char *path);
+
 /* A value of a document that is made; null for NAN and infinity, and for NULL
  * or what is no UTF-8, as an argument need not be. */
 json_t *doc_known(double x);

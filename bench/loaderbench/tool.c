@@ -131,12 +131,6 @@ double tool_median(double *x, size_t n)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-double tool_noise(double *x, size_t n)
-{
-    double median = n > 1 ? tool_median(x, n) : 0;
-    return median > 0 ? (x[n - 1] - x[0]) / 2 / median : (double)NAN;
-}
-
 void tool_gain(double gain, char out[TOOL_GAIN])
 {
     if (gain >= 9)

@@ -58,9 +58,6 @@ double tool_cpu_seconds(void);
 /* Of n numbers, which are sorted for it; n > 0. */
 double tool_median(double *x, size_t n);
 
-/* Half their range as a part of the median; NAN: not known, as of one. */
-double tool_noise(double *x, size_t n);
-
 /* A gain of throughput as a fraction: "+12 %", from +900 % on "10 times". */
 #define TOOL_GAIN 40 /* bytes */
 void tool_gain(double gain, char out[TOOL_GAIN]);

@@ -120,6 +120,10 @@ void case_story_report(const struct case_result *r);
 int case_tune(struct run_setup *setup, double patience, struct case_result *r,
               int64_t *workers, int64_t *depth);
 
+/* How many times as many images a second one loaded as the other, by rounds:
+ * the median of those in which both were measured; 0: there was none. */
+double case_median_ratio(const json_t *rounds, const json_t *of_rounds);
+
 /* One more bar, if there is room. */
 void case_add_bar(struct case_result *r, const char *label, const char *note,
                   double value, bool marked);

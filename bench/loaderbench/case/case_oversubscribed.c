@@ -18,6 +18,7 @@
  */
 #include "bench/loaderbench/case/case.h"
 #include "bench/loaderbench/case/case_crew.h"
+#include "bench/loaderbench/doc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,12 +33,10 @@
 struct split {
     struct crew_setting of[CREW_MAX];
     struct crew_answer answers[CREW_MAX]; /* of the last round */
-    double rates[DUELS], fairness[DUELS], waits[DUELS];
-    double cores[DUELS];   /* CPU time per wall time, of all */
-    double per_cpu[DUELS]; /* images per second of CPU time, which does not
-                              depend on how much of the cores others leave */
-    size_t n;              /* rounds, so far */
-    double rate;           /* images per second, of all; median */
+    json_t *rounds; /* of each, of all loaders: "images_per_second", "fairness",
+                       "wait_fraction", "cores" (CPU time per wall time), and
+                       "images_per_cpu_second", which does not depend on how
+                       much of the cores others leave */
 };
 
 struct over {
@@ -48,8 +47,6 @@ struct over {
     struct split splits[SPLITS_MAX]; /* the first one is the default */
     size_t n_splits, best;
     struct split winner, tuned; /* of the duel */
-    double ratios[DUELS];
-    size_t n_duels; /* so far */
     struct crew_answer found[CREW_MAX];
     double search_seconds;
 };
@@ -61,6 +58,7 @@ static void add_split(struct over *s, const int64_t *workers)
     if (s->n_splits == SPLITS_MAX)
         return;
     struct split *p = &s->splits[s->n_splits++];
+    p->rounds = json_array();
     for (uint32_t i = 0; i < s->n; i++)
         p->of[i].workers = workers[i];
 }
@@ -123,9 +121,8 @@ static void make_splits(struct over *s)
 
 /* ---- Measuring ---------------------------------------------------------- */
 
-static void note(struct over *s, struct split *p)
+static void note(const struct over *s, struct split *p)
 {
-    size_t round = p->n++;
     double sum = 0, squares = 0, waits = 0, cores = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         double x = p->answers[i].images_per_second;
@@ -134,11 +131,12 @@ static void note(struct over *s, struct split *p)
         waits += p->answers[i].wait_fraction;
         cores += p->answers[i].cores;
     }
-    p->rates[round] = sum;
-    p->fairness[round] = squares > 0 ? sum * sum / (s->n * squares) : 0;
-    p->waits[round] = waits / s->n;
-    p->cores[round] = cores;
-    p->per_cpu[round] = cores > 0 ? sum / cores : 0;
+    json_array_append_new(
+        p->rounds,
+        json_pack("{s:f, s:f, s:f, s:f, s:f}", "images_per_second", sum,
+                  "fairness", squares > 0 ? sum * sum / (s->n * squares) : 0.0,
+                  "wait_fraction", waits / s->n, "cores", cores,
+                  "images_per_cpu_second", cores > 0 ? sum / cores : 0.0));
 }
 
 static int measure_split(struct over *s, struct split *p)
@@ -150,17 +148,9 @@ static int measure_split(struct over *s, struct split *p)
     return rc;
 }
 
-/* A copy is sorted, for rounds of several belong together. */
-static double median_of(const double *x, size_t n)
-{
-    double sorted[DUELS];
-    memcpy(sorted, x, n * sizeof(*x));
-    return n ? tool_median(sorted, n) : 0;
-}
-
 static double rate_of(const struct split *p)
 {
-    return median_of(p->rates, p->n);
+    return doc_median(p->rounds, "images_per_second");
 }
 
 /* Forth and back, so that a machine that becomes slower does so for all. */
@@ -173,32 +163,21 @@ static int measure_grid(struct over *s)
             at = s->n_splits - 1 - at;
         rc = measure_split(s, &s->splits[at]);
     }
-    for (size_t i = 0; i < s->n_splits; i++) {
-        s->splits[i].rate = rate_of(&s->splits[i]);
-        if (s->splits[i].rate > s->splits[s->best].rate)
+    for (size_t i = 0; i < s->n_splits; i++)
+        if (rate_of(&s->splits[i]) > rate_of(&s->splits[s->best]))
             s->best = i;
-    }
     return rc;
 }
 
 static int measure_duel(struct over *s)
 {
     int rc = TOOL_DONE;
-    s->winner = s->splits[s->best];
-    s->winner.n = 0;
+    memcpy(s->winner.of, s->splits[s->best].of, sizeof(s->winner.of));
     for (size_t i = 0; i < DUELS && rc == TOOL_DONE; i++) {
-        struct split *first = i % 2 ? &s->tuned : &s->winner;
-        struct split *second = i % 2 ? &s->winner : &s->tuned;
-        rc = measure_split(s, first);
+        rc = measure_split(s, i % 2 ? &s->tuned : &s->winner);
         if (rc == TOOL_DONE)
-            rc = measure_split(s, second);
-        if (rc == TOOL_DONE)
-            s->ratios[s->n_duels++] =
-                s->winner.rates[i] > 0 ? s->tuned.rates[i] / s->winner.rates[i]
-                                       : 0;
+            rc = measure_split(s, i % 2 ? &s->winner : &s->tuned);
     }
-    s->winner.rate = rate_of(&s->winner);
-    s->tuned.rate = rate_of(&s->tuned);
     return rc;
 }
 
@@ -224,17 +203,17 @@ static int64_t total(const struct over *s, const struct split *p)
     return sum;
 }
 
-static double step_ms(const struct over *s, double rate)
+static double step_ms(const struct over *s, const struct split *p)
 {
-    return rate > 0 ? 1e3 * (double)s->options->batch_size * s->n / rate : 0;
+    return 1e3 * (double)s->options->batch_size * s->n / rate_of(p);
 }
 
 static void fill_side(const struct over *s, struct case_side *side,
                       const struct split *p)
 {
-    side->images_per_second = p->rate;
-    side->step_ms = step_ms(s, p->rate);
-    side->stall_fraction = median_of(p->waits, p->n);
+    side->images_per_second = rate_of(p);
+    side->step_ms = step_ms(s, p);
+    side->stall_fraction = doc_median(p->rounds, "wait_fraction");
     side->workers = total(s, p);
     side->depth = p->answers[0].depth;
 }
@@ -243,8 +222,8 @@ static void add_point(struct over *s, const struct split *p, bool tuned)
 {
     struct case_result *r = s->out;
     char label[32] = "", text[48];
-    double fairness = median_of(p->fairness, p->n);
-    double cores = median_of(p->cores, p->n);
+    double fairness = doc_median(p->rounds, "fairness");
+    double cores = doc_median(p->rounds, "cores");
     json_t *split = json_array(), *loaders = json_array();
     for (uint32_t i = 0; i < s->n; i++) {
         size_t used = strlen(label);
@@ -262,11 +241,11 @@ static void add_point(struct over *s, const struct split *p, bool tuned)
              : p == s->splits           ? ", default"
              : p == &s->splits[s->best] ? ", best"
                                         : "");
-    case_add_bar(r, label, text, p->rate, tuned);
+    case_add_bar(r, label, text, rate_of(p), tuned);
     json_array_append_new(r->points,
                           json_pack("{s:I, s:o, s:f, s:f, s:f, s:o, s:b}",
                                     "workers", (json_int_t)total(s, p), "split",
-                                    split, "images_per_second", p->rate,
+                                    split, "images_per_second", rate_of(p),
                                     "fairness", fairness, "cores", cores,
                                     "loaders", loaders, "tuned", tuned));
 }
@@ -303,14 +282,15 @@ static void tell_search(struct over *s)
 static void tell_grid(struct over *s)
 {
     struct case_result *r = s->out;
-    fill_side(s, &r->before, &s->splits[0]);
+    if (json_array_size(s->splits[0].rounds))
+        fill_side(s, &r->before, &s->splits[0]);
     r->unit = "batch";
     snprintf(r->before.what, sizeof(r->before.what), "%u loaders, %u workers",
              s->n, s->cores);
     snprintf(r->after.what, sizeof(r->after.what), "a tuner in each");
     r->chart = "images/s of all loaders by workers in each:";
     for (size_t i = 0; i < s->n_splits; i++)
-        if (s->splits[i].n)
+        if (json_array_size(s->splits[i].rounds))
             add_point(s, &s->splits[i], false);
     json_object_set_new(r->more, "loaders", json_integer(s->n));
 }
@@ -318,8 +298,8 @@ static void tell_grid(struct over *s)
 static void tell_words(struct over *s, double cpu, double tuned)
 {
     struct case_result *r = s->out;
-    double before = s->splits[0].rate;
-    double own = median_of(s->tuned.cores, s->tuned.n) / s->cores;
+    double before = rate_of(&s->splits[0]);
+    double own = doc_median(s->tuned.rounds, "cores") / s->cores;
     int n = snprintf(r->sentence, sizeof(r->sentence),
                      TOOL_COUNT ": the tuners use " TOOL_COUNT
                                 " instead of %lld and load %+.1f %% images; "
@@ -328,7 +308,7 @@ static void tell_words(struct over *s, double cpu, double tuned)
                      TOOL_COUNT_OF(s->cores, "core"),
                      TOOL_COUNT_OF(r->after.workers, "worker"),
                      (long long)r->before.workers,
-                     before > 0 ? 100 * (s->tuned.rate / before - 1) : 0,
+                     100 * (rate_of(&s->tuned) / before - 1),
                      cpu > 0 ? 100 * (tuned / cpu - 1) : 0);
     json_object_set_new(r->more, "disturbed", json_boolean(own < OWN));
     if (own < OWN)
@@ -344,20 +324,20 @@ static void tell_duel(struct over *s)
 {
     struct case_result *r = s->out;
     struct split *best = &s->winner;
-    double cpu = median_of(best->per_cpu, best->n);
-    double tuned = median_of(s->tuned.per_cpu, s->tuned.n);
+    double cpu = doc_median(best->rounds, "images_per_cpu_second");
+    double tuned = doc_median(s->tuned.rounds, "images_per_cpu_second");
     fill_side(s, &r->after, &s->tuned);
     add_point(s, &s->tuned, true);
-    r->bound_ms = step_ms(s, best->rate);
+    r->bound_ms = step_ms(s, best);
     snprintf(r->bound_what, sizeof(r->bound_what), "the best static split");
     snprintf(r->goal.text, sizeof(r->goal.text),
              "Tuned against the best split");
-    r->goal.value = median_of(s->ratios, s->n_duels);
+    r->goal.value = case_median_ratio(s->tuned.rounds, best->rounds);
     r->goal.limit = GOAL;
     json_object_set_new(r->more, "best",
                         json_pack("{s:I, s:f}", "workers",
                                   (json_int_t)total(s, best),
-                                  "images_per_second", best->rate));
+                                  "images_per_second", rate_of(best)));
     json_object_set_new(r->more, "images_per_cpu_second",
                         json_pack("{s:f, s:f}", "best", cpu, "tuned", tuned));
     tell_words(s, cpu, tuned);
@@ -366,7 +346,7 @@ static void tell_duel(struct over *s)
 static void tell(struct over *s)
 {
     tell_grid(s);
-    if (s->n_duels)
+    if (json_array_size(s->winner.rounds) && json_array_size(s->tuned.rounds))
         tell_duel(s);
     tell_search(s);
 }
@@ -394,6 +374,8 @@ int case_oversubscribed(const struct case_options *o, struct case_result *out)
     s.n = (uint32_t)o->loaders;
     s.cores = m.cpus_usable;
     make_splits(&s);
+    s.winner.rounds = json_array();
+    s.tuned.rounds = json_array();
     int rc = case_scene_photos(&s.scene);
     if (rc == TOOL_DONE)
         rc = search(&s);
@@ -403,6 +385,10 @@ int case_oversubscribed(const struct case_options *o, struct case_result *out)
         rc = measure_duel(&s);
     if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED)
         tell(&s);
+    for (size_t i = 0; i < s.n_splits; i++)
+        json_decref(s.splits[i].rounds);
+    json_decref(s.winner.rounds);
+    json_decref(s.tuned.rounds);
     case_scene_close(&s.scene);
     return rc;
 }

@@ -91,17 +91,17 @@ static int64_t workers_of(const struct sweep_point *p)
 static void fill_side(const struct slow *s, struct case_side *side,
                       const struct sweep_point *p)
 {
-    double rate = sweep_median(p, "images_per_second");
+    double rate = doc_median(p->runs, "images_per_second");
     side->images_per_second = rate;
     side->step_ms = 1e3 * (double)s->options->batch_size / rate;
-    side->stall_fraction = sweep_median(p, "host_fraction");
+    side->stall_fraction = doc_median(p->runs, "host_fraction");
 }
 
 static void add_point(const struct slow *s, const struct sweep_point *p,
                       bool tuned)
 {
     struct case_result *r = s->out;
-    double rate = sweep_median(p, "images_per_second");
+    double rate = doc_median(p->runs, "images_per_second");
     double batches = rate / (double)s->options->batch_size;
     double epoch = (double)s->options->samples / rate;
     int64_t workers = tuned ? p->workers : workers_of(p);
@@ -136,22 +136,6 @@ static void tell_grid(const struct slow *s)
             add_point(s, &s->grid.points[i], false);
 }
 
-/* Of the rounds in which both were measured. */
-static double median_ratio(const struct sweep_point *tuned,
-                           const struct sweep_point *best)
-{
-    size_t n, n_best;
-    double *x = doc_values(tuned->runs, "images_per_second", &n);
-    double *of = doc_values(best->runs, "images_per_second", &n_best);
-    n = n < n_best ? n : n_best;
-    for (size_t i = 0; i < n; i++)
-        x[i] /= of[i];
-    double median = n ? tool_median(x, n) : 0;
-    free(x);
-    free(of);
-    return median;
-}
-
 /* The duel, as far as it went. */
 static void tell_tuned(const struct slow *s)
 {
@@ -165,7 +149,7 @@ static void tell_tuned(const struct slow *s)
     if (!best || !tuned || !json_array_size(best->runs) ||
         !json_array_size(tuned->runs))
         return;
-    double rate = sweep_median(best, "images_per_second");
+    double rate = doc_median(best->runs, "images_per_second");
     feedline_machine_get_info(&m);
     fill_side(s, &r->after, tuned);
     r->after.workers = s->workers;
@@ -175,7 +159,7 @@ static void tell_tuned(const struct slow *s)
              (long long)workers_of(best));
     r->bound_ms = 1e3 * (double)s->options->batch_size / rate;
     snprintf(r->goal.text, sizeof(r->goal.text), "Tuned against the best");
-    r->goal.value = median_ratio(tuned, best);
+    r->goal.value = case_median_ratio(tuned->runs, best->runs);
     r->goal.limit = GOAL;
     snprintf(r->sentence, sizeof(r->sentence),
              TOOL_COUNT " on " TOOL_COUNT ", since workers sleep. The search "

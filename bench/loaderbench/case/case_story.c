@@ -2,8 +2,10 @@
 /* Cases about workers: a table, bars, and what the tuner says it did. */
 #include "bench/loaderbench/case/case.h"
 #include "bench/loaderbench/cli/cli.h"
+#include "bench/loaderbench/doc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BAR_COLUMNS 24
@@ -22,6 +24,20 @@ void case_add_bar(struct case_result *r, const char *label, const char *note,
     *bar = (struct case_bar){.value = value, .marked = marked};
     snprintf(bar->label, sizeof(bar->label), "%s", label);
     snprintf(bar->note, sizeof(bar->note), "%s", note);
+}
+
+double case_median_ratio(const json_t *rounds, const json_t *of_rounds)
+{
+    size_t n, n_of;
+    double *x = doc_values(rounds, "images_per_second", &n);
+    double *of = doc_values(of_rounds, "images_per_second", &n_of);
+    n = n < n_of ? n : n_of;
+    for (size_t i = 0; i < n; i++)
+        x[i] /= of[i];
+    double median = n ? tool_median(x, n) : 0;
+    free(x);
+    free(of);
+    return median;
 }
 
 /* ---- Document ----------------------------------------------------------- */

@@ -70,11 +70,7 @@ const struct cli_command command_compare = {
 /* Of the raw values; NAN: not known. */
 static double noise_of(const json_t *doc, const struct metric *m)
 {
-    size_t n;
-    double *x = doc_values(json_object_get(doc, "runs"), m->path, &n);
-    double noise = tool_noise(x, n);
-    free(x);
-    return noise;
+    return doc_noise(json_object_get(doc, "runs"), m->path);
 }
 
 /* Names of options that differ: then more was changed than the code. */

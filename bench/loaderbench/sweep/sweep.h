@@ -91,12 +91,6 @@ json_t *sweep_point_json(const struct sweep_point *p);
 json_t *sweep_document(const struct sweep *s);
 int sweep_save(const struct sweep *s, const char *path);
 
-/* The median of a key over the runs of a point; NAN: there is none. */
-double sweep_median(const struct sweep_point *p, const char *key);
-
-/* tool_noise of a key over its runs. */
-double sweep_noise(const struct sweep_point *p, const char *key);
-
 /* The points as the rule sees them; the caller frees. NULL: no memory. */
 struct knee_point *sweep_knee_points(const struct sweep *s);
 

@@ -167,17 +167,19 @@ json_t *sweep_point_json(const struct sweep_point *p)
 {
     int64_t io_depth = p->io_depth;
     if (!io_depth)
-        io_depth = (int64_t)sweep_median(p, "io_depth");
+        io_depth = (int64_t)doc_median(p->runs, "io_depth");
     return json_pack(
         "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "workers",
         (json_int_t)p->workers, "depth", (json_int_t)p->depth, "io_depth",
         (json_int_t)io_depth, "images_per_second",
-        doc_known(sweep_median(p, "images_per_second")), "host_fraction",
-        doc_known(sweep_median(p, "host_fraction")), "device_fraction",
-        doc_known(sweep_median(p, "device_fraction")), "images_per_cpu_second",
-        doc_known(sweep_median(p, "images_per_cpu_second")), "noise_fraction",
-        doc_known(sweep_noise(p, "images_per_second")), "others_cores",
-        doc_known(sweep_median(p, "others_cores")), "runs", p->runs);
+        doc_known(doc_median(p->runs, "images_per_second")), "host_fraction",
+        doc_known(doc_median(p->runs, "host_fraction")), "device_fraction",
+        doc_known(doc_median(p->runs, "device_fraction")),
+        "images_per_cpu_second",
+        doc_known(doc_median(p->runs, "images_per_cpu_second")),
+        "noise_fraction", doc_known(doc_noise(p->runs, "images_per_second")),
+        "others_cores", doc_known(doc_median(p->runs, "others_cores")), "runs",
+        p->runs);
 }
 
 /* A point that was not measured yet is none. */
@@ -199,8 +201,8 @@ static json_t *trust_json(const struct sweep *s)
         return json_null();
     others = noise + s->n;
     for (size_t i = 0; i < s->n; i++) {
-        double x = sweep_noise(&s->points[i], "images_per_second");
-        double y = sweep_median(&s->points[i], "others_cores");
+        double x = doc_noise(s->points[i].runs, "images_per_second");
+        double y = doc_median(s->points[i].runs, "others_cores");
         if (!isnan(x))
             noise[n_noise++] = x;
         if (!isnan(y))

@@ -84,37 +84,20 @@ static int by_setting(const void *a, const void *b)
 
 /* ---- Numbers of a point ------------------------------------------------- */
 
-double sweep_median(const struct sweep_point *p, const char *key)
-{
-    size_t n;
-    double *x = doc_values(p->runs, key, &n);
-    double median = x && n ? tool_median(x, n) : (double)NAN;
-    free(x);
-    return median;
-}
-
-double sweep_noise(const struct sweep_point *p, const char *key)
-{
-    size_t n;
-    double *x = doc_values(p->runs, key, &n);
-    double noise = tool_noise(x, n);
-    free(x);
-    return noise;
-}
-
 struct knee_point *sweep_knee_points(const struct sweep *s)
 {
     struct knee_point *points = calloc(s->n + 1, sizeof(*points));
     for (size_t i = 0; points && i < s->n; i++) {
         const struct sweep_point *p = &s->points[i];
-        double rate = sweep_median(p, "images_per_second");
-        double device = sweep_median(p, "device_fraction");
+        double rate = doc_median(p->runs, "images_per_second");
+        double device = doc_median(p->runs, "device_fraction");
         points[i] = (struct knee_point){
             .workers = p->workers,
             .depth = p->depth,
             .io_depth = p->io_depth,
             .rate = isnan(rate) ? 0 : rate,
-            .stall = isnan(device) ? sweep_median(p, "host_fraction") : device};
+            .stall =
+                isnan(device) ? doc_median(p->runs, "host_fraction") : device};
     }
     return points;
 }

@@ -59,8 +59,8 @@ static json_t *comparison(const struct sweep_point *mine,
     free(b);
     if (mine == best)
         below = 0;
-    double cost = sweep_median(mine, "images_per_cpu_second");
-    double best_cost = sweep_median(best, "images_per_cpu_second");
+    double cost = doc_median(mine->runs, "images_per_cpu_second");
+    double best_cost = doc_median(best->runs, "images_per_cpu_second");
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o}", "tuned", sweep_point_json(mine),
         "below_fraction", json_real(isnan(below) ? 0 : below), "error_fraction",

@@ -28,7 +28,6 @@ option(FEEDLINE_EXAMPLES "Build the examples, as BUILD_TESTING does" OFF)
 option(FEEDLINE_BENCH "Build the tuner's simulator and the benchmarks, likewise"
        OFF)
 option(FEEDLINE_INSTALL "Install the library" ${PROJECT_IS_TOP_LEVEL})
-option(FEEDLINE_RINGS "Rings of notes; OFF only to measure what they cost" ON)
 option(FEEDLINE_WERROR "Warnings are errors" OFF)
 set(FEEDLINE_SANITIZE "" CACHE STRING
     "Sanitizers: empty, 'address,undefined' or 'thread'")

@@ -412,8 +412,8 @@ int32_t feedline_batch_get_info(const feedline_batch *b,
         .wait_ns = b->wait_ns,
     };
     if (fdl_layout_is_various(b->layout)) {
-        info.image_offset = fdl_slot_offsets(b);
-        info.image_size = (const int32_t(*)[2])fdl_slot_sizes(b);
+        info.image_offset = fdl_slot_column(b, FDL_COLUMN_OFFSETS);
+        info.image_size = fdl_slot_column(b, FDL_COLUMN_SIZES);
     }
     info.image_bytes = fdl_slot_delivered_bytes(b);
     fdl_slot_tensor(b, FEEDLINE_IMAGES, &info.images);

@@ -2,7 +2,7 @@
 /* Public functions: boxes, labels and keypoints of objects. */
 #include "loader/api/api.h"
 #include "loader/dataset/dataset_objects.h"
-#include "loader/stream/ring.h"
+#include "loader/stream/slot_objects.h"
 
 int32_t feedline_dataset_set_objects(feedline_dataset *ds,
                                      const struct feedline_objects *objects)

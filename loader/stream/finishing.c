@@ -133,13 +133,13 @@ void fdl_engine_set_finishing(const struct fdl_engine *l,
     *finish = (struct fdl_finish){
         .bytes =
             wire->late ? 0 : l->config.batch_size * fdl_output_bytes(delivered),
-        .images_at = wire->images_at,
+        .images_at = wire->at[FDL_COLUMN_IMAGES],
         .width = delivered->width,
         .height = delivered->height,
         .channels = delivered->channels,
         .dtype = delivered->dtype,
         .nhwc = delivered->nhwc,
-        .mixes_at = wire->told_at,
+        .mixes_at = wire->at[FDL_COLUMN_TOLD],
     };
     struct fdl_affine affine;
     int64_t rounding = fdl_option_int(&l->options, FDL_OPT_ROUNDING);

@@ -140,11 +140,7 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
         .landed = transfer_landed,
         .user = b,
     };
-    fdl_slot_forget(b, range->count);
-    if (fdl_ring_has_fields(b->ring))
-        fdl_slot_fields_forget(b);
-    if (b->layout->classes > 0)
-        fdl_slot_forget_mixes(b);
+    fdl_slot_forget(b);
     b->landed = true;
     atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
     for (uint32_t p = 0; p < b->layout->n_parts; p++)
@@ -383,7 +379,8 @@ static void transfer_landed(struct fdl_transfer *t)
 static void submit(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
-    b->transfer.bytes = b->layout->images_at + fdl_slot_image_bytes(b);
+    b->transfer.bytes =
+        b->layout->at[FDL_COLUMN_IMAGES] + fdl_slot_image_bytes(b);
     b->landed = false;
     atomic_store_explicit(&b->state, FDL_SLOT_MOVING, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->in_transfer, 1, memory_order_relaxed);
@@ -406,7 +403,7 @@ static void part_done(feedline_batch *b, uint32_t p)
         return;
     atomic_store_explicit(&b->parts_sent, true, memory_order_relaxed);
     r->backend_ops->part(r->backend, &b->transfer,
-                         l->images_at + begin * l->all_views_bytes,
+                         l->at[FDL_COLUMN_IMAGES] + begin * l->all_views_bytes,
                          (end - begin) * l->all_views_bytes);
 }
 

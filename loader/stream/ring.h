@@ -35,17 +35,16 @@
 #include "base/event.h"
 #include "base/field_set.h"
 #include "base/lock.h"
-#include "decode/decoder.h"
 #include "decode/plan/mix.h"
 #include "loader/order/sampler.h"
 #include "loader/read/window.h"
+#include "loader/stream/layout.h"
 #include "loader/stream/observer.h"
 #include "loader/stream/slot_fields.h"
 #include "profiler/trace/trace.h"
 #include "transfer/backend.h"
 
 #include <feedline/exchange.h>
-#include <feedline/views.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -67,9 +66,6 @@ enum fdl_slot_state {
  * additional copy costs a few us. */
 #define FDL_PART_BYTES (UINT64_C(4) << 20)
 #define FDL_PARTS_MAX  4u
-
-/* Of a slab, and of each table and the images in it. */
-#define FDL_SLAB_ALIGN 64u
 
 struct fdl_ring;
 
@@ -107,45 +103,6 @@ struct feedline_batch {
     char reason[FDL_SLOT_REASON_BYTES];
 };
 
-/* The layout of a full batch's slab; what a device needs of it is in one piece
- * that begins with the slab. Images of one size have fixed places. With
- * different sizes it is unknown where one ends before all previous ones are
- * decoded, so each takes the next free bytes once its own size is known, and
- * the offsets are a table. The used part stays in one piece at the front of the
- * slab, and the rest is never touched. The order of the images depends on
- * timing, which the table hides. */
-/* Where a view of its own chain lies: those of a batch of n samples begin n *
- * `before` bytes behind its first image, one sample after the other. */
-struct fdl_view_place {
-    struct fdl_output_format format;
-    uint64_t bytes, before;
-};
-
-struct fdl_layout {
-    struct fdl_output_format format;    /* 0x0: images differ in size */
-    struct fdl_output_format delivered; /* after the device finished it */
-    bool late;           /* which it does as the images are copied: the slab has
-                            none that could be delivered */
-    uint32_t batch_size; /* images */
-    uint32_t n_parts;    /* that may go ahead of each other */
-    uint32_t views;      /* images of each sample: places in a row */
-    bool chains;         /* views have a chain each, and lie view by view */
-    struct fdl_view_place view[FEEDLINE_VIEWS_MAX]; /* with chains */
-    uint64_t sample_bytes;    /* of one image; the most, where they differ */
-    uint64_t all_views_bytes; /* of one sample */
-    uint64_t images_at, labels_at, index_at, status_at; /* offsets */
-    uint32_t classes; /* of a soft target; 0: batches are not mixed, and have
-                         none of these: */
-    uint64_t targets_at, mixes_at, inputs_at;
-    uint64_t told_at; /* what the device is told, where it mixes; else 0: */
-    uint64_t left_at, left_bytes; /* an image before the last pass */
-    uint64_t steps_at;
-    uint32_t late_steps;           /* finished steps of an image, at most */
-    uint64_t offsets_at, sizes_at; /* only where images differ */
-    uint64_t bytes;                /* of a batch, at most */
-    uint64_t reserved;             /* of the slab, in addresses */
-};
-
 /* An image's part of the slab, if images differ. */
 struct fdl_room {
     uint64_t at, bytes; /* bytes 0: none yet */
@@ -153,44 +110,6 @@ struct fdl_room {
 
 /* Slots beyond depth: one in use, one not yet released by the consumer. */
 #define FDL_SPARE_SLOTS 2u
-
-/* Shape of `count` images as a tensor; with chains, of the first views of
- * them. */
-void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
-                     int64_t shape[4]);
-
-/* What mixing takes. */
-struct fdl_mix_room {
-    uint32_t classes, late_steps;
-    bool on_device;
-};
-
-/* An image that waits for its two samples. */
-struct fdl_mix_input {
-    _Atomic uint32_t lacks;
-    uint32_t n_steps; /* of its own sample */
-};
-
-/* For samples of `views` images. mix: NULL: batches are not mixed. ERANGE if it
- * does not fit an address space. */
-int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
-                        uint32_t views, const struct fdl_output_format *format,
-                        const struct fdl_mix_room *mix);
-
-/* For views of their own chains: formats[views]. */
-int32_t fdl_layout_init_chains(struct fdl_layout *layout, uint32_t batch_size,
-                               uint32_t views,
-                               const struct fdl_output_format *formats);
-
-/* The same for images of different sizes, of max_bytes each at most; format's
- * width and height are 0. again: an image may be claimed for twice. */
-int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
-                                const struct fdl_output_format *format,
-                                uint64_t max_bytes, bool again);
-
-/* What moves to a device of a full batch. */
-uint64_t fdl_layout_moved_bytes(const struct fdl_layout *layout);
-bool fdl_layout_is_various(const struct fdl_layout *layout);
 
 struct fdl_ring {
     uint32_t fork_generation; /* constant */
@@ -364,11 +283,8 @@ void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
 int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
                        const struct fdl_output_format *f, void **out);
 
-/* Before the first claim of a ticket: its first `count` images have no room. */
-void fdl_slot_forget(feedline_batch *b, uint32_t count);
-
-/* Before the first sample of a ticket: no image has what it is mixed of. */
-void fdl_slot_forget_mixes(const feedline_batch *b);
+/* Before the first sample of a ticket: nothing is there of any. */
+void fdl_slot_forget(feedline_batch *b);
 
 /* The images of the sample at `place` become zeros, or of size 0x0. */
 void fdl_slot_blank(feedline_batch *b, uint32_t place);
@@ -387,13 +303,25 @@ uint64_t fdl_slot_delivered_bytes(const feedline_batch *b); /* of images */
 void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
                      struct feedline_tensor *out);
 
-/* Where images are written, the program's memory if that is lent, and parts of
- * a slot's host memory; places are those of images. */
+/* Where images are written: the program's memory if that is lent. */
 uint8_t *fdl_slot_images_at(const feedline_batch *b);
-int64_t *fdl_slot_offsets(const feedline_batch *b);
-int32_t (*fdl_slot_sizes(const feedline_batch *b))[2]; /* height, width */
-int64_t *fdl_slot_labels(const feedline_batch *b);
-int64_t *fdl_slot_index(const feedline_batch *b);
-int32_t *fdl_slot_status(const feedline_batch *b);
+
+/* A column in the slot's host memory; places are those of images. */
+void *fdl_slot_column(const feedline_batch *b, enum fdl_column c);
+
+static inline int64_t *fdl_slot_labels(const feedline_batch *b)
+{
+    return fdl_slot_column(b, FDL_COLUMN_LABELS);
+}
+
+static inline int64_t *fdl_slot_index(const feedline_batch *b)
+{
+    return fdl_slot_column(b, FDL_COLUMN_INDEX);
+}
+
+static inline int32_t *fdl_slot_status(const feedline_batch *b)
+{
+    return fdl_slot_column(b, FDL_COLUMN_STATUS);
+}
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "loader/stream/ring.h"
+#include "loader/stream/slot_objects.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,93 +209,11 @@ void fdl_slot_field_numbers(const feedline_batch *b, uint32_t field,
         to[i] = words ? words[i % width] : nothing;
 }
 
-/* Places in the joined part. */
-struct joined {
-    uint64_t n, *first;
-    int64_t *labels, *source;
-    float *boxes, *points;
-};
-
-void fdl_slot_objects_set(const feedline_batch *b, uint32_t place, uint64_t at,
-                          uint32_t room, const struct fdl_objects *o)
-{
-    b->fields.placed[place] =
-        (struct fdl_placed_objects){.at = at, .n = o->n, .room = room};
-}
-
-static struct joined joined_at(const feedline_batch *b, uint64_t at)
-{
-    struct joined j = {.first = (uint64_t *)(void *)(b->fields.data + at)};
-    for (uint32_t i = 0; i < b->range.count; i++)
-        j.n += b->fields.placed[i].n;
-    j.labels = (int64_t *)(j.first + b->range.count + 1);
-    j.source = j.labels + j.n;
-    j.boxes = (float *)(j.source + j.n);
-    j.points = j.boxes + 4 * j.n;
-    return j;
-}
-
-static uint64_t objects_bytes(const feedline_batch *b)
-{
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < b->range.count; i++)
-        n += b->fields.placed[i].n;
-    return (b->range.count + 1) * sizeof(uint64_t) +
-           n * (2 * sizeof(int64_t) +
-                (4 + 2 * (uint64_t)b->ring->keypoints) * sizeof(float));
-}
-
-/* Laid out as fdl_dataset_lay_objects does. */
-static void join_one(const feedline_batch *b, uint32_t place,
-                     const struct joined *j)
-{
-    const struct fdl_placed_objects *p = &b->fields.placed[place];
-    const int64_t *labels = (const void *)(b->fields.data + p->at);
-    const float *boxes = (const void *)(labels + p->room);
-    const float *points = boxes + 4 * (size_t)p->room;
-    size_t numbers = 2 * (size_t)b->ring->keypoints;
-    const uint32_t *source = (const void *)(points + numbers * p->room);
-    uint64_t first = j->first[place];
-    memcpy(j->labels + first, labels, p->n * sizeof(*labels));
-    memcpy(j->boxes + 4 * first, boxes, p->n * 4 * sizeof(*boxes));
-    memcpy(j->points + numbers * first, points,
-           p->n * numbers * sizeof(*points));
-    for (uint32_t i = 0; i < p->n; i++)
-        j->source[first + i] = source[i];
-}
-
-static void join_objects(feedline_batch *b, uint64_t at)
-{
-    struct joined j = joined_at(b, at);
-    b->fields.joined_at = at;
-    j.first[0] = 0;
-    for (uint32_t i = 0; i < b->range.count; i++) {
-        j.first[i + 1] = j.first[i] + b->fields.placed[i].n;
-        if (b->fields.placed[i].n > 0)
-            join_one(b, i, &j);
-    }
-}
-
-void fdl_slot_objects_get(const feedline_batch *b,
-                          struct feedline_batch_objects *out)
-{
-    struct joined j = joined_at(b, b->fields.joined_at);
-    *out = (struct feedline_batch_objects){
-        .keypoints = b->ring->keypoints,
-        .n = j.n,
-        .first = j.first,
-        .boxes = j.boxes,
-        .labels = j.labels,
-        .points = b->ring->keypoints > 0 ? j.points : NULL,
-        .source = j.source,
-    };
-}
-
 int32_t fdl_slot_fields_gather(feedline_batch *b)
 {
     struct fdl_slot_fields *f = &b->fields;
     uint64_t used = atomic_load_explicit(&f->used, memory_order_relaxed);
-    uint64_t joined = f->placed ? objects_bytes(b) : 0;
+    uint64_t joined = f->placed ? fdl_slot_objects_bytes(b) : 0;
     struct fdl_field_spill *spills = take_spills(b);
     int32_t status = FEEDLINE_OK;
     if (used + joined > f->capacity)
@@ -304,7 +223,7 @@ int32_t fdl_slot_fields_gather(feedline_batch *b)
         memcpy(f->data + s->at, s->bytes, s->n);
     free_spills(spills);
     if (status == FEEDLINE_OK && f->placed)
-        join_objects(b, used);
+        fdl_slot_objects_join(b, used);
     return status;
 }
 

@@ -14,20 +14,13 @@
  * place in the slab all the same, and the last one joins them: the slab grows
  * to what batches need, in the first few, and then nothing is allocated.
  *
- * Objects are moved in the slab, where they were laid out for each sample; once
- * all are there, what is left of them is joined behind, array by array:
- *
- *     slab  | sample 7: labels boxes points source | sample 2: ... | caption...
- *           | first | labels | source | boxes | points       of the whole batch
+ * Masks and objects (slot_objects.h) are in it, too.
  */
 #ifndef FDL_LOADER_SLOT_FIELDS_H
 #define FDL_LOADER_SLOT_FIELDS_H
 
-#include "decode/plan/object_moves.h"
-
 #include <feedline/fields.h>
 #include <feedline/masks.h>
-#include <feedline/objects.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,7 +47,7 @@ struct fdl_placed_objects {
 struct fdl_slot_fields {
     uint64_t *offset, *bytes;          /* [cells of a sample][batch_size] */
     struct fdl_placed_objects *placed; /* [batch_size], or NULL */
-    uint64_t joined_at;
+    uint64_t joined_at;                /* objects of them all */
     uint8_t *data;
     uint64_t capacity;     /* of data */
     _Atomic uint64_t used; /* may be more, until gather */
@@ -98,13 +91,5 @@ int32_t fdl_slot_fields_gather(feedline_batch *b);
 
 void fdl_slot_field_get(const feedline_batch *b, uint32_t field,
                         struct feedline_batch_field *out);
-
-/* room: of the sample's objects before any was dropped. */
-void fdl_slot_objects_set(const feedline_batch *b, uint32_t place, uint64_t at,
-                          uint32_t room, const struct fdl_objects *o);
-
-/* Once they are gathered. */
-void fdl_slot_objects_get(const feedline_batch *b,
-                          struct feedline_batch_objects *out);
 
 #endif

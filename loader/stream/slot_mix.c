@@ -7,31 +7,30 @@
 
 #include <string.h>
 
-/* In the slab's host memory. */
-static void *at(const feedline_batch *b, uint64_t offset)
-{
-    return (uint8_t *)b->slab.host + offset;
-}
-
-static struct feedline_image_mix *mixes_of(const feedline_batch *b)
-{
-    return at(b, b->layout->mixes_at);
-}
-
 static struct fdl_mix_input *input_of(const feedline_batch *b, uint32_t image)
 {
-    return (struct fdl_mix_input *)at(b, b->layout->inputs_at) + image;
+    struct fdl_mix_input *inputs = fdl_slot_column(b, FDL_COLUMN_INPUTS);
+    return &inputs[image];
 }
 
 static uint8_t *left_of(const feedline_batch *b, uint32_t image)
 {
-    return at(b, b->layout->left_at + image * b->layout->left_bytes);
+    uint8_t *left = fdl_slot_column(b, FDL_COLUMN_LEFT);
+    return left + image * b->layout->left_bytes;
 }
 
 static struct fdl_step *steps_of(const feedline_batch *b, uint32_t image)
 {
-    return (struct fdl_step *)at(b, b->layout->steps_at) +
-           (size_t)image * b->layout->late_steps;
+    struct fdl_step *steps = fdl_slot_column(b, FDL_COLUMN_STEPS);
+    return steps + (size_t)image * b->layout->late_steps;
+}
+
+void fdl_slot_mixes_forget(const feedline_batch *b)
+{
+    for (uint32_t i = 0; i < fdl_slot_images(b); i++) {
+        atomic_store_explicit(&input_of(b, i)->lacks, 2, memory_order_relaxed);
+        input_of(b, i)->n_steps = 0;
+    }
 }
 
 void fdl_slot_leave(feedline_batch *b, uint32_t place, struct fdl_plan *plan,
@@ -85,7 +84,7 @@ static void tell(const feedline_batch *b, uint32_t image, uint32_t other,
                                      [FEEDLINE_MIXUP] = FDL_FINISH_SUM,
                                      [FEEDLINE_CUTMIX] = FDL_FINISH_BOX};
     const int32_t *status = fdl_slot_status(b);
-    struct fdl_image_mix *told = at(b, b->layout->told_at);
+    struct fdl_image_mix *told = fdl_slot_column(b, FDL_COLUMN_TOLD);
     told[image] = (struct fdl_image_mix){
         .kind = kinds[mix->kind],
         .other = other,
@@ -108,10 +107,11 @@ static void make_image(feedline_batch *b, uint32_t image,
     const int64_t *labels = fdl_slot_labels(b);
     uint32_t other =
         mix->kind == FEEDLINE_MIX_NONE ? image : (uint32_t)mix->partner;
-    mixes_of(b)[image] = *mix;
+    struct feedline_image_mix *mixes = fdl_slot_column(b, FDL_COLUMN_MIXES);
+    float *targets = fdl_slot_column(b, FDL_COLUMN_TARGETS);
+    mixes[image] = *mix;
     fdl_mix_target(m, mix, labels[image], labels[other],
-                   (float *)at(b, l->targets_at) +
-                       (size_t)image * m->num_classes);
+                   targets + (size_t)image * m->num_classes);
     if (l->left_bytes == 0) {
         tell(b, image, other, mix);
         return;
@@ -145,7 +145,9 @@ void fdl_slot_mix(feedline_batch *b, uint32_t place)
 void fdl_slot_targets(const feedline_batch *b,
                       struct feedline_batch_targets *out)
 {
-    *out = (struct feedline_batch_targets){.classes = b->layout->classes,
-                                           .mixes = mixes_of(b)};
+    *out = (struct feedline_batch_targets){
+        .classes = b->layout->classes,
+        .mixes = fdl_slot_column(b, FDL_COLUMN_MIXES),
+    };
     fdl_slot_tensor(b, FEEDLINE_TARGETS, &out->soft);
 }

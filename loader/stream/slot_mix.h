@@ -19,6 +19,9 @@
 #include "decode/plan/plan.h"
 #include "loader/stream/ring.h"
 
+/* Before the first sample of a ticket: no image has what it is mixed of. */
+void fdl_slot_mixes_forget(const feedline_batch *b);
+
 /* As fdl_slot_claim, for the pixels that are left; takes the finished steps out
  * of the plan. */
 void fdl_slot_leave(feedline_batch *b, uint32_t place, struct fdl_plan *plan,

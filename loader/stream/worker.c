@@ -18,9 +18,9 @@
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/slot_mix.h"
+#include "loader/stream/slot_objects.h"
 #include "loader/stream/worker_fields.h"
 #include "loader/stream/worker_masks.h"
-#include "loader/stream/worker_objects.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -130,9 +130,8 @@ static void end_entries(struct fdl_worker *w, uint64_t index,
 
 /* Opens the image of the sample in r and renders it; objects may be NULL. */
 static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
-                            struct fdl_worker_objects *objects,
-                            feedline_batch *b, uint32_t place,
-                            struct fdl_render_cost *cost)
+                            struct fdl_laid_objects *objects, feedline_batch *b,
+                            uint32_t place, struct fdl_render_cost *cost)
 {
     const struct fdl_engine *e = w->engine;
     struct fdl_encoded encoded;
@@ -162,7 +161,7 @@ static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
     if (status < 0 || !w->masks)
         return status;
     if (objects) /* draws may depend on where they were */
-        fdl_worker_lay_objects(w->engine->dataset, r->index, objects);
+        fdl_slot_objects_lay(w->engine->dataset, r->index, objects);
     return fdl_worker_render_mask(w, &key, &info, b, place, cost);
 }
 
@@ -173,7 +172,7 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
                       struct fdl_render_cost *cost)
 {
     const struct fdl_engine *e = w->engine;
-    struct fdl_worker_objects objects;
+    struct fdl_laid_objects objects;
     bool has_objects = e->ring->has_objects;
     if (r->status < 0)
         return fdl_fail(r->status, "%s", r->reason);
@@ -182,13 +181,12 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
         status = fdl_worker_take_fields(w, r, b, place);
     if (status >= 0 && has_objects)
         status =
-            fdl_worker_take_objects(w->engine->dataset, r->index, b, &objects);
+            fdl_slot_objects_take(w->engine->dataset, r->index, b, &objects);
     if (status >= 0 && !e->is_encoded)
         status =
             render_image(w, r, has_objects ? &objects : NULL, b, place, cost);
     if (status >= 0 && has_objects)
-        fdl_worker_put_objects(w->engine->dataset, r->index, b, place,
-                               &objects);
+        fdl_slot_objects_put(w->engine->dataset, r->index, b, place, &objects);
     return status;
 }
 

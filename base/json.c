@@ -167,6 +167,8 @@ void fdl_json_raw(struct fdl_json *j, const char *key, const char *text)
 int32_t fdl_json_finish(struct fdl_json *j, uint64_t *needed)
 {
     fdl_assert(j->depth == 0);
+    if (!needed)
+        return fdl_fail(FEEDLINE_EINVAL, "needed is NULL");
     uint64_t bytes = j->length + 1;
     if (j->capacity > 0)
         j->buf[FDL_MIN(j->length, j->capacity - 1)] = '\0';

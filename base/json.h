@@ -36,7 +36,7 @@ void fdl_json_null(struct fdl_json *j, const char *key);
 void fdl_json_raw(struct fdl_json *j, const char *key, const char *text);
 
 /* NUL-terminates; *needed = length + 1. ERANGE (with the error line) if it did
- * not fit and capacity was not 0. */
+ * not fit and capacity was not 0; EINVAL: needed is NULL. */
 int32_t fdl_json_finish(struct fdl_json *j, uint64_t *needed);
 
 #endif

@@ -69,6 +69,8 @@ void fdl_text_free(struct fdl_text *t)
 int32_t fdl_text_copy_out(const struct fdl_text *t, char *buf,
                           uint64_t capacity, uint64_t *needed)
 {
+    if (!needed)
+        return fdl_fail(FEEDLINE_EINVAL, "needed is NULL");
     if (t->failed)
         return fdl_fail_memory(t->capacity, "a text");
     uint64_t fits = FDL_MIN(t->length + 1, capacity);

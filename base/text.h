@@ -29,7 +29,8 @@ void fdl_text_add_double(struct fdl_text *t, double value);
 void fdl_text_clear(struct fdl_text *t);
 void fdl_text_free(struct fdl_text *t);
 
-/* All of it at once, as *_json() give theirs; ENOMEM if it failed. */
+/* All of it at once, as *_json() give theirs; ENOMEM if it failed;
+ * EINVAL: needed is NULL. */
 int32_t fdl_text_copy_out(const struct fdl_text *t, char *buf,
                           uint64_t capacity, uint64_t *needed);
 

@@ -11,12 +11,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 
-/* Clears the error line. EINVAL: `handle` is NULL ("config is NULL"). */
-int32_t fdl_api_enter(const void *handle, const char *what);
-
-/* The same, and EFORK if the handle was made before a fork(). */
-int32_t fdl_api_enter_handle(const void *handle, uint32_t generation,
-                             const char *what);
+#include <feedline/feedline.h>
 
 struct feedline_config {
     uint32_t fork_generation;
@@ -27,5 +22,23 @@ struct feedline_pipeline {
     uint32_t fork_generation;
     struct fdl_pipeline *pipeline;
 };
+
+/* Clears the error line. EINVAL: `handle` is NULL ("config is NULL"). */
+int32_t fdl_api_enter(const void *handle, const char *what);
+
+/* The same for where a new handle goes, which is NULL from here on. */
+int32_t fdl_api_enter_out(void *out);
+
+/* The same, and EFORK if the handle was made before a fork(). */
+int32_t fdl_api_enter_handle(const void *handle, uint32_t generation,
+                             const char *what);
+int32_t fdl_api_enter_batch(const feedline_batch *b);
+int32_t fdl_api_enter_config(const feedline_config *cfg);
+int32_t fdl_api_enter_dataset(const feedline_dataset *ds);
+int32_t fdl_api_enter_pipeline(const feedline_pipeline *p);
+int32_t fdl_api_enter_loader(const feedline_loader *l);
+
+/* And ESTATE if its batches are made elsewhere: it is a watch. */
+int32_t fdl_api_enter_engine(const feedline_loader *l);
 
 #endif

@@ -2,10 +2,13 @@
 /* Public functions: devices, how fast they are reached, a busy stream. */
 #include "base/thread.h"
 #include "loader/api/api.h"
+#include "profiler/measure/copy_fit.h"
 #include "profiler/system/affinity.h"
 #include "profiler/system/nvml_devices.h"
 #include "transfer/backend.h"
 #include "transfer/cuda/cuda_probe.h"
+
+#include <feedline/bench.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -155,6 +158,26 @@ int32_t feedline_device_time_copy(const char *device,
     return status < 0 ? status : fdl_copy_out(out, &time, sizeof(time));
 }
 
+int32_t feedline_copy_fit(const uint64_t *bytes, const double *us, uint32_t n,
+                          struct feedline_copy_fit *out)
+{
+    struct fdl_copy_fit fit;
+    int32_t status = fdl_api_enter(bytes, "bytes");
+    if (status >= 0)
+        status = fdl_api_enter(us, "us");
+    if (status >= 0)
+        status = fdl_copy_fit(bytes, us, n, &fit);
+    if (status < 0)
+        return status;
+    struct feedline_copy_fit found = {
+        .latency_us = fit.latency_us,
+        .gigabytes_per_second = fit.gigabytes_per_second,
+        .half_bytes = fit.half_bytes,
+        .worst_error = fit.worst_error,
+    };
+    return fdl_copy_out(out, &found, sizeof(found));
+}
+
 /* ---- A busy stream ------------------------------------------------------ */
 
 static int32_t enter(const feedline_busy *busy)
@@ -166,10 +189,9 @@ static int32_t enter(const feedline_busy *busy)
 int32_t feedline_busy_create(const char *device, feedline_busy **out)
 {
     uint32_t number;
-    int32_t status = fdl_api_enter(out, "out");
+    int32_t status = fdl_api_enter_out(out);
     if (status < 0)
         return status;
-    *out = NULL;
     status = number_of(device, &number);
     if (status < 0)
         return status;

@@ -13,13 +13,11 @@ int32_t feedline_checker_create(const feedline_config *cfg,
 {
     struct fdl_options defaults = {0};
     const struct fdl_options *options = &defaults;
-    int32_t status = fdl_api_enter(out, "out");
-    if (status < 0)
-        return status;
-    *out = NULL;
-    status = fdl_api_enter_handle(ds, ds ? ds->fork_generation : 0, "data set");
+    int32_t status = fdl_api_enter_out(out);
+    if (status >= 0)
+        status = fdl_api_enter_dataset(ds);
     if (status >= 0 && cfg) {
-        status = fdl_api_enter_handle(cfg, cfg->fork_generation, "config");
+        status = fdl_api_enter_config(cfg);
         options = &cfg->options;
     } else if (status >= 0) {
         status = fdl_options_init(&defaults, "loader", fdl_loader_options,

@@ -17,28 +17,6 @@
   (FEEDLINE_VERSION_MAJOR << 16 | FEEDLINE_VERSION_MINOR << 8 |                \
    FEEDLINE_VERSION_PATCH)
 
-int32_t fdl_api_enter(const void *handle, const char *what)
-{
-    fdl_clear_error();
-    if (!handle)
-        return fdl_fail(FEEDLINE_EINVAL, "%s is NULL", what);
-    return FEEDLINE_OK;
-}
-
-int32_t fdl_api_enter_handle(const void *handle, uint32_t generation,
-                             const char *what)
-{
-    int32_t status = fdl_api_enter(handle, what);
-    if (status < 0)
-        return status;
-    if (generation != fdl_fork_generation())
-        return fdl_fail(FEEDLINE_EFORK,
-                        "this %s was made before fork(): make a new one in "
-                        "the child",
-                        what);
-    return FEEDLINE_OK;
-}
-
 /* ---- Version and status ------------------------------------------------- */
 
 const char *feedline_version(void)
@@ -123,17 +101,11 @@ int32_t feedline_option_get_info(const char *scope, uint32_t index,
 
 /* ---- Config ------------------------------------------------------------- */
 
-static int32_t enter(const feedline_config *cfg)
-{
-    return fdl_api_enter_handle(cfg, cfg ? cfg->fork_generation : 0, "config");
-}
-
 int32_t feedline_config_create(feedline_config **out)
 {
-    int32_t status = fdl_api_enter(out, "out");
+    int32_t status = fdl_api_enter_out(out);
     if (status < 0)
         return status;
-    *out = NULL;
     feedline_config *cfg = calloc(1, sizeof(*cfg));
     if (!cfg)
         return fdl_fail_memory(sizeof(*cfg), "a config");
@@ -162,7 +134,7 @@ void feedline_config_destroy(feedline_config *cfg)
 int32_t feedline_config_set(feedline_config *cfg, const char *key,
                             const char *text)
 {
-    int32_t status = enter(cfg);
+    int32_t status = fdl_api_enter_config(cfg);
     if (status >= 0)
         status = fdl_api_enter(key, "key");
     if (status >= 0)
@@ -173,7 +145,7 @@ int32_t feedline_config_set(feedline_config *cfg, const char *key,
 int32_t feedline_config_set_int(feedline_config *cfg, const char *key,
                                 int64_t value)
 {
-    int32_t status = enter(cfg);
+    int32_t status = fdl_api_enter_config(cfg);
     if (status >= 0)
         status = fdl_api_enter(key, "key");
     return status < 0 ? status : fdl_options_set_int(&cfg->options, key, value);
@@ -182,7 +154,7 @@ int32_t feedline_config_set_int(feedline_config *cfg, const char *key,
 int32_t feedline_config_get_int(const feedline_config *cfg, const char *key,
                                 int64_t *out)
 {
-    int32_t status = enter(cfg);
+    int32_t status = fdl_api_enter_config(cfg);
     if (status >= 0)
         status = fdl_api_enter(key, "key");
     if (status >= 0)
@@ -193,7 +165,7 @@ int32_t feedline_config_get_int(const feedline_config *cfg, const char *key,
 int32_t feedline_config_load(feedline_config *cfg, const char *path,
                              const char *section)
 {
-    int32_t status = enter(cfg);
+    int32_t status = fdl_api_enter_config(cfg);
     if (status >= 0)
         status = fdl_api_enter(path, "path");
     return status < 0 ? status : fdl_options_load(&cfg->options, path, section);
@@ -203,9 +175,7 @@ int32_t feedline_config_json(const feedline_config *cfg, char *buf,
                              uint64_t capacity, uint64_t *needed)
 {
     struct fdl_json j;
-    int32_t status = enter(cfg);
-    if (status >= 0)
-        status = fdl_api_enter(needed, "needed");
+    int32_t status = fdl_api_enter_config(cfg);
     if (status < 0)
         return status;
     fdl_json_init(&j, buf, capacity);
@@ -213,64 +183,4 @@ int32_t feedline_config_json(const feedline_config *cfg, char *buf,
     fdl_options_json(&cfg->options, &j);
     fdl_json_end_object(&j);
     return fdl_json_finish(&j, needed);
-}
-
-/* ---- Pipeline ----------------------------------------------------------- */
-
-int32_t feedline_pipeline_create(const char *recipe, feedline_pipeline **out)
-{
-    int32_t status = fdl_api_enter(out, "out");
-    if (status < 0)
-        return status;
-    *out = NULL;
-    feedline_pipeline *p = calloc(1, sizeof(*p));
-    if (!p)
-        return fdl_fail_memory(sizeof(*p), "a pipeline");
-    p->fork_generation = fdl_fork_generation();
-    status = fdl_pipeline_create(recipe, &p->pipeline);
-    if (status < 0) {
-        free(p);
-        return status;
-    }
-    *out = p;
-    return FEEDLINE_OK;
-}
-
-void feedline_pipeline_destroy(feedline_pipeline *p)
-{
-    if (!p || p->fork_generation != fdl_fork_generation())
-        return;
-    fdl_pipeline_destroy(p->pipeline);
-    free(p);
-}
-
-int32_t feedline_pipeline_add(feedline_pipeline *p, const char *op,
-                              const char *args)
-{
-    int32_t status =
-        fdl_api_enter_handle(p, p ? p->fork_generation : 0, "pipeline");
-    if (status >= 0)
-        status = fdl_api_enter(op, "op");
-    return status < 0 ? status : fdl_pipeline_add(p->pipeline, op, args);
-}
-
-int32_t feedline_pipeline_json(const feedline_pipeline *p, char *buf,
-                               uint64_t capacity, uint64_t *needed)
-{
-    struct fdl_json j;
-    int32_t status =
-        fdl_api_enter_handle(p, p ? p->fork_generation : 0, "pipeline");
-    if (status >= 0)
-        status = fdl_api_enter(needed, "needed");
-    if (status < 0)
-        return status;
-    fdl_json_init(&j, buf, capacity);
-    fdl_pipeline_json(p->pipeline, NULL, &j);
-    return fdl_json_finish(&j, needed);
-}
-
-const char *feedline_op_name(uint32_t index)
-{
-    const struct fdl_op *op = fdl_op_at(index);
-    return op ? op->name : NULL;
 }

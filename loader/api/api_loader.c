@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public functions: the loader and its batches. */
+/* Public functions: the loader. */
 #include "base/philox.h"
 #include "loader/api/api.h"
 #include "loader/dataset/dataset_objects.h"
 #include "loader/loader.h"
+#include "loader/order/given.h"
 #include "loader/order/sampler.h"
 #include "loader/order/state.h"
 #include "loader/stream/ring.h"
-#include "loader/watch/outside.h"
-#include "transfer/nvtx.h"
+
+#include <feedline/exchange.h>
+#include <feedline/order.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int32_t enter(const feedline_loader *l)
-{
-    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
-}
-
-/* What says nothing of batches that are made elsewhere. */
-static int32_t enter_engine(const feedline_loader *l)
-{
-    int32_t status = enter(l);
-    return status >= 0 && l->watch.outside ? fdl_outside_refuse() : status;
-}
 
 /* What a program that gives the order would contradict. */
 static int32_t need_own_order(const feedline_loader *l, const char *call)
@@ -56,16 +46,13 @@ int32_t feedline_loader_create(const feedline_config *cfg, feedline_dataset *ds,
                                feedline_loader **out)
 {
     feedline_config *defaults = NULL;
-    int32_t status = fdl_api_enter(out, "out");
-    if (status < 0)
-        return status;
-    *out = NULL;
-    status = fdl_api_enter_handle(ds, ds ? ds->fork_generation : 0, "data set");
+    int32_t status = fdl_api_enter_out(out);
     if (status >= 0)
-        status =
-            fdl_api_enter_handle(p, p ? p->fork_generation : 0, "pipeline");
+        status = fdl_api_enter_dataset(ds);
+    if (status >= 0)
+        status = fdl_api_enter_pipeline(p);
     if (status >= 0 && cfg)
-        status = fdl_api_enter_handle(cfg, cfg->fork_generation, "config");
+        status = fdl_api_enter_config(cfg);
     if (status >= 0 && !cfg)
         status = feedline_config_create(&defaults);
     if (status >= 0)
@@ -76,7 +63,7 @@ int32_t feedline_loader_create(const feedline_config *cfg, feedline_dataset *ds,
 
 int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch)
 {
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)
         status = need_own_order(l, "start");
     if (status < 0)
@@ -99,11 +86,9 @@ static int32_t begin_here(feedline_loader *l)
 int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
                              feedline_batch **out)
 {
-    int32_t status = fdl_api_enter(out, "out");
-    if (status < 0)
-        return status;
-    *out = NULL;
-    status = enter_engine(l);
+    int32_t status = fdl_api_enter_out(out);
+    if (status >= 0)
+        status = fdl_api_enter_engine(l);
     if (status >= 0)
         status = begin_here(l);
     return status < 0 ? status : fdl_consumer_next(l->engine, timeout_ns, out);
@@ -111,7 +96,7 @@ int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
 
 int32_t feedline_loader_set_stream(feedline_loader *l, void *stream)
 {
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)
         fdl_consumer_set_stream(l->engine, stream);
     return status;
@@ -130,7 +115,7 @@ int32_t feedline_loader_interrupt(feedline_loader *l)
 
 int32_t feedline_loader_stop(feedline_loader *l)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     fdl_consumer_stop(l->engine);
@@ -149,7 +134,7 @@ int32_t feedline_loader_set_int(feedline_loader *l, const char *key,
                                 int64_t value)
 {
     uint32_t row;
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(key, "key");
     if (status >= 0)
@@ -160,7 +145,7 @@ int32_t feedline_loader_set_int(feedline_loader *l, const char *key,
 int32_t feedline_loader_get_int(const feedline_loader *l, const char *key,
                                 int64_t *out)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0)
         status = fdl_api_enter(key, "key");
     if (status >= 0)
@@ -172,9 +157,7 @@ int32_t feedline_loader_config_json(const feedline_loader *l, char *buf,
                                     uint64_t capacity, uint64_t *needed)
 {
     struct fdl_json j;
-    int32_t status = enter(l);
-    if (status >= 0)
-        status = fdl_api_enter(needed, "needed");
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     fdl_json_init(&j, buf, capacity);
@@ -185,7 +168,7 @@ int32_t feedline_loader_config_json(const feedline_loader *l, char *buf,
 int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
                                        struct feedline_epoch_info *out)
 {
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status < 0)
         return status;
     const struct fdl_sampler *s = fdl_engine_sampler(l->engine);
@@ -205,7 +188,7 @@ int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
 int32_t feedline_loader_get_position(const feedline_loader *l, uint64_t *epoch,
                                      uint64_t *position)
 {
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(epoch, "epoch");
     if (status >= 0)
@@ -218,7 +201,7 @@ int32_t feedline_loader_get_position(const feedline_loader *l, uint64_t *epoch,
 int32_t feedline_loader_set_position(feedline_loader *l, uint64_t epoch,
                                      uint64_t position)
 {
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)
         status = need_own_order(l, "set_position");
     return status < 0 ? status : fdl_loader_begin(l, epoch, position);
@@ -228,7 +211,7 @@ int32_t feedline_loader_save(const feedline_loader *l, char *buf,
                              uint64_t capacity, uint64_t *needed)
 {
     struct fdl_state state;
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(needed, "needed");
     if (status >= 0 && fdl_engine_given(l->engine))
@@ -244,7 +227,7 @@ int32_t feedline_loader_save(const feedline_loader *l, char *buf,
 int32_t feedline_loader_restore(feedline_loader *l, const char *state)
 {
     struct fdl_state saved, here;
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(state, "state");
     if (status >= 0)
@@ -258,6 +241,77 @@ int32_t feedline_loader_restore(feedline_loader *l, const char *state)
     if (status < 0)
         return status;
     return fdl_loader_begin(l, saved.epoch, saved.position);
+}
+
+/* ---- An order of the program's ------------------------------------------ */
+
+static int32_t enter_given(const feedline_loader *l)
+{
+    int32_t status = fdl_api_enter_engine(l);
+    if (status < 0 || fdl_engine_given(l->engine))
+        return status;
+    return fdl_fail(FEEDLINE_ESTATE,
+                    "the loader makes its own order; create it with "
+                    "order=given to supply one");
+}
+
+int32_t feedline_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t seed,
+                              uint64_t position)
+{
+    int32_t status = enter_given(l);
+    return status < 0 ? status
+                      : fdl_loader_begin_given(l, epoch, seed, position);
+}
+
+int32_t feedline_loader_append(feedline_loader *l, const uint64_t *indices,
+                               const uint32_t *copies, uint32_t count)
+{
+    int32_t status = enter_given(l);
+    if (status >= 0)
+        status = fdl_api_enter(indices, "indices");
+    return status < 0 ? status
+                      : fdl_consumer_append(l->engine, indices, copies, count);
+}
+
+int32_t feedline_loader_end(feedline_loader *l)
+{
+    int32_t status = enter_given(l);
+    if (status >= 0)
+        status = fdl_consumer_check_run(l->engine);
+    if (status >= 0)
+        fdl_given_end(fdl_engine_given(l->engine));
+    return status;
+}
+
+/* ---- Batches to come ---------------------------------------------------- */
+
+int32_t feedline_loader_peek(feedline_loader *l, uint32_t ahead,
+                             feedline_batch **out)
+{
+    int32_t status = fdl_api_enter_out(out);
+    if (status >= 0)
+        status = fdl_api_enter_engine(l);
+    return status < 0 ? status : fdl_consumer_peek(l->engine, ahead, out);
+}
+
+int32_t feedline_loader_deliver(feedline_loader *l, feedline_batch *b)
+{
+    int32_t status = fdl_api_enter_engine(l);
+    if (status >= 0)
+        status = fdl_api_enter_batch(b);
+    return status < 0 ? status : fdl_consumer_deliver(l->engine, b);
+}
+
+int32_t feedline_loader_lend(feedline_loader *l, void *images, uint64_t bytes)
+{
+    int32_t status = fdl_api_enter_engine(l);
+    if (status >= 0)
+        status = fdl_api_enter(images, "images");
+    if (status >= 0)
+        status = fdl_consumer_check_run(l->engine);
+    return status < 0
+               ? status
+               : fdl_ring_lend(fdl_engine_ring(l->engine), images, bytes);
 }
 
 /* ---- Draws -------------------------------------------------------------- */
@@ -327,7 +381,7 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
     struct fdl_draw_key key;
     struct fdl_objects objects;
     void *memory = NULL;
-    int32_t status = enter_engine(l);
+    int32_t status = fdl_api_enter_engine(l);
     if (status < 0)
         return status;
     if (width < 1 || height < 1)
@@ -372,9 +426,7 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
     struct fdl_draw_key key;
     struct fdl_objects objects;
     void *memory = NULL;
-    int32_t status = enter_engine(l);
-    if (status >= 0)
-        status = fdl_api_enter(needed, "needed");
+    int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)
         status = key_of(l, epoch, sample_index, copy, view, &key);
     if (status >= 0)
@@ -390,71 +442,4 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
         return status;
     fdl_json_end_object(&j);
     return fdl_json_finish(&j, needed);
-}
-
-/* ---- Batch -------------------------------------------------------------- */
-
-int32_t feedline_batch_get_info(const feedline_batch *b,
-                                struct feedline_batch_info *out)
-{
-    int32_t status =
-        fdl_api_enter_handle(b, b ? b->ring->fork_generation : 0, "batch");
-    if (status < 0)
-        return status;
-    struct feedline_batch_info info = {
-        .count = fdl_slot_images(b),
-        .views = b->layout->views,
-        .epoch = b->range.epoch,
-        .sequence = b->range.sequence,
-        .position = b->range.position,
-        .sample_index = fdl_slot_index(b),
-        .sample_status = fdl_slot_status(b),
-        .wait_ns = b->wait_ns,
-    };
-    if (fdl_layout_is_various(b->layout)) {
-        info.image_offset = fdl_slot_column(b, FDL_COLUMN_OFFSETS);
-        info.image_size = fdl_slot_column(b, FDL_COLUMN_SIZES);
-    }
-    info.image_bytes = fdl_slot_delivered_bytes(b);
-    fdl_slot_tensor(b, FEEDLINE_IMAGES, &info.images);
-    fdl_slot_tensor(b, FEEDLINE_LABELS, &info.labels);
-    return fdl_copy_out(out, &info, sizeof(info));
-}
-
-int32_t feedline_batch_wait(feedline_batch *b, void *stream)
-{
-    int32_t status =
-        fdl_api_enter_handle(b, b ? b->ring->fork_generation : 0, "batch");
-    if (status < 0 || !b->ring->backend_ops->wait)
-        return status;
-    return b->ring->backend_ops->wait(b->ring->backend, &b->transfer, stream);
-}
-
-static bool is_ours(const feedline_batch *b)
-{
-    return b && b->ring->fork_generation == fdl_fork_generation();
-}
-
-static void release(feedline_batch *b)
-{
-    fdl_nvtx_push(FDL_NVTX_RELEASE, b->ticket, b->range.count);
-    fdl_ring_release(b);
-    fdl_nvtx_pop();
-}
-
-void feedline_batch_release(feedline_batch *b)
-{
-    if (is_ours(b))
-        release(b);
-}
-
-/* The stream is marked now, whoever else holds the batch and for how long: what
- * is queued on it later has nothing to do with this batch. */
-void feedline_batch_release_on(feedline_batch *b, void *stream)
-{
-    if (!is_ours(b))
-        return;
-    if (b->ring->backend_ops->use)
-        b->ring->backend_ops->use(b->ring->backend, &b->transfer, stream);
-    release(b);
 }

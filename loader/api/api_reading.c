@@ -57,11 +57,9 @@ int32_t feedline_dataset_measure_reading(const feedline_config *cfg,
                                          struct feedline_reading *out)
 {
     struct feedline_reading result;
-    int32_t status =
-        fdl_api_enter_handle(ds, ds ? ds->fork_generation : 0, "data set");
+    int32_t status = fdl_api_enter_dataset(ds);
     if (status >= 0)
-        status =
-            fdl_api_enter_handle(cfg, cfg ? cfg->fork_generation : 0, "config");
+        status = fdl_api_enter_config(cfg);
     if (status < 0)
         return status;
     if (ds->data || ds->user)

@@ -8,19 +8,17 @@
 #include "loader/report/stats_json.h"
 #include "loader/report/stats_table.h"
 #include "loader/stream/failure.h"
+#include "loader/watch/notable.h"
+#include "loader/watch/phases.h"
 #include "loader/watch/stats.h"
+#include "loader/watch/stuck.h"
 #include "profiler/system/machine.h"
-
-static int32_t enter(const feedline_loader *l)
-{
-    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
-}
 
 /* ---- Failures ----------------------------------------------------------- */
 
 int32_t feedline_loader_failure_count(const feedline_loader *l)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     return (int32_t)fdl_failures_count(fdl_engine_failures(l->engine));
@@ -29,7 +27,7 @@ int32_t feedline_loader_failure_count(const feedline_loader *l)
 int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
                                     struct feedline_failure *out)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     return fdl_failures_get(fdl_engine_failures(l->engine), index, out);
@@ -41,7 +39,7 @@ int32_t feedline_loader_get_stats(const feedline_loader *l,
                                   struct feedline_stats *out)
 {
     struct feedline_stats stats;
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     fdl_stats_get(l->sources.watch, &stats);
@@ -50,7 +48,7 @@ int32_t feedline_loader_get_stats(const feedline_loader *l,
 
 int32_t feedline_loader_reset_stats(feedline_loader *l)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0)
         fdl_stats_reset(&l->watch);
     return status;
@@ -60,7 +58,7 @@ int32_t feedline_loader_get_wait_stats(const feedline_loader *l,
                                        struct feedline_wait_stats *out)
 {
     struct feedline_wait_stats waits;
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     fdl_stats_waits(l->sources.watch, &waits);
@@ -71,7 +69,7 @@ int32_t feedline_loader_get_worker_stats(const feedline_loader *l,
                                          struct feedline_worker_stats *out)
 {
     struct feedline_worker_stats stats;
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     fdl_stats_workers(l->sources.watch, &stats);
@@ -85,13 +83,14 @@ const char *feedline_stage_name(uint32_t stage)
 
 int32_t feedline_loader_stage_count(const feedline_loader *l)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     return status < 0 ? status : (int32_t)fdl_stats_stage_count(&l->watch);
 }
 
 const char *feedline_loader_stage_name(const feedline_loader *l, uint32_t stage)
 {
-    return enter(l) < 0 ? NULL : fdl_stats_stage_name(&l->watch, stage);
+    return fdl_api_enter_loader(l) < 0 ? NULL
+                                       : fdl_stats_stage_name(&l->watch, stage);
 }
 
 int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
@@ -99,7 +98,7 @@ int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
                                         struct feedline_stage_stats *out)
 {
     struct feedline_stage_stats stats;
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     if (stage >= fdl_stats_stage_count(&l->watch))
@@ -113,7 +112,7 @@ int32_t feedline_loader_get_device_stats(const feedline_loader *l,
                                          struct feedline_device_stats *out)
 {
     struct feedline_device_stats stats;
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0)
         status = fdl_stats_device(l->sources.watch, &stats);
     return status < 0 ? status : fdl_copy_out(out, &stats, sizeof(stats));
@@ -122,7 +121,7 @@ int32_t feedline_loader_get_device_stats(const feedline_loader *l,
 int32_t feedline_loader_get_verdict(feedline_loader *l,
                                     struct feedline_verdict *out)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0)
         status = fdl_check_out(out);
     if (status < 0)
@@ -153,9 +152,7 @@ int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
                                    uint64_t capacity, uint64_t *needed)
 {
     struct fdl_json j;
-    int32_t status = enter(l);
-    if (status >= 0)
-        status = fdl_api_enter(needed, "needed");
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     fdl_json_init(&j, buf, capacity);
@@ -168,9 +165,7 @@ int32_t feedline_loader_stats_table(feedline_loader *l, const char *sort_by,
                                     uint64_t capacity, uint64_t *needed)
 {
     struct fdl_text text = {0};
-    int32_t status = enter(l);
-    if (status >= 0)
-        status = fdl_api_enter(needed, "needed");
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     status = fdl_stats_table(&l->watch, sort_by, row_limit, &text);
@@ -195,6 +190,100 @@ int32_t feedline_stat_get_info(const char *part, uint32_t index,
         return fdl_fail(FEEDLINE_ERANGE, "%s: row %u: there are %u", part,
                         index, n);
     return fdl_copy_out(out, &rows[index], sizeof(rows[index]));
+}
+
+/* ---- What is notable ---------------------------------------------------- */
+
+int32_t feedline_loader_get_gaps(const feedline_loader *l,
+                                 struct feedline_gap_stats *out)
+{
+    struct feedline_gap_stats gaps;
+    int32_t status = fdl_api_enter_loader(l);
+    if (status < 0)
+        return status;
+    fdl_notable_gaps(&l->sources.watch->books, &gaps);
+    return fdl_copy_out(out, &gaps, sizeof(gaps));
+}
+
+int32_t feedline_loader_slow_count(const feedline_loader *l)
+{
+    struct feedline_slow_sample slow[FDL_SLOW_KEPT];
+    int32_t status = fdl_api_enter_loader(l);
+    return status < 0
+               ? status
+               : (int32_t)fdl_notable_slow(&l->sources.watch->books, slow);
+}
+
+int32_t feedline_loader_get_slow(const feedline_loader *l, uint32_t index,
+                                 struct feedline_slow_sample *out)
+{
+    struct feedline_slow_sample slow[FDL_SLOW_KEPT];
+    int32_t status = fdl_api_enter_loader(l);
+    if (status < 0)
+        return status;
+    uint32_t n = fdl_notable_slow(&l->sources.watch->books, slow);
+    if (index >= n)
+        return fdl_fail(FEEDLINE_ERANGE, "slow sample %u: there are %u", index,
+                        n);
+    return fdl_copy_out(out, &slow[index], sizeof(slow[index]));
+}
+
+int32_t feedline_loader_get_headroom(const feedline_loader *l,
+                                     struct feedline_headroom *out)
+{
+    struct feedline_headroom headroom;
+    int32_t status = fdl_api_enter_loader(l);
+    if (status < 0)
+        return status;
+    fdl_notable_headroom(&l->sources, &headroom);
+    return fdl_copy_out(out, &headroom, sizeof(headroom));
+}
+
+int32_t feedline_loader_get_stuck(const feedline_loader *l, uint32_t index,
+                                  struct feedline_stuck_worker *out)
+{
+    struct feedline_stuck_worker found;
+    int32_t status = fdl_api_enter_loader(l);
+    if (status < 0)
+        return status;
+    status = fdl_stuck_get(l->engine, index, &found);
+    if (status != FEEDLINE_OK)
+        return status;
+    return fdl_copy_out(out, &found, sizeof(found));
+}
+
+/* ---- Phases of the consumer --------------------------------------------- */
+
+int32_t feedline_loader_phase_begin(feedline_loader *l, const char *name)
+{
+    int32_t status = fdl_api_enter_loader(l);
+    if (status >= 0)
+        status = fdl_api_enter(name, "name");
+    return status < 0 ? status : fdl_phases_begin(&l->watch, name);
+}
+
+int32_t feedline_loader_phase_end(feedline_loader *l)
+{
+    int32_t status = fdl_api_enter_loader(l);
+    return status < 0 ? status : fdl_phases_end(&l->watch);
+}
+
+int32_t feedline_loader_phase_count(const feedline_loader *l)
+{
+    int32_t status = fdl_api_enter_loader(l);
+    if (status < 0)
+        return status;
+    return (int32_t)fdl_phases_count(l->sources.watch);
+}
+
+int32_t feedline_loader_get_phase(const feedline_loader *l, uint32_t index,
+                                  struct feedline_phase_stats *out)
+{
+    struct feedline_phase_stats stats;
+    int32_t status = fdl_api_enter_loader(l);
+    if (status >= 0)
+        status = fdl_phases_get(l->sources.watch, index, &stats);
+    return status < 0 ? status : fdl_copy_out(out, &stats, sizeof(stats));
 }
 
 /* ---- Machine and log ---------------------------------------------------- */

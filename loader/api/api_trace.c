@@ -6,14 +6,9 @@
 #include "loader/report/recorder.h"
 #include "profiler/trace/trace_schedule.h"
 
-static int32_t enter(const feedline_loader *l)
-{
-    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
-}
-
 int32_t feedline_loader_trace_save(feedline_loader *l, const char *path)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0)
         status = fdl_api_enter(path, "path");
     return status < 0 ? status : fdl_tracing_save(&l->sources, path);
@@ -22,7 +17,7 @@ int32_t feedline_loader_trace_save(feedline_loader *l, const char *path)
 int32_t feedline_loader_record(feedline_loader *l, const char *path,
                                int64_t since_ns)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     int64_t now = fdl_now_ns();
     if (status >= 0)
         status = fdl_api_enter(path, "path");
@@ -41,7 +36,7 @@ int32_t feedline_loader_record(feedline_loader *l, const char *path,
 
 static int32_t enter_recording(const feedline_loader *l)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0 && !l->tracing.recording)
         status = fdl_fail(FEEDLINE_ESTATE, "this loader is not being recorded");
     return status;

@@ -9,16 +9,11 @@
 
 #include <string.h>
 
-static int32_t enter(const feedline_loader *l)
-{
-    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
-}
-
 int32_t feedline_loader_get_tuner(const feedline_loader *l,
                                   struct feedline_tuner_info *out)
 {
     struct feedline_tuner_info info;
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0)
         status = fdl_check_out(out);
     if (status < 0)
@@ -32,7 +27,7 @@ int32_t feedline_loader_get_decision(const feedline_loader *l, uint32_t index,
 {
     struct fdl_decision d;
     int64_t created_ns;
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0)
         status = fdl_check_out(out);
     if (status < 0)
@@ -64,9 +59,7 @@ int32_t feedline_loader_tuner_json(const feedline_loader *l, char *buf,
                                    uint64_t capacity, uint64_t *needed)
 {
     struct fdl_json j;
-    int32_t status = enter(l);
-    if (status >= 0)
-        status = fdl_api_enter(needed, "needed");
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     fdl_json_init(&j, buf, capacity);
@@ -82,9 +75,7 @@ static int32_t text_of(const feedline_loader *l,
                        char *buf, uint64_t capacity, uint64_t *needed)
 {
     struct fdl_text text = {0};
-    int32_t status = enter(l);
-    if (status >= 0)
-        status = fdl_api_enter(needed, "needed");
+    int32_t status = fdl_api_enter_loader(l);
     if (status < 0)
         return status;
     write(&l->sources, &text);
@@ -115,7 +106,7 @@ int32_t feedline_loader_tuner_text(const feedline_loader *l, char *buf,
 
 int32_t feedline_loader_save_profile(const feedline_loader *l, const char *path)
 {
-    int32_t status = enter(l);
+    int32_t status = fdl_api_enter_loader(l);
     if (status >= 0)
         status = fdl_api_enter(path, "path");
     return status < 0 ? status : fdl_profile_save(l->control, path);

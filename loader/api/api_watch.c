@@ -112,12 +112,11 @@ int32_t feedline_watch_create(const feedline_config *cfg,
 {
     struct feedline_watch_def known;
     feedline_config *defaults = NULL;
-    int32_t status = fdl_api_enter(out, "out");
+    int32_t status = fdl_api_enter_out(out);
     if (status < 0)
         return status;
-    *out = NULL;
     if (cfg)
-        status = fdl_api_enter_handle(cfg, cfg->fork_generation, "config");
+        status = fdl_api_enter_config(cfg);
     if (status >= 0)
         status = read_def(def, &known);
     if (status >= 0 && !cfg)

@@ -1,9 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public functions: inside a read of the program's own. No error line, no
- * checks. */
+/* Public functions for callbacks of the program: inside a custom operation, on
+ * a worker, and inside a read of its own. No error line, no checks. */
+#include "decode/custom.h"
 #include "loader/read/user_read.h"
 
 #include <feedline/source.h>
+
+uint32_t feedline_rng_u32(feedline_rng *rng)
+{
+    return fdl_rng_u32(&rng->rng);
+}
+
+double feedline_rng_uniform(feedline_rng *rng)
+{
+    return fdl_rng_uniform(&rng->rng);
+}
+
+uint32_t feedline_rng_below(feedline_rng *rng, uint32_t n)
+{
+    return fdl_rng_below(&rng->rng, n);
+}
+
+void feedline_op_waited(const struct feedline_op_call *call, int64_t ns)
+{
+    fdl_custom_waited(call, ns);
+}
 
 void *feedline_read_grow(struct feedline_read_call *call, uint64_t bytes)
 {

@@ -4,7 +4,6 @@
  * where the consumer wants it.
  *
  *   host   plain memory; handing over is a pointer
- *   fake   scripted latency, order and failure, for tests
  *   cuda   pinned memory, one asynchronous copy per batch
  *
  * A batch is one slab (images, labels, indices), so that moving it is one copy.
@@ -134,7 +133,7 @@ struct fdl_backend_config {
     void (*observe)(void *user, const struct fdl_device_times *times);
     void *observer;
 
-    const void *script; /* fake: struct fdl_fake_config */
+    const void *script; /* of the backends of tests */
 };
 
 struct fdl_backend_ops {
@@ -208,21 +207,7 @@ struct fdl_backend_ops {
 };
 
 extern const struct fdl_backend_ops fdl_backend_host;
-extern const struct fdl_backend_ops fdl_backend_fake;
 extern const struct fdl_backend_ops fdl_backend_cuda;
-
-/* Script of the fake backend: what happens to the n-th submit (the last row
- * repeats). The arrays are borrowed. */
-struct fdl_fake_step {
-    int64_t latency_ns;    /* until done is called, on the backend's thread */
-    int32_t status;        /* given to done */
-    int32_t submit_status; /* returned by submit; < 0: no done */
-};
-
-struct fdl_fake_config {
-    const struct fdl_fake_step *steps;
-    uint32_t n_steps;
-};
 
 /* "host" -> fdl_backend_host; "cuda", "cuda:N" -> fdl_backend_cuda and the
  * number; anything else EINVAL. */

@@ -10,6 +10,7 @@
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
+#include "tests/transfer/fake.h"
 #include "tests/wrap.h"
 
 #include <feedline/exchange.h>

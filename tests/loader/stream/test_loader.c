@@ -7,6 +7,7 @@
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
+#include "tests/transfer/fake.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

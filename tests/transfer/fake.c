@@ -1,32 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The fake backend: a device whose every mood is written down beforehand. Step
- * n of the script says how long the n-th transfer takes and how it ends, so
- * transfers overtake each other and fail exactly where a test wants them to.
- *
- *     submit --> [ due 3 ms | due 3 ms | due 8 ms ] --> thread --> done
- *                 by due time, first come first among equals
- *
- * Its device memory is other memory than the host's and gets the bytes when
- * the transfer is done: who reads too early reads what was there before.
- */
+/* The scripted device; see fake.h. */
+#include "tests/transfer/fake.h"
+
 #include "base/clock.h"
 #include "base/event.h"
-#include "base/lock.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "base/thread.h"
-#include "transfer/backend.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A test may move a clock of its own: look again at least this often. */
 #define MAX_SLEEP_NS 10000000
-
-static const struct fdl_fake_step at_once = {.latency_ns = 0};
 
 struct pending {
     struct pending *next;
@@ -37,11 +25,10 @@ struct pending {
 };
 
 struct fake {
-    struct fdl_thread thread;
-    const struct fdl_fake_step *steps;
-    uint32_t n_steps;
+    pthread_t thread;
+    const struct fdl_fake_config *script;
 
-    struct fdl_lock lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards what follows */
     struct pending *first;
     uint64_t submitted;
     bool stopping;
@@ -53,13 +40,13 @@ struct fake {
  * is not. */
 static struct pending *take_due(struct fake *f, int64_t *sleep_ns, bool *over)
 {
-    fdl_lock(&f->lock);
+    pthread_mutex_lock(&f->lock);
     struct pending *p = f->first;
     int64_t left = p ? p->due_ns - fdl_now_ns() : INT64_MAX;
     if (left <= 0)
         f->first = p->next;
     *over = !p && f->stopping;
-    fdl_unlock(&f->lock);
+    pthread_mutex_unlock(&f->lock);
     *sleep_ns = !p ? -1 : FDL_MIN(left, (int64_t)MAX_SLEEP_NS);
     return left <= 0 ? p : NULL;
 }
@@ -101,25 +88,13 @@ static void *fake_main(void *arg)
 
 static int32_t create(const struct fdl_backend_config *config, void **backend)
 {
-    const struct fdl_fake_config *cfg = config ? config->script : NULL;
     struct fake *f = calloc(1, sizeof(*f));
-    if (!f)
-        return fdl_fail_memory(sizeof(*f), "the fake backend");
-    f->steps = &at_once;
-    f->n_steps = 1;
-    if (cfg && cfg->n_steps > 0) {
-        f->steps = cfg->steps;
-        f->n_steps = cfg->n_steps;
-    }
-    fdl_lock_init(&f->lock, FDL_RANK_FAKE);
+    fdl_assert(f);
+    f->script = config->script;
+    pthread_mutex_init(&f->lock, NULL);
     fdl_event_init(&f->changed);
-    int32_t status =
-        fdl_thread_start(&f->thread, "feedline-fake", fake_main, f);
-    if (status != FEEDLINE_OK) {
-        fdl_lock_destroy(&f->lock);
-        free(f);
-        return status;
-    }
+    if (pthread_create(&f->thread, NULL, fake_main, f))
+        abort(); /* a test without its thread proves nothing */
     *backend = f;
     return FEEDLINE_OK;
 }
@@ -130,25 +105,23 @@ static void destroy(void *backend)
     struct fake *f = backend;
     if (!f)
         return;
-    fdl_lock(&f->lock);
+    pthread_mutex_lock(&f->lock);
     f->stopping = true;
-    fdl_unlock(&f->lock);
+    pthread_mutex_unlock(&f->lock);
     fdl_event_notify(&f->changed, 1);
-    fdl_thread_join(&f->thread);
-    fdl_lock_destroy(&f->lock);
+    pthread_join(f->thread, NULL);
+    pthread_mutex_destroy(&f->lock);
     free(f);
 }
 
 static int32_t slab_alloc(void *backend, uint64_t bytes, struct fdl_slab *out)
 {
     (void)backend;
-    void *host = bytes <= SIZE_MAX ? fdl_pages_alloc((size_t)bytes) : NULL;
-    void *device = host ? fdl_pages_alloc((size_t)bytes) : NULL;
-    if (!device) {
-        fdl_pages_free(host, (size_t)bytes);
-        return fdl_fail_memory(bytes, "a batch");
-    }
-    *out = (struct fdl_slab){.host = host, .device = device, .bytes = bytes};
+    int32_t status = fdl_backend_host.slab_alloc(NULL, bytes, out);
+    if (status < 0)
+        return status;
+    out->device = fdl_pages_alloc((size_t)bytes);
+    fdl_assert(out->device);
     return FEEDLINE_OK;
 }
 
@@ -156,8 +129,7 @@ static void slab_free(void *backend, struct fdl_slab *slab)
 {
     (void)backend;
     fdl_pages_free(slab->device, (size_t)slab->bytes);
-    fdl_pages_free(slab->host, (size_t)slab->bytes);
-    *slab = (struct fdl_slab){.host = NULL};
+    fdl_backend_host.slab_free(NULL, slab);
 }
 
 static void insert_locked(struct fake *f, struct pending *p)
@@ -173,31 +145,27 @@ static int32_t submit(void *backend, struct fdl_transfer *t)
 {
     struct fake *f = backend;
     struct pending *p = malloc(sizeof(*p));
-    if (!p)
-        return fdl_fail_memory(sizeof(*p), "a transfer");
-    p->transfer = t;
-
-    fdl_lock(&f->lock);
-    p->number = f->submitted++;
+    fdl_assert(p);
+    pthread_mutex_lock(&f->lock);
+    uint64_t number = f->submitted++;
     const struct fdl_fake_step *step =
-        &f->steps[FDL_MIN(p->number, f->n_steps - 1)];
-    int32_t refused = step->submit_status;
-    if (refused >= 0) {
-        int64_t now = fdl_now_ns();
-        atomic_store_explicit(&t->start_ns, now, memory_order_relaxed);
-        p->due_ns = now + step->latency_ns;
-        p->status = step->status;
-        insert_locked(f, p);
+        &f->script->steps[FDL_MIN(number, f->script->n_steps - 1)];
+    if (step->submit_status < 0) {
+        pthread_mutex_unlock(&f->lock);
+        free(p);
+        return fdl_fail(step->submit_status,
+                        "scripted refusal of transfer %" PRIu64, number);
     }
-    fdl_unlock(&f->lock);
-
-    if (refused >= 0) {
-        fdl_event_notify(&f->changed, 1);
-        return FEEDLINE_OK;
-    }
-    uint64_t number = p->number;
-    free(p);
-    return fdl_fail(refused, "scripted refusal of transfer %" PRIu64, number);
+    int64_t now = fdl_now_ns();
+    atomic_store_explicit(&t->start_ns, now, memory_order_relaxed);
+    *p = (struct pending){.transfer = t,
+                          .due_ns = now + step->latency_ns,
+                          .status = step->status,
+                          .number = number};
+    insert_locked(f, p);
+    pthread_mutex_unlock(&f->lock);
+    fdl_event_notify(&f->changed, 1);
+    return FEEDLINE_OK;
 }
 
 const struct fdl_backend_ops fdl_backend_fake = {

@@ -248,17 +248,108 @@ void assert_same_bytes(const struct feedline_batch_info *d,
                         h->count * sizeof(int64_t));
 }
 
-void assert_same_next(const struct rig *r, feedline_loader *device,
-                      feedline_loader *host, int number, fdl_cuda_stream stream,
-                      struct echo *e)
+/* ---- Pairs --------------------------------------------------------------- */
+
+void rig_pair_open(const struct rig *r, struct pair *p, const char *device,
+                   const char *finish, const char *options)
 {
-    feedline_batch *db = rig_next(device), *hb = rig_next(host);
-    struct feedline_batch_info d = rig_look(db), h = rig_look(hb);
+    char text[256];
+    snprintf(text, sizeof(text), "%s finish=%s", options, finish);
+    p->device = rig_loader(r->dataset, device, text);
+    p->host = rig_loader(r->dataset, "host", options);
+    rig_echo_open(r, &p->echo, rig_batch_bytes(p->host));
+}
+
+void rig_pair_close(const struct rig *r, struct pair *p)
+{
+    rig_echo_close(r, &p->echo);
+    feedline_loader_destroy(p->host);
+    feedline_loader_destroy(p->device);
+}
+
+void rig_pair_check(const struct rig *r, struct pair *p, feedline_batch *device,
+                    feedline_batch *host, int number, fdl_cuda_stream stream)
+{
+    struct feedline_batch_info d = rig_look(device), h = rig_look(host);
     assert_same_info(&d, &h, number);
-    assert_ok(feedline_batch_wait(db, stream));
-    rig_read_back(r, &d, stream, e);
+    assert_ok(feedline_batch_wait(device, stream));
+    rig_read_back(r, &d, stream, &p->echo);
     assert_cuda(r->run.cuda->StreamSynchronize(stream));
-    assert_same_bytes(&d, &h, e);
-    feedline_batch_release(db);
-    feedline_batch_release(hb);
+    assert_same_bytes(&d, &h, &p->echo);
+}
+
+void rig_pair_next(const struct rig *r, struct pair *p, int number,
+                   fdl_cuda_stream stream)
+{
+    feedline_batch *d = rig_next(p->device), *h = rig_next(p->host);
+    rig_pair_check(r, p, d, h, number, stream);
+    feedline_batch_release(d);
+    feedline_batch_release(h);
+}
+
+/* ---- Desks --------------------------------------------------------------- */
+
+void desk_open(struct desk *d, const char *options, const char *finish)
+{
+    char text[256];
+    *d = (struct desk){.n = 0};
+    rig_open(&d->rig);
+    snprintf(text, sizeof(text), "%s finish=%s", options, finish);
+    d->device = rig_loader(d->rig.dataset, "cuda:0", text);
+    snprintf(text, sizeof(text), "%s depth=%u", options, 2 * RIG_ECHOES);
+    d->host = rig_loader(d->rig.dataset, "host", text);
+    for (uint32_t s = 0; s < 2; s++) {
+        assert_ok(feedline_busy_create("cuda:0", &d->busy[s]));
+        for (uint32_t i = 0; i < RIG_ECHOES; i++)
+            rig_echo_open(&d->rig, &d->echoes[i][s], rig_batch_bytes(d->host));
+    }
+}
+
+void desk_verify(struct desk *d)
+{
+    for (uint32_t s = 0; s < 2; s++)
+        assert_ok(feedline_busy_wait(d->busy[s]));
+    for (uint32_t i = 0; i < d->n; i++) {
+        struct feedline_batch_info h = rig_look(d->expected[i]);
+        for (uint32_t s = 0; s < 2; s++)
+            if (d->filled[i][s])
+                assert_same_bytes(&d->info[i], &h, &d->echoes[i][s]);
+        feedline_batch_release(d->expected[i]);
+    }
+    memset(d->filled, 0, sizeof(d->filled));
+    d->n = 0;
+}
+
+void desk_close(struct desk *d)
+{
+    desk_verify(d);
+    for (uint32_t s = 0; s < 2; s++) {
+        for (uint32_t i = 0; i < RIG_ECHOES; i++)
+            rig_echo_close(&d->rig, &d->echoes[i][s]);
+        feedline_busy_destroy(d->busy[s]);
+    }
+    feedline_loader_destroy(d->host);
+    if (d->device)
+        feedline_loader_destroy(d->device);
+    rig_close(&d->rig);
+}
+
+feedline_batch *desk_next(struct desk *d)
+{
+    if (d->n == RIG_ECHOES)
+        desk_verify(d);
+    feedline_batch *b = rig_next(d->device);
+    d->expected[d->n] = rig_next(d->host);
+    d->info[d->n++] = rig_look(b);
+    return b;
+}
+
+void desk_read_late(struct desk *d, uint32_t stream,
+                    const struct feedline_batch_info *from)
+{
+    uint32_t at = d->n - 1;
+    assert_ok(feedline_busy_work(d->busy[stream], rig_draw(&d->rig, 200000)));
+    rig_read_back(&d->rig, from, feedline_busy_stream(d->busy[stream]),
+                  &d->echoes[at][stream]);
+    d->filled[at][stream] = true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loaders on a device, compared with those of the host: images, streams of the
- * test, and echoes, which are batches that came back. Works with the double of
+ * test, echoes, which are batches that came back, and desks, where a batch is
+ * read late and given back early. Works with the double of
  * the CUDA driver and on hardware: what the library found is used here too.
  */
 #ifndef FDL_TESTS_DEVICE_RIG_H
@@ -11,10 +12,13 @@
 #include "tests/loader/fixture.h"
 #include "transfer/cuda/cuda_api.h"
 
+#include <feedline/bench.h>
+
 #define RIG_IMAGES  44u
 #define RIG_BATCH   8u
 #define RIG_BATCHES 6u /* of an epoch; the last one has 4 images */
 #define RIG_STREAMS 5u
+#define RIG_ECHOES  12u
 
 #define assert_cuda(call) assert_int_equal((call), FDL_CUDA_SUCCESS)
 
@@ -41,6 +45,25 @@ struct rig {
 struct echo {
     uint8_t *memory; /* images, then labels */
     uint64_t capacity;
+};
+
+/* A loader on a device and one of the host that makes the same batches. */
+struct pair {
+    feedline_loader *device, *host;
+    struct echo echo;
+};
+
+/* Batches on their way back by two streams of work, and what they have to be.
+ */
+struct desk {
+    struct rig rig;
+    feedline_loader *device, *host;
+    feedline_busy *busy[2];
+    struct echo echoes[RIG_ECHOES][2];
+    bool filled[RIG_ECHOES][2];           /* on which streams */
+    feedline_batch *expected[RIG_ECHOES]; /* of the host, still held */
+    struct feedline_batch_info info[RIG_ECHOES];
+    uint32_t n;
 };
 
 /* Without a driver the case is skipped, unless one was asked for. */
@@ -84,9 +107,31 @@ void assert_same_bytes(const struct feedline_batch_info *d,
                        const struct feedline_batch_info *h,
                        const struct echo *e);
 
+/* The same options for both, and where the device's batches are finished. */
+void rig_pair_open(const struct rig *r, struct pair *p, const char *device,
+                   const char *finish, const char *options);
+void rig_pair_close(const struct rig *r, struct pair *p);
+
+/* Two batches that are the same by `stream`, which waits for the first. */
+void rig_pair_check(const struct rig *r, struct pair *p, feedline_batch *device,
+                    feedline_batch *host, int number, fdl_cuda_stream stream);
+
 /* The next batches of both, which are given back. */
-void assert_same_next(const struct rig *r, feedline_loader *device,
-                      feedline_loader *host, int number, fdl_cuda_stream stream,
-                      struct echo *e);
+void rig_pair_next(const struct rig *r, struct pair *p, int number,
+                   fdl_cuda_stream stream);
+
+void desk_open(struct desk *d, const char *options, const char *finish);
+void desk_close(struct desk *d);
+
+/* All that is under way arrives, and is compared. */
+void desk_verify(struct desk *d);
+
+/* The next batch, and beside it that of the host; room for its way back. */
+feedline_batch *desk_next(struct desk *d);
+
+/* Work that takes a while on a stream, and behind it the way back of the batch
+ * that came last: of its bytes as they are at `from`. */
+void desk_read_late(struct desk *d, uint32_t stream,
+                    const struct feedline_batch_info *from);
 
 #endif

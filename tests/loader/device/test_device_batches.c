@@ -23,17 +23,11 @@
 static void check_equal(struct rig *r, const char *options, const char *finish,
                         uint32_t n)
 {
-    char text[256];
-    snprintf(text, sizeof(text), "finish=%s %s", finish, options);
-    feedline_loader *device = rig_loader(r->dataset, "cuda:0", text);
-    feedline_loader *host = rig_loader(r->dataset, "host", options);
-    struct echo e;
-    rig_echo_open(r, &e, rig_batch_bytes(host));
+    struct pair p;
+    rig_pair_open(r, &p, "cuda:0", finish, options);
     for (uint32_t i = 0; i < n; i++)
-        assert_same_next(r, device, host, 0, r->streams[i % 2], &e);
-    rig_echo_close(r, &e);
-    feedline_loader_destroy(host);
-    feedline_loader_destroy(device);
+        rig_pair_next(r, &p, 0, r->streams[i % 2]);
+    rig_pair_close(r, &p);
 }
 
 TEST(equals_host)
@@ -116,7 +110,7 @@ static struct feedline_batch_targets targets_of(const feedline_batch *b)
 TEST(equals_host_mixed)
 {
     struct rig r;
-    struct echo e;
+    struct pair p;
     rig_open(&r);
     check_equal(&r, "dtype=u8 op=mix", "auto", RIG_BATCHES);
     for (int i = 0; i < 8; i++) {
@@ -125,11 +119,8 @@ TEST(equals_host_mixed)
             "dtype=f16 op=cutmix", "dtype=bf16 layout=nhwc op=cutmix"};
         check_equal(&r, forms[i % 4], i < 4 ? "host" : "device", RIG_BATCHES);
     }
-    feedline_loader *device =
-        rig_loader(r.dataset, "cuda:0", "op=mix finish=device");
-    feedline_loader *host = rig_loader(r.dataset, "host", "op=mix");
-    rig_echo_open(&r, &e, rig_batch_bytes(host));
-    feedline_batch *db = rig_next(device), *hb = rig_next(host);
+    rig_pair_open(&r, &p, "cuda:0", "device", "op=mix");
+    feedline_batch *db = rig_next(p.device), *hb = rig_next(p.host);
     struct feedline_batch_targets d = targets_of(db), h = targets_of(hb);
     struct feedline_batch_info info = rig_look(db);
     assert_int_equal(d.soft.device, FEEDLINE_CUDA);
@@ -137,14 +128,12 @@ TEST(equals_host_mixed)
     info.images = d.soft;
     info.image_bytes = info.count * d.classes * sizeof(float);
     assert_ok(feedline_batch_wait(db, r.streams[0]));
-    rig_read_back(&r, &info, r.streams[0], &e);
+    rig_read_back(&r, &info, r.streams[0], &p.echo);
     assert_cuda(r.run.cuda->StreamSynchronize(r.streams[0]));
-    assert_memory_equal(e.memory, h.soft.data, info.image_bytes);
+    assert_memory_equal(p.echo.memory, h.soft.data, info.image_bytes);
     feedline_batch_release(db);
     feedline_batch_release(hb);
-    rig_echo_close(&r, &e);
-    feedline_loader_destroy(host);
-    feedline_loader_destroy(device);
+    rig_pair_close(&r, &p);
     rig_close(&r);
 }
 
@@ -176,30 +165,25 @@ TEST(equals_host_where_samples_failed)
 TEST(equals_host_in_parts)
 {
     struct rig r;
-    struct echo e;
+    struct pair p;
     struct feedline_device_stats s = {.struct_size = sizeof(s)};
     rig_open(&r);
     check_equal(&r, "dtype=f16 size=320 batch_size=32", "device", 4);
 
-    feedline_loader *device =
-        rig_loader(r.dataset, "cuda:0", "dtype=f32 size=320 finish=host");
-    feedline_loader *host = rig_loader(r.dataset, "host", "dtype=f32 size=320");
-    rig_echo_open(&r, &e, rig_batch_bytes(host));
+    rig_pair_open(&r, &p, "cuda:0", "host", "dtype=f32 size=320");
     for (uint32_t epoch = 0; epoch < 8; epoch++) {
-        assert_ok(feedline_loader_start(device, epoch));
-        assert_ok(feedline_loader_start(host, epoch));
+        assert_ok(feedline_loader_start(p.device, epoch));
+        assert_ok(feedline_loader_start(p.host, epoch));
         for (uint32_t n = rig_draw(&r, 3); n > 0; n--)
-            assert_same_next(&r, device, host, 0, r.streams[0], &e);
+            rig_pair_next(&r, &p, 0, r.streams[0]);
     }
     for (uint32_t i = 0; i < RIG_BATCHES; i++)
-        assert_same_next(&r, device, host, 0, r.streams[0], &e);
-    assert_ok(feedline_loader_get_device_stats(device, &s));
+        rig_pair_next(&r, &p, 0, r.streams[0]);
+    assert_ok(feedline_loader_get_device_stats(p.device, &s));
     if (s.copies <= s.batches)
         fail_msg("%llu copies of %llu batches: none went in parts",
                  (unsigned long long)s.copies, (unsigned long long)s.batches);
-    rig_echo_close(&r, &e);
-    feedline_loader_destroy(host);
-    feedline_loader_destroy(device);
+    rig_pair_close(&r, &p);
     rig_close(&r);
 }
 
@@ -207,13 +191,11 @@ TEST(equals_host_in_parts)
 TEST(equals_host_beside_a_child)
 {
     struct rig r;
-    struct echo e;
+    struct pair p;
     int gate[2], status;
     rig_open(&r);
-    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "");
-    feedline_loader *host = rig_loader(r.dataset, "host", "");
-    rig_echo_open(&r, &e, rig_batch_bytes(host));
-    assert_same_next(&r, device, host, 0, r.streams[0], &e);
+    rig_pair_open(&r, &p, "cuda:0", "auto", "");
+    rig_pair_next(&r, &p, 0, r.streams[0]);
     assert_int_equal(pipe(gate), 0);
     pid_t child = fork();
     if (child == 0) {
@@ -221,131 +203,51 @@ TEST(equals_host_beside_a_child)
         _exit(read(gate[0], &status, 1) != 0);
     }
     for (uint32_t i = 0; i < 3 * RIG_BATCHES; i++)
-        assert_same_next(&r, device, host, 0, r.streams[0], &e);
+        rig_pair_next(&r, &p, 0, r.streams[0]);
     close(gate[0]);
     close(gate[1]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    rig_echo_close(&r, &e);
-    feedline_loader_destroy(host);
-    feedline_loader_destroy(device);
+    rig_pair_close(&r, &p);
     rig_close(&r);
 }
 
 /* ---- The reuse hazard --------------------------------------------------- */
 
 #define BATCHES 4000u
-#define ECHOES  16u
-
-struct hazard {
-    struct rig *rig;
-    feedline_busy *busy[2];
-    feedline_loader *device, *host;
-    struct echo echo[ECHOES][2];
-    bool filled[ECHOES][2]; /* on which streams */
-    uint8_t *expected[ECHOES];
-    uint64_t bytes[ECHOES]; /* of images and labels */
-    feedline_batch *held[2];
-};
-
-static void hazard_open(struct hazard *z, struct rig *r, const char *options,
-                        const char *finish)
-{
-    char text[256];
-    *z = (struct hazard){.rig = r};
-    snprintf(text, sizeof(text), "%s finish=%s", options, finish);
-    z->device = rig_loader(r->dataset, "cuda:0", text);
-    z->host = rig_loader(r->dataset, "host", options);
-    for (uint32_t s = 0; s < 2; s++)
-        assert_ok(feedline_busy_create("cuda:0", &z->busy[s]));
-    for (uint32_t i = 0; i < ECHOES; i++) {
-        z->expected[i] = malloc((size_t)rig_batch_bytes(z->host));
-        for (uint32_t s = 0; s < 2; s++)
-            rig_echo_open(r, &z->echo[i][s], rig_batch_bytes(z->host));
-    }
-}
-
-/* What was queued so far is waited for, and compared. */
-static void hazard_verify(struct hazard *z)
-{
-    for (uint32_t s = 0; s < 2; s++)
-        assert_ok(feedline_busy_wait(z->busy[s]));
-    for (uint32_t i = 0; i < ECHOES; i++) {
-        for (uint32_t s = 0; s < 2; s++) {
-            if (z->filled[i][s] && memcmp(z->echo[i][s].memory, z->expected[i],
-                                          (size_t)z->bytes[i]) != 0)
-                fail_msg("a batch was overwritten under its consumer");
-            z->filled[i][s] = false;
-        }
-    }
-}
-
-static void hazard_close(struct hazard *z)
-{
-    for (uint32_t s = 0; s < 2; s++)
-        feedline_batch_release(z->held[s]);
-    hazard_verify(z);
-    for (uint32_t i = 0; i < ECHOES; i++) {
-        free(z->expected[i]);
-        for (uint32_t s = 0; s < 2; s++)
-            rig_echo_close(z->rig, &z->echo[i][s]);
-    }
-    for (uint32_t s = 0; s < 2; s++)
-        feedline_busy_destroy(z->busy[s]);
-    feedline_loader_destroy(z->host);
-    feedline_loader_destroy(z->device);
-}
-
-static void expect_batch(struct hazard *z, uint32_t at)
-{
-    feedline_batch *b = rig_next(z->host);
-    struct feedline_batch_info h = rig_look(b);
-    uint64_t labels = rig_labels_at(&h);
-    memset(z->expected[at], 0x5a, (size_t)labels);
-    memcpy(z->expected[at], h.images.data, (size_t)h.image_bytes);
-    memcpy(z->expected[at] + labels, h.labels.data, h.count * sizeof(int64_t));
-    z->bytes[at] = labels + h.count * sizeof(int64_t);
-    feedline_batch_release(b);
-}
 
 /* One batch: read late by one stream or by both, given back at once or, now and
  * then, a few batches later. */
-static void hazard_step(struct hazard *z, uint32_t n)
+static void hazard_step(struct desk *d, feedline_batch *held[2])
 {
-    uint32_t at = n % ECHOES, first = rig_draw(z->rig, 2);
-    uint32_t n_streams = 1 + (rig_draw(z->rig, 4) == 0);
-    if (at == 0)
-        hazard_verify(z);
-    feedline_batch *b = rig_next(z->device);
-    struct feedline_batch_info d = rig_look(b);
+    uint32_t first = rig_draw(&d->rig, 2);
+    uint32_t n_streams = 1 + (rig_draw(&d->rig, 4) == 0);
+    feedline_batch *b = desk_next(d);
+    struct feedline_batch_info info = rig_look(b);
     for (uint32_t k = 0; k < n_streams; k++) {
         uint32_t s = (first + k) % 2;
-        void *stream = feedline_busy_stream(z->busy[s]);
-        assert_ok(feedline_batch_wait(b, stream));
-        assert_ok(feedline_busy_work(z->busy[s], rig_draw(z->rig, 200000)));
-        rig_read_back(z->rig, &d, stream, &z->echo[at][s]);
-        z->filled[at][s] = true;
+        assert_ok(feedline_batch_wait(b, feedline_busy_stream(d->busy[s])));
+        desk_read_late(d, s, &info);
     }
-    uint32_t hold = rig_draw(z->rig, 8);
+    uint32_t hold = rig_draw(&d->rig, 8);
     if (hold < 2) {
-        feedline_batch *other = z->held[hold];
-        z->held[hold] = b;
+        feedline_batch *other = held[hold];
+        held[hold] = b;
         b = other;
     }
     feedline_batch_release(b);
-    expect_batch(z, at);
 }
 
 static void run_hazard(const char *options, const char *finish, uint32_t n)
 {
-    struct rig r;
-    struct hazard z;
-    rig_open(&r);
-    hazard_open(&z, &r, options, finish);
+    struct desk d;
+    feedline_batch *held[2] = {NULL, NULL};
+    desk_open(&d, options, finish);
     for (uint32_t i = 0; i < n; i++)
-        hazard_step(&z, i);
-    hazard_close(&z);
-    rig_close(&r);
+        hazard_step(&d, held);
+    for (uint32_t i = 0; i < 2; i++)
+        feedline_batch_release(held[i]);
+    desk_close(&d);
 }
 
 TEST(slot_is_not_reused_too_early)
@@ -361,58 +263,41 @@ TEST(finished_slot_is_not_reused_too_early)
 /* The consumer's work is on a stream that waited for another one. */
 TEST(release_on_another_stream)
 {
-    struct rig r;
-    struct hazard z;
-    rig_open(&r);
-    const struct fdl_cuda_api *cuda = r.run.cuda;
+    struct desk d;
     fdl_cuda_event there;
+    desk_open(&d, "dtype=u8 depth=3", "auto");
+    const struct fdl_cuda_api *cuda = d.rig.run.cuda;
     assert_cuda(cuda->EventCreate(&there, FDL_CUDA_EVENT_NO_TIMING));
-    hazard_open(&z, &r, "dtype=u8 depth=3", "auto");
     for (uint32_t i = 0; i < TEST_ROUNDS(500); i++) {
-        uint32_t at = i % ECHOES;
-        if (at == 0)
-            hazard_verify(&z);
-        feedline_batch *b = rig_next(z.device);
-        struct feedline_batch_info d = rig_look(b);
-        void *works = feedline_busy_stream(z.busy[1]);
-        assert_ok(feedline_batch_wait(b, r.streams[0]));
-        assert_cuda(cuda->EventRecord(there, r.streams[0]));
+        feedline_batch *b = desk_next(&d);
+        struct feedline_batch_info info = rig_look(b);
+        void *works = feedline_busy_stream(d.busy[1]);
+        assert_ok(feedline_batch_wait(b, d.rig.streams[0]));
+        assert_cuda(cuda->EventRecord(there, d.rig.streams[0]));
         assert_cuda(cuda->StreamWaitEvent(works, there, 0));
-        assert_ok(feedline_busy_work(z.busy[1], 100000));
-        rig_read_back(&r, &d, works, &z.echo[at][1]);
-        z.filled[at][1] = true;
+        desk_read_late(&d, 1, &info);
         feedline_batch_release_on(b, works);
-        expect_batch(&z, at);
     }
-    hazard_close(&z);
+    desk_close(&d);
     assert_cuda(cuda->EventDestroy(there));
-    rig_close(&r);
 }
 
 TEST(four_streams_may_wait)
 {
     struct rig r;
-    struct echo e;
+    struct pair p;
     rig_open(&r);
-    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
-    feedline_loader *host = rig_loader(r.dataset, "host", "dtype=u8");
-    rig_echo_open(&r, &e, rig_batch_bytes(host));
-    feedline_batch *b = rig_next(device), *hb = rig_next(host);
-    struct feedline_batch_info d = rig_look(b), h = rig_look(hb);
+    rig_pair_open(&r, &p, "cuda:0", "auto", "dtype=u8");
+    feedline_batch *b = rig_next(p.device), *hb = rig_next(p.host);
     for (uint32_t twice = 0; twice < 2; twice++)
         for (uint32_t s = 0; s < 4; s++)
             assert_ok(feedline_batch_wait(b, r.streams[s]));
     assert_error(feedline_batch_wait(b, r.streams[4]), FEEDLINE_ERANGE, "4");
-    for (uint32_t s = 0; s < 4; s++) {
-        rig_read_back(&r, &d, r.streams[s], &e);
-        assert_cuda(r.run.cuda->StreamSynchronize(r.streams[s]));
-        assert_same_bytes(&d, &h, &e);
-    }
+    for (uint32_t s = 0; s < 4; s++)
+        rig_pair_check(&r, &p, b, hb, 0, r.streams[s]);
     feedline_batch_release(b);
     feedline_batch_release(hb);
-    feedline_loader_destroy(host);
-    feedline_loader_destroy(device);
-    rig_echo_close(&r, &e);
+    rig_pair_close(&r, &p);
     rig_close(&r);
 }
 
@@ -442,19 +327,18 @@ TEST(host_batches_need_no_stream)
  * a consumer still reads what it gave back. */
 static void stop_and_destroy(struct rig *r, uint32_t taken)
 {
-    feedline_loader *device = rig_loader(r->dataset, "cuda:0", "dtype=u8");
-    feedline_loader *host = rig_loader(r->dataset, "host", "dtype=u8");
     feedline_batch *db[3], *hb[3];
     struct feedline_batch_info d[3], h[3];
-    struct echo e[3], more;
+    struct echo e[3];
+    struct pair p;
     feedline_busy *busy;
+    rig_pair_open(r, &p, "cuda:0", "auto", "dtype=u8");
     assert_ok(feedline_busy_create("cuda:0", &busy));
     void *stream = feedline_busy_stream(busy);
-    rig_echo_open(r, &more, rig_batch_bytes(host));
     for (uint32_t i = 0; i < taken; i++) {
-        rig_echo_open(r, &e[i], rig_batch_bytes(host));
-        db[i] = rig_next(device);
-        hb[i] = rig_next(host);
+        rig_echo_open(r, &e[i], rig_batch_bytes(p.host));
+        db[i] = rig_next(p.device);
+        hb[i] = rig_next(p.host);
         d[i] = rig_look(db[i]);
         h[i] = rig_look(hb[i]);
         assert_ok(feedline_batch_wait(db[i], stream));
@@ -462,30 +346,30 @@ static void stop_and_destroy(struct rig *r, uint32_t taken)
         rig_read_back(r, &d[i], stream, &e[i]);
     }
     feedline_batch_release(db[0]);
-    assert_ok(feedline_loader_stop(device));
+    assert_ok(feedline_loader_stop(p.device));
     if (rig_draw(r, 2)) {
-        assert_ok(feedline_loader_start(device, 3));
-        assert_ok(feedline_loader_start(host, 3));
-        assert_same_next(r, device, host, 0, r->streams[0], &more);
+        assert_ok(feedline_loader_start(p.device, 3));
+        assert_ok(feedline_loader_start(p.host, 3));
+        rig_pair_next(r, &p, 0, r->streams[0]);
     }
-    feedline_loader_destroy(device);
+    feedline_loader_destroy(p.device);
     assert_ok(feedline_busy_wait(busy));
     for (uint32_t i = 0; i < taken; i++) {
         /* The table of a batch is gone with it: nothing of d[0] but numbers. */
         assert_memory_equal(e[i].memory, h[i].images.data,
                             (size_t)h[i].image_bytes);
         if (i > 0) {
-            rig_read_back(r, &d[i], stream, &more);
+            rig_read_back(r, &d[i], stream, &p.echo);
             assert_ok(feedline_busy_wait(busy));
-            assert_same_bytes(&d[i], &h[i], &more);
+            assert_same_bytes(&d[i], &h[i], &p.echo);
             feedline_batch_release(db[i]);
         }
         feedline_batch_release(hb[i]);
         rig_echo_close(r, &e[i]);
     }
-    rig_echo_close(r, &more);
+    rig_echo_close(r, &p.echo);
     feedline_busy_destroy(busy);
-    feedline_loader_destroy(host);
+    feedline_loader_destroy(p.host);
 }
 
 TEST(batches_outlive_the_loader)
@@ -530,7 +414,7 @@ TEST(released_last_while_it_is_read)
 TEST(goes_on_where_it_was_saved)
 {
     struct rig r;
-    struct echo e;
+    struct pair p;
     rig_open(&r);
     for (uint32_t taken = 0; taken < 2 * RIG_BATCHES; taken += 3) {
         char saved[256];
@@ -541,17 +425,12 @@ TEST(goes_on_where_it_was_saved)
         assert_ok(feedline_loader_save(first, saved, sizeof(saved), &needed));
         feedline_loader_destroy(first);
 
-        feedline_loader *device =
-            rig_loader(r.dataset, "cuda:0", "dtype=f32 depth=2");
-        feedline_loader *host = rig_loader(r.dataset, "host", "dtype=f32");
-        assert_ok(feedline_loader_restore(device, saved));
-        assert_ok(feedline_loader_restore(host, saved));
-        rig_echo_open(&r, &e, rig_batch_bytes(host));
+        rig_pair_open(&r, &p, "cuda:0", "auto", "dtype=f32 depth=2");
+        assert_ok(feedline_loader_restore(p.device, saved));
+        assert_ok(feedline_loader_restore(p.host, saved));
         for (uint32_t i = 0; i < 4; i++)
-            assert_same_next(&r, device, host, 0, r.streams[0], &e);
-        rig_echo_close(&r, &e);
-        feedline_loader_destroy(host);
-        feedline_loader_destroy(device);
+            rig_pair_next(&r, &p, 0, r.streams[0]);
+        rig_pair_close(&r, &p);
     }
     rig_close(&r);
 }
@@ -561,34 +440,24 @@ TEST(goes_on_where_it_was_saved)
 TEST(two_loaders_on_one_device)
 {
     struct rig r;
-    struct echo e;
+    struct pair p[2];
     rig_open(&r);
-    feedline_loader *device[2], *host[2];
-    static const char *const options[] = {"dtype=u8 layout=nhwc",
-                                          "dtype=f16 finish=device"};
-    for (uint32_t k = 0; k < 2; k++)
-        device[k] = rig_loader(r.dataset, "cuda:0", options[k]);
-    host[0] = rig_loader(r.dataset, "host", "dtype=u8 layout=nhwc");
-    host[1] = rig_loader(r.dataset, "host", "dtype=f16");
-    rig_echo_open(&r, &e, rig_batch_bytes(host[1]));
+    rig_pair_open(&r, &p[0], "cuda:0", "auto", "dtype=u8 layout=nhwc");
+    rig_pair_open(&r, &p[1], "cuda:0", "device", "dtype=f16");
     for (uint32_t i = 0; i < 4 * RIG_BATCHES; i++) {
         uint32_t k = rig_draw(&r, 2);
-        assert_same_next(&r, device[k], host[k], 0, r.streams[k], &e);
+        rig_pair_next(&r, &p[k], 0, r.streams[k]);
     }
-    rig_echo_close(&r, &e);
-    for (uint32_t k = 0; k < 2; k++) {
-        feedline_loader_destroy(device[k]);
-        feedline_loader_destroy(host[k]);
-    }
+    for (uint32_t k = 0; k < 2; k++)
+        rig_pair_close(&r, &p[k]);
     rig_close(&r);
 }
 
 TEST(two_devices)
 {
     struct rig r;
-    struct echo e;
+    struct pair p[2];
     fdl_cuda_stream streams[2];
-    feedline_loader *device[2], *host[2];
     static const char *const names[] = {"cuda:0", "cuda:1"};
     rig_open_driver(&r.run);
     if (feedline_device_count() < 2)
@@ -598,21 +467,17 @@ TEST(two_devices)
         rig_use_device(&r, k);
         assert_cuda(r.run.cuda->StreamCreateWithPriority(
             &streams[k], FDL_CUDA_STREAM_NON_BLOCKING, 0));
-        device[k] = rig_loader(r.dataset, names[k], "dtype=f32");
-        host[k] = rig_loader(r.dataset, "host", "dtype=f32");
+        rig_pair_open(&r, &p[k], names[k], "auto", "dtype=f32");
     }
-    rig_echo_open(&r, &e, rig_batch_bytes(host[0]));
     for (uint32_t i = 0; i < 4 * RIG_BATCHES; i++) {
         int k = (int)rig_draw(&r, 2);
         rig_use_device(&r, k);
-        assert_same_next(&r, device[k], host[k], k, streams[k], &e);
+        rig_pair_next(&r, &p[k], k, streams[k]);
     }
-    rig_echo_close(&r, &e);
     for (int k = 0; k < 2; k++) {
         rig_use_device(&r, k);
         assert_cuda(r.run.cuda->StreamDestroy(streams[k]));
-        feedline_loader_destroy(device[k]);
-        feedline_loader_destroy(host[k]);
+        rig_pair_close(&r, &p[k]);
     }
     rig_use_device(&r, 0);
     rig_close(&r);

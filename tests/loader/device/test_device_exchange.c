@@ -12,85 +12,11 @@
 #include "device_rig.h"
 #include "loader/api/dlpack.h"
 
-#include <feedline/bench.h>
 #include <feedline/exchange.h>
 
 #include <pthread.h>
 
 #define ROUNDS TEST_ROUNDS(60u)
-#define ECHOES 12u
-
-/* Batches on their way back, and what they have to be. */
-struct desk {
-    struct rig rig;
-    feedline_loader *device, *host;
-    feedline_busy *busy[2];
-    struct echo echoes[ECHOES];
-    feedline_batch *expected[ECHOES]; /* of the host, still held */
-    struct feedline_batch_info info[ECHOES];
-    uint32_t n;
-};
-
-static void desk_open(struct desk *d, const char *options, const char *finish)
-{
-    char text[256];
-    *d = (struct desk){.n = 0};
-    rig_open(&d->rig);
-    snprintf(text, sizeof(text), "%s finish=%s", options, finish);
-    d->device = rig_loader(d->rig.dataset, "cuda:0", text);
-    snprintf(text, sizeof(text), "%s depth=%u", options, 2 * ECHOES);
-    d->host = rig_loader(d->rig.dataset, "host", text);
-    for (uint32_t i = 0; i < 2; i++)
-        assert_ok(feedline_busy_create("cuda:0", &d->busy[i]));
-    for (uint32_t i = 0; i < ECHOES; i++)
-        rig_echo_open(&d->rig, &d->echoes[i], rig_batch_bytes(d->host));
-}
-
-/* All that is under way arrives, and is compared. */
-static void desk_verify(struct desk *d)
-{
-    for (uint32_t i = 0; i < 2; i++)
-        assert_ok(feedline_busy_wait(d->busy[i]));
-    for (uint32_t i = 0; i < d->n; i++) {
-        struct feedline_batch_info h = rig_look(d->expected[i]);
-        assert_same_bytes(&d->info[i], &h, &d->echoes[i]);
-        feedline_batch_release(d->expected[i]);
-    }
-    d->n = 0;
-}
-
-static void desk_close(struct desk *d)
-{
-    desk_verify(d);
-    for (uint32_t i = 0; i < ECHOES; i++)
-        rig_echo_close(&d->rig, &d->echoes[i]);
-    for (uint32_t i = 0; i < 2; i++)
-        feedline_busy_destroy(d->busy[i]);
-    feedline_loader_destroy(d->host);
-    if (d->device)
-        feedline_loader_destroy(d->device);
-    rig_close(&d->rig);
-}
-
-/* The next batch, and beside it that of the host; room for its way back. */
-static feedline_batch *desk_next(struct desk *d)
-{
-    if (d->n == ECHOES)
-        desk_verify(d);
-    feedline_batch *b = rig_next(d->device);
-    d->expected[d->n] = rig_next(d->host);
-    d->info[d->n] = rig_look(b);
-    return b;
-}
-
-/* Work that takes a while on a stream, and behind it the way back. */
-static void desk_read_late(struct desk *d, uint32_t stream,
-                           const struct feedline_batch_info *from)
-{
-    assert_ok(feedline_busy_work(d->busy[stream], rig_draw(&d->rig, 200000)));
-    rig_read_back(&d->rig, from, feedline_busy_stream(d->busy[stream]),
-                  &d->echoes[d->n++]);
-}
 
 /* ---- Copies ------------------------------------------------------------- */
 
@@ -111,7 +37,7 @@ static void copy_batches(const char *options, const char *finish)
         uint32_t s = rig_draw(&d.rig, 2);
         uint8_t *images = (uint8_t *)memory[s] + 4 * rig_draw(&d.rig, 4);
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info from = d.info[d.n];
+        struct feedline_batch_info from = rig_look(b);
         void *stream = feedline_busy_stream(d.busy[s]);
         assert_ok(feedline_busy_work(d.busy[s], rig_draw(&d.rig, 200000)));
         if (i % 2) {
@@ -160,20 +86,17 @@ TEST(a_copy_finishes_the_batch)
 TEST(images_that_are_finished_late)
 {
     struct rig r;
+    struct pair p;
     void *tensor, *to[2];
     rig_open(&r);
-    const char *options = "dtype=f16 handover=copy finish=device";
-    feedline_loader *device = rig_loader(r.dataset, "cuda:0", options);
-    feedline_loader *host = rig_loader(r.dataset, "host", "dtype=f16");
-    feedline_batch *db = rig_next(device), *hb = rig_next(host);
+    rig_pair_open(&r, &p, "cuda:0", "device", "dtype=f16 handover=copy");
+    feedline_batch *db = rig_next(p.device), *hb = rig_next(p.host);
     struct feedline_batch_info d = rig_look(db), h = rig_look(hb);
     assert_same_info(&d, &h, 0);
     assert_null(d.images.data);
     assert_error(feedline_batch_export(db, FEEDLINE_IMAGES, 0, &tensor),
                  FEEDLINE_ESTATE, "handover=copy");
     assert_ok(feedline_batch_export(db, FEEDLINE_LABELS, 0, &tensor));
-    struct echo e;
-    rig_echo_open(&r, &e, rig_batch_bytes(host));
     for (uint32_t i = 0; i < 2; i++) {
         assert_cuda(r.run.cuda->MemAlloc(&to[i], (size_t)d.image_bytes));
         assert_ok(feedline_batch_copy(db, to[i], NULL, r.streams[i]));
@@ -182,45 +105,38 @@ TEST(images_that_are_finished_late)
     labels->deleter(labels);
     for (uint32_t i = 0; i < 2; i++) {
         d.images.data = to[i];
-        rig_read_back(&r, &d, r.streams[i], &e);
+        rig_read_back(&r, &d, r.streams[i], &p.echo);
         assert_cuda(r.run.cuda->StreamSynchronize(r.streams[i]));
-        assert_same_bytes(&d, &h, &e);
+        assert_same_bytes(&d, &h, &p.echo);
         assert_cuda(r.run.cuda->MemFree(to[i]));
     }
     feedline_batch_release(db);
     feedline_batch_release(hb);
-    rig_echo_close(&r, &e);
-    feedline_loader_destroy(host);
-    feedline_loader_destroy(device);
+    rig_pair_close(&r, &p);
     rig_close(&r);
 }
 
 TEST(a_copy_of_any_sizes)
 {
     struct rig r;
+    struct pair p;
     void *images;
     rig_open(&r);
-    const char *options = "dtype=u8 max_sample_bytes=200k";
-    feedline_loader *device = rig_loader(r.dataset, "cuda:0", options);
-    feedline_loader *host = rig_loader(r.dataset, "host", options);
-    struct echo e;
-    rig_echo_open(&r, &e, rig_batch_bytes(host));
-    assert_cuda(r.run.cuda->MemAlloc(&images, (size_t)rig_batch_bytes(host)));
+    rig_pair_open(&r, &p, "cuda:0", "auto", "dtype=u8 max_sample_bytes=200k");
+    assert_cuda(r.run.cuda->MemAlloc(&images, (size_t)rig_batch_bytes(p.host)));
     for (uint32_t i = 0; i < RIG_BATCHES; i++) {
-        feedline_batch *db = rig_next(device), *hb = rig_next(host);
+        feedline_batch *db = rig_next(p.device), *hb = rig_next(p.host);
         struct feedline_batch_info d = rig_look(db), h = rig_look(hb), c = d;
         assert_ok(feedline_batch_copy(db, images, NULL, r.streams[0]));
         c.images.data = images;
-        rig_read_back(&r, &c, r.streams[0], &e);
+        rig_read_back(&r, &c, r.streams[0], &p.echo);
         assert_cuda(r.run.cuda->StreamSynchronize(r.streams[0]));
-        assert_same_bytes(&d, &h, &e);
+        assert_same_bytes(&d, &h, &p.echo);
         feedline_batch_release(db);
         feedline_batch_release(hb);
     }
     assert_cuda(r.run.cuda->MemFree(images));
-    rig_echo_close(&r, &e);
-    feedline_loader_destroy(host);
-    feedline_loader_destroy(device);
+    rig_pair_close(&r, &p);
     rig_close(&r);
 }
 
@@ -292,7 +208,7 @@ static void export_batches(const char *options, const char *finish)
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint32_t s = rig_draw(&d.rig, 2);
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info from = d.info[d.n];
+        struct feedline_batch_info from = rig_look(b);
         struct fdl_dl_versioned *t = export_images(b);
         assert_ok(feedline_batch_wait(b, feedline_busy_stream(d.busy[s])));
         feedline_batch_release(b);
@@ -323,7 +239,7 @@ TEST(a_stream_is_remembered_beside_a_tensor)
     assert_cuda(cuda->EventCreate(&there, FDL_CUDA_EVENT_NO_TIMING));
     for (uint32_t i = 0; i < ROUNDS; i++) {
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info from = d.info[d.n];
+        struct feedline_batch_info from = rig_look(b);
         void *works = feedline_busy_stream(d.busy[1]);
         struct fdl_dl_versioned *t = export_images(b);
         assert_ok(feedline_batch_wait(b, d.rig.streams[0]));
@@ -348,7 +264,7 @@ TEST(a_tensor_outlives_the_loader)
     for (uint32_t i = 0; i < 6; i++) {
         desk_open(&d, "dtype=u8 depth=2", "auto");
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info from = d.info[d.n];
+        struct feedline_batch_info from = rig_look(b);
         struct fdl_dl_versioned *t = export_images(b);
         assert_ok(feedline_batch_wait(b, feedline_busy_stream(d.busy[0])));
         feedline_batch_release(b);

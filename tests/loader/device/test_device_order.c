@@ -39,28 +39,12 @@ static void end(feedline_loader *device, feedline_loader *host)
     assert_int_equal(feedline_loader_next(host, -1, &b), FEEDLINE_END);
 }
 
-struct pair {
-    feedline_loader *device, *host;
-    struct echo echo;
-};
-
 static void open_pair(const struct rig *r, const char *finish,
                       const char *options, struct pair *out)
 {
     char text[256];
     snprintf(text, sizeof(text), "shuffle=false order=given %s", options);
-    out->host = rig_loader(r->dataset, "host", text);
-    snprintf(text, sizeof(text), "shuffle=false order=given finish=%s %s",
-             finish, options);
-    out->device = rig_loader(r->dataset, "cuda:0", text);
-    rig_echo_open(r, &out->echo, rig_batch_bytes(out->host));
-}
-
-static void close_pair(const struct rig *r, struct pair *p)
-{
-    rig_echo_close(r, &p->echo);
-    feedline_loader_destroy(p->host);
-    feedline_loader_destroy(p->device);
+    rig_pair_open(r, out, "cuda:0", finish, text);
 }
 
 /* Epochs to their end, and every third one left in the middle. */
@@ -74,12 +58,11 @@ static void check_equal(struct rig *r, const char *finish, const char *options)
         for (uint32_t i = 0; i < 10; i++)
             give(p.device, p.host, epoch + i);
         for (uint32_t i = 0; i < (leave ? 3 : 10); i++)
-            assert_same_next(r, p.device, p.host, 0, r->streams[i % 2],
-                             &p.echo);
+            rig_pair_next(r, &p, 0, r->streams[i % 2]);
         if (!leave)
             end(p.device, p.host);
     }
-    close_pair(r, &p);
+    rig_pair_close(r, &p);
 }
 
 TEST(equals_host_in_a_given_order)
@@ -96,21 +79,6 @@ TEST(equals_host_in_a_given_order)
     for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++)
         check_equal(&r, how[i][0], how[i][1]);
     rig_close(&r);
-}
-
-/* Both batches, on a stream that is one of several. */
-static void check_kept(struct rig *r, struct pair *p, uint32_t i,
-                       feedline_batch *on_device, feedline_batch *on_host)
-{
-    struct feedline_batch_info d = rig_look(on_device), h = rig_look(on_host);
-    fdl_cuda_stream stream = r->streams[i % RIG_STREAMS];
-    assert_same_info(&d, &h, 0);
-    assert_ok(feedline_batch_wait(on_device, stream));
-    rig_read_back(r, &d, stream, &p->echo);
-    assert_cuda(r->run.cuda->StreamSynchronize(stream));
-    assert_same_bytes(&d, &h, &p->echo);
-    feedline_batch_release_on(on_device, stream);
-    feedline_batch_release(on_host);
 }
 
 /* Every batch of an epoch is held until its end. Their copies are still under
@@ -134,10 +102,14 @@ TEST(kept_batches_stay)
             on_device[i] = rig_next(p.device);
             on_host[i] = rig_next(p.host);
         }
-        for (uint32_t i = 0; i < KEPT; i++)
-            check_kept(&r, &p, i, on_device[i], on_host[i]);
+        for (uint32_t i = 0; i < KEPT; i++) {
+            fdl_cuda_stream stream = r.streams[i % RIG_STREAMS];
+            rig_pair_check(&r, &p, on_device[i], on_host[i], 0, stream);
+            feedline_batch_release_on(on_device[i], stream);
+            feedline_batch_release(on_host[i]);
+        }
         end(p.device, p.host);
-        close_pair(&r, &p);
+        rig_pair_close(&r, &p);
     }
     rig_close(&r);
 }

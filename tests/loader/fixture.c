@@ -211,6 +211,32 @@ feedline_batch *fixture_next(feedline_loader *l)
     return status == FEEDLINE_OK ? b : NULL;
 }
 
+feedline_batch *fixture_take(feedline_loader *l)
+{
+    feedline_batch *b;
+    while (!(b = fixture_next(l)))
+        continue;
+    return b;
+}
+
+void fixture_take_all(feedline_loader *l, feedline_batch **out, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = fixture_take(l);
+}
+
+void fixture_release_all(feedline_batch **batches, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        feedline_batch_release(batches[i]);
+}
+
+void fixture_pass(feedline_loader *l, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        feedline_batch_release(fixture_take(l));
+}
+
 struct feedline_batch_info fixture_info(const feedline_batch *b)
 {
     struct feedline_batch_info info = {.struct_size = sizeof(info)};

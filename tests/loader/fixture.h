@@ -78,6 +78,12 @@ void fixture_destroy(feedline_loader **l);
 /* The next batch, NULL at an END. */
 feedline_batch *fixture_next(feedline_loader *l);
 
+/* The next batch, past ENDs; n of them; and n that are given back. */
+feedline_batch *fixture_take(feedline_loader *l);
+void fixture_take_all(feedline_loader *l, feedline_batch **out, uint32_t n);
+void fixture_release_all(feedline_batch **batches, uint32_t n);
+void fixture_pass(feedline_loader *l, uint32_t n);
+
 /* What the calls of these names give. */
 struct feedline_batch_info fixture_info(const feedline_batch *b);
 struct feedline_stats fixture_stats(const feedline_loader *l);

@@ -19,6 +19,17 @@
 
 FIXTURE_IMAGES(N)
 
+static struct feedline_op_def op_of(
+    const char *name, int32_t (*run)(const struct feedline_op_call *),
+    void *user)
+{
+    return (struct feedline_op_def){.struct_size =
+                                        sizeof(struct feedline_op_def),
+                                    .name = name,
+                                    .run = run,
+                                    .user = user};
+}
+
 static feedline_pipeline *pipeline_of(void)
 {
     feedline_pipeline *p;
@@ -27,17 +38,26 @@ static feedline_pipeline *pipeline_of(void)
     return p;
 }
 
-static feedline_pipeline *pipeline_with(const struct feedline_op_def *def)
+static void add(feedline_pipeline *p, const struct feedline_op_def *def)
 {
-    feedline_pipeline *p = pipeline_of();
     assert_ok(feedline_pipeline_register(p, def));
     assert_ok(feedline_pipeline_add(p, def->name, NULL));
-    return p;
+}
+
+#define OPTIONS "dtype=u8 layout=nhwc batch_size=8 epochs=1 "
+
+/* Resized, and then what the program defines. */
+static feedline_loader *loader_of(const struct feedline_op_def *def,
+                                  const char *options)
+{
+    char operations[64];
+    snprintf(operations, sizeof(operations), "resize width=16 height=16;%s",
+             def->name);
+    return fixture_with(images.ds, def, operations, OPTIONS "%s", options);
 }
 
 /* Takes the pipeline. */
-static feedline_loader *loader_with(feedline_pipeline *p, const char *workers,
-                                    const char *on_error, const char *channels)
+static feedline_loader *loader_with(feedline_pipeline *p, const char *workers)
 {
     static const char *const fixed[][2] = {{"dtype", "u8"},
                                            {"layout", "nhwc"},
@@ -49,18 +69,10 @@ static feedline_loader *loader_with(feedline_pipeline *p, const char *workers,
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
         assert_ok(feedline_config_set(cfg, fixed[i][0], fixed[i][1]));
     assert_ok(feedline_config_set(cfg, "workers", workers));
-    assert_ok(feedline_config_set(cfg, "on_error", on_error));
-    assert_ok(feedline_config_set(cfg, "channels", channels));
     assert_ok(feedline_loader_create(cfg, images.ds, p, &l));
     feedline_pipeline_destroy(p);
     feedline_config_destroy(cfg);
     return l;
-}
-
-static feedline_loader *loader_of(feedline_pipeline *p, const char *workers,
-                                  const char *on_error)
-{
-    return loader_with(p, workers, on_error, "3");
 }
 
 /* ---- What a function sees ----------------------------------------------- */
@@ -92,17 +104,11 @@ static int32_t look(const struct feedline_op_call *call)
 TEST_WITH(calls_are_complete_and_repeat, setup, teardown)
 {
     struct seen seen = {0};
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def),
-        .scratch_bytes = 1000,
-        .name = "look",
-        .run = look,
-        .user = &seen,
-    };
+    struct feedline_op_def def = op_of("look", look, &seen);
+    def.scratch_bytes = 1000;
     uint64_t hash[2];
     for (int i = 0; i < 2; i++) {
-        SCOPED_LOADER l =
-            loader_of(pipeline_with(&def), i ? "5" : "1", "raise");
+        SCOPED_LOADER l = loader_of(&def, i ? "workers=5" : "workers=1");
         hash[i] = fixture_run(l, 1);
     }
     assert_int_equal(seen.calls, 2 * N);
@@ -113,14 +119,9 @@ TEST_WITH(calls_are_complete_and_repeat, setup, teardown)
 TEST_WITH(pixels_are_changed_in_place, setup, teardown)
 {
     struct seen seen = {0};
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def),
-        .scratch_bytes = 1000,
-        .name = "look",
-        .run = look,
-        .user = &seen,
-    };
-    SCOPED_LOADER l = loader_of(pipeline_with(&def), "2", "raise");
+    struct feedline_op_def def = op_of("look", look, &seen);
+    def.scratch_bytes = 1000;
+    SCOPED_LOADER l = loader_of(&def, "workers=2");
     feedline_batch *b;
     uint32_t n = 0;
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
@@ -151,13 +152,9 @@ static int32_t wait_for_others(const struct feedline_op_call *call)
 TEST_WITH(one_that_waits_blocks_no_other, setup, teardown)
 {
     struct seen seen = {0};
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def),
-        .name = "wait_for_others",
-        .run = wait_for_others,
-        .user = &seen,
-    };
-    SCOPED_LOADER l = loader_of(pipeline_with(&def), "2", "raise");
+    struct feedline_op_def def =
+        op_of("wait_for_others", wait_for_others, &seen);
+    SCOPED_LOADER l = loader_of(&def, "workers=2");
     fixture_run(l, 1); /* would not end if the others had to wait */
     assert_int_equal(seen.calls, N - 1);
 }
@@ -189,17 +186,13 @@ static int32_t burn(const struct feedline_op_call *call)
 
 TEST_WITH(sleep_is_not_taken_for_work, setup, teardown)
 {
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def),
-        .name = "nap",
-        .run = nap,
-    };
-    feedline_pipeline *p = pipeline_with(&def);
+    struct feedline_op_def def = op_of("nap", nap, NULL);
+    feedline_pipeline *p = pipeline_of();
+    add(p, &def);
     def.name = "burn";
     def.run = burn;
-    assert_ok(feedline_pipeline_register(p, &def));
-    assert_ok(feedline_pipeline_add(p, "burn", NULL));
-    SCOPED_LOADER l = loader_of(p, "1", "raise");
+    add(p, &def);
+    SCOPED_LOADER l = loader_with(p, "1");
     int64_t began = monotonic_ns();
     fixture_run(l, 1);
     uint64_t took = (uint64_t)(monotonic_ns() - began);
@@ -279,17 +272,13 @@ static void assert_shown(feedline_loader *l, bool locked)
 
 TEST_WITH(waits_for_a_lock_are_told, setup, teardown)
 {
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def),
-        .name = "nap",
-        .run = nap,
-    };
-    feedline_pipeline *p = pipeline_with(&def);
+    struct feedline_op_def def = op_of("nap", nap, NULL);
+    feedline_pipeline *p = pipeline_of();
+    add(p, &def);
     def.name = "locked";
     def.run = behind_a_lock;
-    assert_ok(feedline_pipeline_register(p, &def));
-    assert_ok(feedline_pipeline_add(p, "locked", NULL));
-    SCOPED_LOADER l = loader_of(p, "4", "raise");
+    add(p, &def);
+    SCOPED_LOADER l = loader_with(p, "4");
     fixture_run(l, 1);
     struct feedline_stage_stats napped = stage_of(l, 0),
                                 locked = stage_of(l, 1);
@@ -313,12 +302,8 @@ static int32_t boast(const struct feedline_op_call *call)
 
 TEST_WITH(no_call_waits_longer_than_it_takes, setup, teardown)
 {
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def),
-        .name = "boast",
-        .run = boast,
-    };
-    SCOPED_LOADER l = loader_of(pipeline_with(&def), "2", "raise");
+    struct feedline_op_def def = op_of("boast", boast, NULL);
+    SCOPED_LOADER l = loader_of(&def, "workers=2");
     fixture_run(l, 1);
     struct feedline_stage_stats s = stage_of(l, 0);
     assert_int_equal(s.lock_ns, s.busy_ns);
@@ -339,11 +324,7 @@ static int32_t burn_behind_a_lock(const struct feedline_op_call *call)
 static feedline_loader *run_locked(
     int32_t (*run)(const struct feedline_op_call *))
 {
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def),
-        .name = "locked",
-        .run = run,
-    };
+    struct feedline_op_def def = op_of("locked", run, NULL);
     feedline_loader *l =
         fixture_with(images.ds, &def, "resize width=16 height=16;locked",
                      "workers=4 batch_size=2 dtype=u8");
@@ -400,12 +381,8 @@ static int32_t refuse(const struct feedline_op_call *call)
 
 TEST_WITH(errors_are_of_the_sample, setup, teardown)
 {
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def),
-        .name = "refuse",
-        .run = refuse,
-    };
-    feedline_loader *l = loader_of(pipeline_with(&def), "3", "zero");
+    struct feedline_op_def def = op_of("refuse", refuse, NULL);
+    feedline_loader *l = loader_of(&def, "workers=3 on_error=zero");
     feedline_batch *b = fixture_next(l);
     struct feedline_batch_info info = fixture_info(b);
     for (uint32_t i = 0; i < info.count; i++)
@@ -419,7 +396,7 @@ TEST_WITH(errors_are_of_the_sample, setup, teardown)
     assert_int_equal(stats.items, N);
     feedline_loader_destroy(l);
 
-    l = loader_of(pipeline_with(&def), "3", "raise");
+    l = loader_of(&def, "workers=3");
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EIO,
                  "refuse returned EIO");
     feedline_loader_destroy(l);
@@ -485,7 +462,7 @@ TEST_WITH(a_shorter_definition_is_taken, setup, teardown)
         .run = refuse,
         .label = "not to be read",
     };
-    SCOPED_LOADER l = loader_of(pipeline_with(&def), "1", "zero");
+    SCOPED_LOADER l = loader_of(&def, "workers=1 on_error=zero");
     uint64_t needed;
     fixture_run(l, 1);
     char *text = malloc(1 << 16);
@@ -503,7 +480,7 @@ static uint64_t run_plugin(const char *workers, bool twice)
     for (int i = 0; i < (twice ? 2 : 0); i++)
         assert_ok(feedline_pipeline_add(p, "invert", NULL));
     assert_ok(feedline_pipeline_add(p, "sign", NULL));
-    feedline_loader *l = loader_of(p, workers, "raise");
+    feedline_loader *l = loader_with(p, workers);
     uint64_t hash = fixture_run(l, 1);
     feedline_loader_destroy(l);
     return hash;
@@ -579,16 +556,11 @@ static int32_t mark(const struct feedline_op_call *call)
 
 TEST_WITH(images_have_the_channels_of_the_batch, setup, teardown)
 {
-    static const char *const numbers[] = {"1", "2", "3", "4"};
+    static const char *const numbers[] = {"channels=1", "channels=2",
+                                          "channels=3", "channels=4"};
     for (int32_t channels = 1; channels <= 4; channels++) {
-        struct feedline_op_def def = {
-            .struct_size = sizeof(def),
-            .name = "mark",
-            .run = mark,
-            .user = &channels,
-        };
-        SCOPED_LOADER l = loader_with(pipeline_with(&def), "2", "raise",
-                                      numbers[channels - 1]);
+        struct feedline_op_def def = op_of("mark", mark, &channels);
+        SCOPED_LOADER l = loader_of(&def, numbers[channels - 1]);
         feedline_batch *b = fixture_next(l);
         struct feedline_batch_info info = fixture_info(b);
         assert_int_equal(info.images.shape[3], channels);

@@ -34,17 +34,6 @@ WRAP(void *, malloc, size_t bytes)
 
 /* ---- Short ways --------------------------------------------------------- */
 
-static feedline_batch *next(feedline_loader *l)
-{
-    feedline_batch *b;
-    int32_t status;
-    do {
-        status = feedline_loader_next(l, -1, &b);
-        assert_ok(status);
-    } while (status != FEEDLINE_OK);
-    return b;
-}
-
 static struct fdl_dl_managed *export_plain(feedline_batch *b, uint32_t part)
 {
     void *out;
@@ -130,7 +119,7 @@ TEST_WITH(a_tensor_is_the_batch, setup, teardown)
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         SCOPED_LOADER l = fixture_open(images.ds, options[i]);
         for (uint32_t k = 0; k < 4; k++) { /* the last one is short */
-            feedline_batch *b = next(l);
+            feedline_batch *b = fixture_take(l);
             assert_exports(b);
             feedline_batch_release(b);
         }
@@ -141,7 +130,7 @@ TEST_WITH(labels_of_images_that_are_no_tensor, setup, teardown)
 {
     void *out = &out;
     SCOPED_LOADER l = fixture_open(images.ds, "max_sample_bytes=100k");
-    feedline_batch *b = next(l);
+    feedline_batch *b = fixture_take(l);
     struct feedline_batch_info info = fixture_info(b);
     assert_error(feedline_batch_export(b, FEEDLINE_IMAGES, 0, &out),
                  FEEDLINE_EINVAL, "max_sample_bytes");
@@ -156,7 +145,7 @@ TEST_WITH(wrong_arguments, setup, teardown)
 {
     void *out = &out;
     SCOPED_LOADER l = fixture_open(images.ds, NULL);
-    feedline_batch *b = next(l);
+    feedline_batch *b = fixture_take(l);
     assert_error(feedline_batch_export(NULL, 0, 0, &out), FEEDLINE_EINVAL,
                  "batch is NULL");
     assert_null(out);
@@ -177,13 +166,13 @@ TEST_WITH(wrong_arguments, setup, teardown)
 TEST_WITH(a_tensor_keeps_its_pixels, setup, teardown)
 {
     SCOPED_LOADER l = fixture_open(images.ds, "depth=2 epochs=9");
-    feedline_batch *b = next(l);
+    feedline_batch *b = fixture_take(l);
     struct fdl_dl_managed *t = export_plain(b, FEEDLINE_IMAGES);
     uint8_t *before = pixels_of(b);
     size_t bytes = (size_t)fixture_info(b).image_bytes;
     feedline_batch_release(b);
     for (uint32_t i = 0; i < 20; i++) {
-        feedline_batch *other = next(l);
+        feedline_batch *other = fixture_take(l);
         assert_ptr_not_equal(fixture_info(other).images.data, t->tensor.data);
         feedline_batch_release(other);
         assert_memory_equal(t->tensor.data, before, bytes);
@@ -196,7 +185,7 @@ TEST_WITH(the_last_one_frees_the_slot, setup, teardown)
 {
     SCOPED_LOADER l = fixture_open(images.ds, "depth=1 epochs=9");
     for (uint32_t order = 0; order < 6; order++) {
-        feedline_batch *b = next(l);
+        feedline_batch *b = fixture_take(l);
         struct fdl_dl_managed *plain = export_plain(b, FEEDLINE_IMAGES);
         struct fdl_dl_versioned *versioned =
             export_versioned(b, FEEDLINE_LABELS);
@@ -217,7 +206,7 @@ TEST_WITH(the_last_one_frees_the_slot, setup, teardown)
 TEST_WITH(tensors_outlive_the_loader, setup, teardown)
 {
     feedline_loader *l = fixture_open(images.ds, "depth=3");
-    feedline_batch *b = next(l), *held = next(l);
+    feedline_batch *b = fixture_take(l), *held = fixture_take(l);
     struct fdl_dl_versioned *t = export_versioned(b, FEEDLINE_IMAGES);
     struct fdl_dl_managed *other = export_plain(held, FEEDLINE_IMAGES);
     uint8_t *before = pixels_of(b);
@@ -225,7 +214,7 @@ TEST_WITH(tensors_outlive_the_loader, setup, teardown)
     feedline_batch_release(b);
     assert_ok(feedline_loader_stop(l));
     assert_ok(feedline_loader_start(l, 0));
-    feedline_batch_release(next(l));
+    feedline_batch_release(fixture_take(l));
     feedline_loader_destroy(l);
     assert_memory_equal(t->tensor.data, before, bytes);
     t->deleter(t);
@@ -238,7 +227,7 @@ TEST_WITH(tensors_outlive_the_loader, setup, teardown)
 TEST_WITH(a_deleter_in_a_child, setup, teardown)
 {
     SCOPED_LOADER l = fixture_open(images.ds, NULL);
-    feedline_batch *b = next(l);
+    feedline_batch *b = fixture_take(l);
     struct fdl_dl_managed *t = export_plain(b, FEEDLINE_IMAGES);
     uint8_t *before = pixels_of(b);
     size_t bytes = (size_t)fixture_info(b).image_bytes;
@@ -264,7 +253,7 @@ TEST_WITH(memory_ends, setup, teardown)
 {
     void *out = &out;
     SCOPED_LOADER l = fixture_open(images.ds, NULL);
-    feedline_batch *b = next(l);
+    feedline_batch *b = fixture_take(l);
     no_memory = true;
     int32_t status = feedline_batch_export(b, FEEDLINE_IMAGES, 0, &out);
     no_memory = false;
@@ -323,7 +312,7 @@ TEST_WITH(a_capsule_frees_what_nobody_took, setup, teardown)
     assert_ok(feedline_capsule_init(is_valid, get_pointer));
     SCOPED_LOADER l = fixture_open(images.ds, NULL);
     for (uint32_t flags = 0; flags < 2; flags++) {
-        feedline_batch *b = next(l);
+        feedline_batch *b = fixture_take(l);
         struct capsule c = {.name = names[flags]};
         assert_ok(feedline_batch_export(b, FEEDLINE_IMAGES, flags, &c.pointer));
         feedline_batch_release(b);
@@ -367,7 +356,7 @@ TEST_WITH(a_copy_is_the_batch, setup, teardown)
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         SCOPED_LOADER l = fixture_open(images.ds, options[i]);
         for (uint32_t k = 0; k < 4; k++) {
-            feedline_batch *b = next(l);
+            feedline_batch *b = fixture_take(l);
             assert_copies(b);
             feedline_batch_release(b);
         }
@@ -401,14 +390,14 @@ TEST_WITH(a_scripted_device_is_no_exception, setup, teardown)
     const struct fdl_fake_config script = {.steps = steps, .n_steps = 3};
     SCOPED_LOADER l = scripted(&script);
     for (uint32_t k = 0; k < 6; k++) {
-        feedline_batch *b = next(l);
+        feedline_batch *b = fixture_take(l);
         assert_exports(b);
         assert_copies(b);
         struct fdl_dl_managed *t = export_plain(b, FEEDLINE_IMAGES);
         uint8_t *before = pixels_of(b);
         size_t bytes = (size_t)fixture_info(b).image_bytes;
         feedline_batch_release(b);
-        feedline_batch_release(next(l));
+        feedline_batch_release(fixture_take(l));
         assert_memory_equal(t->tensor.data, before, bytes);
         t->deleter(t);
         free(before);

@@ -39,6 +39,22 @@ static void await_memory(const feedline_loader *l, uint64_t bytes)
         nanosleep(&pause, NULL);
 }
 
+/* Batch i of the program's order. */
+static void give(feedline_loader *l, uint32_t i, uint32_t count)
+{
+    struct order_batch given = order_row(i, 1, count);
+    assert_ok(order_append(l, &given));
+}
+
+/* n batches of two samples, each given and taken in turn. */
+static void keep(feedline_loader *l, feedline_batch **kept, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        give(l, i, 2);
+        kept[i] = fixture_take(l);
+    }
+}
+
 static uint64_t usual_memory(const feedline_loader *l, uint32_t depth)
 {
     return (depth + FDL_SPARE_SLOTS) * l->engine->ring->layout.bytes;
@@ -52,12 +68,9 @@ static void keep_many(const char *options)
     static feedline_batch *kept[KEPT];
     feedline_loader *l = order_loader(&rig, options);
     assert_ok(feedline_loader_begin(l, 1, 1, 0));
-    for (uint32_t i = 0; i < KEPT; i++) {
-        struct order_batch given = order_row(i, 1, ORDER_BATCH);
-        assert_ok(order_append(l, &given));
-    }
     for (uint32_t i = 0; i < KEPT; i++)
-        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        give(l, i, ORDER_BATCH);
+    fixture_take_all(l, kept, KEPT);
     for (uint32_t i = 0; i < KEPT; i++) {
         struct order_batch given = order_row(i, 1, ORDER_BATCH);
         order_check(&rig, kept[i], &given, 1, 1);
@@ -95,22 +108,13 @@ TEST_WITH(own_order_grows_too, setup, teardown)
     feedline_loader *l =
         fixture_open(rig.dataset, "held=grow depth=1 workers=2");
     uint64_t all = 0, plain = 0;
-    for (uint32_t i = 0; i < 20;) {
-        int32_t status = feedline_loader_next(l, -1, &kept[i]);
-        assert_ok(status);
-        i += status == FEEDLINE_OK;
-    }
+    fixture_take_all(l, kept, 20);
     for (uint32_t i = 0; i < 20; i++)
         fixture_consume(kept[i], &all);
     feedline_loader_destroy(l);
     l = fixture_open(rig.dataset, "depth=1 workers=2");
-    for (uint32_t i = 0; i < 20;) {
-        feedline_batch *b;
-        int32_t status = feedline_loader_next(l, -1, &b);
-        if (status == FEEDLINE_OK)
-            fixture_consume(b, &plain);
-        i += status == FEEDLINE_OK;
-    }
+    for (uint32_t i = 0; i < 20; i++)
+        fixture_consume(fixture_take(l), &plain);
     feedline_loader_destroy(l);
     assert_true(all == plain);
 }
@@ -120,23 +124,18 @@ TEST_WITH(refuse_refuses, setup, teardown)
     feedline_batch *kept[4];
     SCOPED_LOADER l = order_loader(&rig, "depth=1 workers=1");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
-    for (uint32_t i = 0; i < 4; i++) {
-        struct order_batch given = order_row(i, 1, 2);
-        assert_ok(order_append(l, &given));
-    }
-    for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        give(l, i, 2);
+    fixture_take_all(l, kept, 3);
     assert_error(feedline_loader_next(l, -1, &kept[3]), FEEDLINE_ESTATE,
                  "all 3 batches that depth allows are held");
-    for (uint32_t i = 0; i < 3; i++)
-        feedline_batch_release(kept[i]);
-    assert_int_equal(feedline_loader_next(l, -1, &kept[3]), FEEDLINE_OK);
-    feedline_batch_release(kept[3]);
+    fixture_release_all(kept, 3);
+    feedline_batch_release(fixture_take(l));
 }
 
 /* ---- Ahead -------------------------------------------------------------- */
 
-/* Soon after each next() as many tickets are issued as without a kept batch:
+/* Soon after each fixture_take() as many tickets are issued as without a kept batch:
  * all of depth, where a quarter of it is less than one batch. */
 TEST_WITH(depth_stays_ahead, setup, teardown)
 {
@@ -144,12 +143,10 @@ TEST_WITH(depth_stays_ahead, setup, teardown)
     SCOPED_LOADER l = order_loader(&rig, "held=grow depth=2 tuner=off");
     uint32_t ready, outstanding;
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
-    for (uint32_t i = 0; i < 50; i++) {
-        struct order_batch given = order_row(i, 1, 2);
-        assert_ok(order_append(l, &given));
-    }
+    for (uint32_t i = 0; i < 50; i++)
+        give(l, i, 2);
     for (uint32_t i = 0; i < 40; i++) {
-        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        kept[i] = fixture_take(l);
         await_memory(l, usual_memory(l, FDL_MAX(i + 1, 2)));
         do
             fdl_ring_count(l->engine->ring, &ready, &outstanding);
@@ -159,15 +156,13 @@ TEST_WITH(depth_stays_ahead, setup, teardown)
                      4); /* the others are for what is kept */
     assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 2));
     assert_ok(feedline_loader_set_int(l, "depth", 3));
-    feedline_batch *another;
-    assert_int_equal(feedline_loader_next(l, -1, &another), FEEDLINE_OK);
+    feedline_batch *another = fixture_take(l);
     do
         fdl_ring_count(l->engine->ring, &ready, &outstanding);
     while (outstanding < 3); /* all that were given */
     assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 3));
     feedline_batch_release(another);
-    for (uint32_t i = 0; i < 40; i++)
-        feedline_batch_release(kept[i]);
+    fixture_release_all(kept, 40);
 }
 
 /* What files may take in memory does not shrink with what the program keeps. */
@@ -180,15 +175,13 @@ TEST_WITH(reads_keep_their_share, setup, teardown)
             "reader=pread");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < 60; i++) {
-        struct order_batch given = order_row(i, 1, ORDER_BATCH);
-        assert_ok(order_append(l, &given));
-        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        give(l, i, ORDER_BATCH);
+        kept[i] = fixture_take(l);
     }
     assert_true(fdl_ring_memory(l->engine->ring) > 1u << 20);
     assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 2));
     assert_ok(feedline_loader_set_int(l, "depth", 3)); /* fits beside them */
-    for (uint32_t i = 0; i < 60; i++)
-        feedline_batch_release(kept[i]);
+    fixture_release_all(kept, 60);
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
@@ -202,14 +195,9 @@ TEST_WITH(memory_goes_back, setup, teardown)
     SCOPED_LOADER l = order_loader(&rig, "held=grow depth=2 tuner=off");
     struct timespec pause = {.tv_nsec = 20000000};
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
-    for (uint32_t i = 0; i < 30; i++) {
-        struct order_batch given = order_row(i, 1, 2);
-        assert_ok(order_append(l, &given));
-        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
-    }
+    keep(l, kept, 30);
     assert_true(fdl_ring_memory(l->engine->ring) > usual_memory(l, 20));
-    for (uint32_t i = 0; i < 30; i++)
-        feedline_batch_release(kept[i]);
+    fixture_release_all(kept, 30);
     while (fdl_ring_memory(l->engine->ring) > usual_memory(l, 2))
         nanosleep(&pause, NULL); /* the test's timeout is the limit */
     struct order_batch given = order_row(3, 1, 2);
@@ -224,15 +212,10 @@ TEST_WITH(memory_stays_for_a_while, setup, teardown)
     feedline_batch *kept[6];
     feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
-    for (uint32_t i = 0; i < 6; i++) {
-        struct order_batch given = order_row(i, 1, 2);
-        assert_ok(order_append(l, &given));
-        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
-    }
+    keep(l, kept, 6);
     await_memory(l, usual_memory(l, 6));
     fdl_lock(&l->engine->run_lock); /* the monitor passes by */
-    for (uint32_t i = 0; i < 6; i++)
-        feedline_batch_release(kept[i]);
+    fixture_release_all(kept, 6);
     fdl_ring_trim(l->engine->ring);
     assert_int_equal(fdl_ring_memory(l->engine->ring), usual_memory(l, 6));
     assert_true(fdl_ring_has_surplus(l->engine->ring));
@@ -287,10 +270,9 @@ TEST(a_failed_batch_is_booked_before_its_slot_goes)
     for (uint32_t i = 0; i < 5; i++) {
         uint64_t good = i % 2 * 2;
         assert_ok(feedline_loader_append(l, &good, NULL, 1));
-        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        kept[i] = fixture_take(l);
     }
-    for (uint32_t i = 0; i < 5; i++)
-        feedline_batch_release(kept[i]);
+    fixture_release_all(kept, 5);
     uint64_t before = fdl_ring_memory(l->engine->ring);
     monitor_is_next = true;
     assert_ok(feedline_loader_append(l, &bad, NULL, 1));
@@ -336,17 +318,14 @@ TEST_WITH(it_is_said_once, setup, teardown)
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
         assert_ok(feedline_loader_begin(l, epoch, 0, 0));
         for (uint32_t i = 0; i < 30; i++) {
-            struct order_batch given = order_row(i, 1, 2);
-            assert_ok(order_append(l, &given));
-            assert_int_equal(feedline_loader_next(l, -1, &kept[i]),
-                             FEEDLINE_OK);
+            give(l, i, 2);
+            kept[i] = fixture_take(l);
             if (epoch == 0 && i == 3) /* the usual, all of it in use */
                 assert_int_equal(count_lines("the program keeps"), 0);
         }
         assert_int_equal(count_lines("the program keeps 5 batches of "),
                          epoch == 0);
-        for (uint32_t i = 0; i < 30; i++)
-            feedline_batch_release(kept[i]);
+        fixture_release_all(kept, 30);
     }
 }
 
@@ -359,15 +338,13 @@ TEST_WITH(small_batches_may_be_many, setup, teardown)
     (void)count_lines("");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < MANY; i++) {
-        struct order_batch given = order_row(i % 30, 1, 2);
-        assert_ok(order_append(l, &given));
-        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        give(l, i % 30, 2);
+        kept[i] = fixture_take(l);
         if (i == FEW - 1)
             assert_int_equal(count_lines("the program keeps"), 0);
     }
     assert_int_equal(count_lines("the program keeps 68 batches of "), 1);
-    for (uint32_t i = 0; i < MANY; i++)
-        feedline_batch_release(kept[i]);
+    fixture_release_all(kept, MANY);
 }
 
 TEST_MAIN("held")

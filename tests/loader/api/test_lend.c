@@ -58,8 +58,7 @@ static void lend_all(feedline_loader *l)
 /* Its images are in lent[i]; LENT: in the loader's memory. */
 static uint32_t where(const feedline_batch *b)
 {
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_batch_get_info(b, &info));
+    struct feedline_batch_info info = fixture_info(b);
     uint32_t i = 0;
     while (i < LENT && info.images.data != lent[i])
         i++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches that are shown before their next(): which ones, that nothing else
+ * Batches that are shown before their fixture_take(): which ones, that nothing else
  * changes by it, and who keeps what was exported of them.
  */
 #include "loader/api/dlpack.h"
@@ -36,13 +36,6 @@ static feedline_batch *shown(feedline_loader *l, uint32_t ahead)
     while ((status = feedline_loader_peek(l, ahead, &b)) == FEEDLINE_TIMEOUT)
         sched_yield();
     assert_int_equal(status, FEEDLINE_OK);
-    return b;
-}
-
-static feedline_batch *next(feedline_loader *l)
-{
-    feedline_batch *b;
-    assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
     return b;
 }
 
@@ -92,7 +85,7 @@ TEST_WITH(it_is_what_next_returns, setup, teardown)
         assert_ok(feedline_loader_get_position(l, &epoch, &after));
         assert_int_equal(before, after);
         feedline_batch *first = shown(l, 0);
-        assert_ptr_equal(next(l), first);
+        assert_ptr_equal(fixture_take(l), first);
         assert_int_equal(held(l), 1);
         feedline_batch_release(first);
         assert_int_equal(held(l), 0);
@@ -100,7 +93,7 @@ TEST_WITH(it_is_what_next_returns, setup, teardown)
     feedline_loader_destroy(l);
 }
 
-/* Whatever goes first: the export, before next() or behind it, or the batch. */
+/* Whatever goes first: the export, before fixture_take() or behind it, or the batch. */
 TEST_WITH(an_export_keeps_it_as_long_as_any, setup, teardown)
 {
     struct order_batch given[3];
@@ -109,7 +102,7 @@ TEST_WITH(an_export_keeps_it_as_long_as_any, setup, teardown)
         struct fdl_dl_managed *t = exported(shown(l, 0));
         if (order == 0)
             t->deleter(t);
-        feedline_batch *b = next(l);
+        feedline_batch *b = fixture_take(l);
         order_check(&rig, b, &given[order], 0, 0);
         if (order == 1)
             t->deleter(t);
@@ -187,7 +180,7 @@ static uint32_t outstanding(const feedline_loader *l, bool complete)
     return n;
 }
 
-/* Of 8 batches up to a quarter, so that threads are not woken for each: next()
+/* Of 8 batches up to a quarter, so that threads are not woken for each: fixture_take()
  * leaves two for later, and a release one. */
 TEST_WITH(complete_batches_are_followed_by_several, setup, teardown)
 {
@@ -200,9 +193,9 @@ TEST_WITH(complete_batches_are_followed_by_several, setup, teardown)
     }
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(outstanding(l, true), 8);
-        feedline_batch *first = next(l);
+        feedline_batch *first = fixture_take(l);
         assert_int_equal(outstanding(l, true), 7);
-        feedline_batch *second = next(l);
+        feedline_batch *second = fixture_take(l);
         assert_int_equal(outstanding(l, true), 6);
         feedline_batch_release(i % 2 ? first : second);
         assert_int_equal(outstanding(l, false), 8);
@@ -213,7 +206,7 @@ TEST_WITH(complete_batches_are_followed_by_several, setup, teardown)
     feedline_loader_destroy(l);
 }
 
-/* It is next() that reports the error. */
+/* It is fixture_take() that reports the error. */
 TEST_WITH(a_batch_with_an_error_is_not_shown, setup, teardown)
 {
     char path[256];

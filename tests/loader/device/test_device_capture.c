@@ -53,21 +53,13 @@ static fdl_cuda_stream new_stream(void)
     return stream;
 }
 
-static feedline_batch *next(feedline_loader *l)
-{
-    feedline_batch *b;
-    assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
-    return b;
-}
-
 /* Waits for each batch of an epoch, reads it and gives it back. */
 static void read_epoch(feedline_loader *l, fdl_cuda_stream stream)
 {
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
     feedline_batch *b;
     for (uint32_t i = 0; i < BATCHES; i++) {
-        b = next(l);
-        assert_ok(feedline_batch_get_info(b, &info));
+        b = fixture_take(l);
+        struct feedline_batch_info info = fixture_info(b);
         assert_ok(feedline_batch_wait(b, stream));
         assert_int_equal(
             double_read(stream, info.images.data, info.image_bytes, 0), 0);
@@ -79,12 +71,11 @@ static void read_epoch(feedline_loader *l, fdl_cuda_stream stream)
 /* All that a program does with a loader, from its creation to its end. */
 static void live(fdl_cuda_stream stream)
 {
-    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
     feedline_loader *l = fixture_open(dataset, OPTIONS);
     read_epoch(l, stream);
     assert_ok(feedline_loader_set_int(l, "depth", 3));
     read_epoch(l, stream);
-    assert_ok(feedline_loader_get_device_stats(l, &stats));
+    (void)fixture_device(l);
     assert_ok(feedline_loader_set_int(l, "depth", 1));
     read_epoch(l, stream);
     feedline_loader_destroy(l);
@@ -167,7 +158,7 @@ static void capture_with(const char *options)
     fdl_cuda_stream stream = new_stream();
     assert_int_equal(cuMemAlloc(&there, 1 << 16), 0);
     feedline_loader *l = fixture_open(dataset, options);
-    feedline_batch *b = next(l);
+    feedline_batch *b = fixture_take(l);
     assert_int_equal(cuStreamBeginCapture(stream, DOUBLE_GLOBAL), 0);
     assert_error(feedline_batch_wait(b, stream), FEEDLINE_ESTATE,
                  "before the capture");
@@ -193,7 +184,6 @@ TEST(a_captured_stream_takes_no_batch)
  * the copy stream does not become a part of the graph. */
 TEST(a_batch_goes_back_while_its_stream_is_captured)
 {
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
     void *graph;
     begin();
     fdl_cuda_stream stream = new_stream(), other = new_stream();
@@ -204,7 +194,7 @@ TEST(a_batch_goes_back_while_its_stream_is_captured)
         if (status == FEEDLINE_END)
             continue;
         assert_ok(status);
-        assert_ok(feedline_batch_get_info(b, &info));
+        struct feedline_batch_info info = fixture_info(b);
         assert_ok(feedline_batch_wait(b, stream));
         double_read(stream, info.images.data, info.image_bytes, 2000000);
         assert_int_equal(cuStreamBeginCapture(stream, DOUBLE_GLOBAL), 0);

@@ -54,35 +54,21 @@ static feedline_loader *loader(const char *options)
     return fixture_open(dataset, text);
 }
 
-/* The next one, past ends of epochs. */
-static feedline_batch *next(feedline_loader *l)
-{
-    feedline_batch *b;
-    int32_t status;
-    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_END)
-        continue;
-    assert_ok(status);
-    return b;
-}
-
-static void pass(feedline_loader *l, uint32_t batches)
-{
-    for (uint32_t i = 0; i < batches; i++)
-        feedline_batch_release(next(l));
-}
-
-static struct feedline_device_stats stats_of(const feedline_loader *l)
-{
-    struct feedline_device_stats s = {.struct_size = sizeof(s)};
-    assert_ok(feedline_loader_get_device_stats(l, &s));
-    return s;
-}
-
 static int64_t depth_of(const feedline_loader *l)
 {
     int64_t depth;
     assert_ok(feedline_loader_get_int(l, "depth", &depth));
     return depth;
+}
+
+/* What the tuner may ask for. */
+static uint32_t depth_limit(const feedline_loader *l)
+{
+    fdl_engine_lock(l->engine);
+    fdl_control_limits_locked(l->control, fdl_now_ns());
+    uint32_t limit = l->control->limits.depth_max;
+    fdl_engine_unlock(l->engine);
+    return limit;
 }
 
 /* Of a slot on the device. */
@@ -136,12 +122,10 @@ static void await_slots(const feedline_loader *l, uint32_t n)
 static void keep_twelve(feedline_loader *l)
 {
     feedline_batch *kept[12];
-    for (uint32_t i = 0; i < 12; i++)
-        kept[i] = next(l);
-    for (uint32_t i = 0; i < 12; i++)
-        feedline_batch_release(kept[i]);
+    fixture_take_all(l, kept, 12);
+    fixture_release_all(kept, 12);
     tidy(l);
-    pass(l, 20);
+    fixture_pass(l, 20);
     tidy(l);
 }
 
@@ -169,11 +153,11 @@ TEST_WITH(a_run_makes_nothing_and_frees_nothing, setup, teardown)
         for (uint32_t round = 0; round < 3; round++) {
             keep_twelve(l);
             assert_ok(feedline_loader_set_int(l, "depth", 16));
-            pass(l, 30);
+            fixture_pass(l, 30);
             apply_depth(l, 2);
-            pass(l, 10);
+            fixture_pass(l, 10);
             apply_depth(l, 9);
-            pass(l, 10);
+            fixture_pass(l, 10);
             assert_ok(feedline_loader_set_int(l, "depth", 4));
             tidy(l);
         }
@@ -189,16 +173,13 @@ TEST_WITH(depth_grows_from_run_to_run, setup, teardown)
     assert_ok(feedline_loader_start(l, 0));
     struct calls before = calls_now();
     assert_ok(feedline_loader_set_int(l, "depth", 40));
-    pass(l, 30);
+    fixture_pass(l, 30);
     assert_int_equal(depth_of(l), FDL_BUDGET_REACH);
-    fdl_engine_lock(l->engine);
-    fdl_control_limits_locked(l->control, fdl_now_ns());
-    assert_int_equal(l->control->limits.depth_max, FDL_BUDGET_REACH);
-    fdl_engine_unlock(l->engine);
+    assert_int_equal(depth_limit(l), FDL_BUDGET_REACH);
     assert_same_calls(before);
     assert_ok(feedline_loader_start(l, 1));
     assert_int_equal(depth_of(l), 40);
-    pass(l, 30);
+    fixture_pass(l, 30);
     feedline_loader_destroy(l);
 }
 
@@ -209,13 +190,11 @@ TEST_WITH(more_is_kept_than_a_run_has, setup, teardown)
     feedline_batch *kept[40];
     uint32_t ready, outstanding;
     feedline_loader *l = loader("held=grow depth=3 tuner=off"); /* all of it */
-    for (uint32_t i = 0; i < FDL_COUNT_OF(kept); i++)
-        kept[i] = next(l);
+    fixture_take_all(l, kept, FDL_COUNT_OF(kept));
     do
         fdl_ring_count(l->engine->ring, &ready, &outstanding);
     while (outstanding < 3);
-    for (uint32_t i = 0; i < FDL_COUNT_OF(kept); i++)
-        feedline_batch_release(kept[i]);
+    fixture_release_all(kept, FDL_COUNT_OF(kept));
     feedline_loader_destroy(l);
 }
 
@@ -227,26 +206,24 @@ TEST_WITH(a_full_device_is_asked_once, setup, teardown)
     feedline_loader *l = loader("held=grow depth=3 tuner=off"); /* all of it */
     struct timespec pause = {.tv_nsec = 1000000};
     char full[64];
-    for (uint32_t i = 0; i < SLOTS + 1; i++)
-        kept[i] = next(l);
+    fixture_take_all(l, kept, SLOTS + 1);
     await_slots(l, SLOTS + 1 + 3);
-    snprintf(full, sizeof(full), "memory=%" PRIu64, stats_of(l).device_bytes);
+    snprintf(full, sizeof(full), "memory=%" PRIu64,
+             fixture_device(l).device_bytes);
     assert_true(double_set(full));
     struct calls before = calls_now();
-    for (uint32_t i = SLOTS + 1; i < FDL_COUNT_OF(kept); i++)
-        kept[i] = next(l);
+    fixture_take_all(l, &kept[SLOTS + 1], 2);
     while (calls_now().made == before.made)
         nanosleep(&pause, NULL);
     fdl_engine_lock(l->engine); /* until that has been tried */
     fdl_engine_unlock(l->engine);
     before = calls_now();
     for (uint32_t i = 0; i < 6; i++) {
-        pass(l, 1);
+        fixture_pass(l, 1);
         tidy(l);
     }
     assert_same_calls(before);
-    for (uint32_t i = 0; i < FDL_COUNT_OF(kept); i++)
-        feedline_batch_release(kept[i]);
+    fixture_release_all(kept, FDL_COUNT_OF(kept));
     feedline_loader_destroy(l);
 }
 
@@ -259,9 +236,9 @@ TEST_WITH(nothing_waits_for_the_whole_device, setup, teardown)
             assert_true(double_fail("cuMemHostRegister", 1, error, true));
         feedline_loader *l =
             loader("dtype=f32 finish=device depth=4 tuner=off");
-        pass(l, 1);
+        fixture_pass(l, 1);
         struct calls before = calls_now();
-        pass(l, 30);
+        fixture_pass(l, 30);
         tidy(l);
         assert_same_calls(before);
         feedline_loader_destroy(l);
@@ -272,12 +249,12 @@ TEST_WITH(nothing_waits_for_the_whole_device, setup, teardown)
 TEST_WITH(the_next_run_is_smaller, setup, teardown)
 {
     feedline_loader *l = loader("depth=60 tuner=off");
-    pass(l, 5);
+    fixture_pass(l, 5);
     assert_ok(feedline_loader_set_int(l, "depth", 2));
-    assert_int_equal(stats_of(l).device_bytes, 66 * slot_bytes(l));
+    assert_int_equal(fixture_device(l).device_bytes, 66 * slot_bytes(l));
     assert_ok(feedline_loader_start(l, 1));
-    assert_int_equal(stats_of(l).device_bytes, SLOTS * slot_bytes(l));
-    pass(l, 5);
+    assert_int_equal(fixture_device(l).device_bytes, SLOTS * slot_bytes(l));
+    fixture_pass(l, 5);
     feedline_loader_destroy(l);
 }
 
@@ -293,17 +270,17 @@ TEST_WITH(finished_late_it_is_small, setup, teardown)
     assert_true(slot_bytes(l) < 2 * BATCH * IMAGE);
     double_use_device(0);
     assert_int_equal(cuMemAlloc(&there, (size_t)BATCH * IMAGE * 4), 0);
-    pass(l, 3);
+    fixture_pass(l, 3);
     double_get_counters(&before);
     assert_int_equal(before.kernels, 0);
-    assert_int_equal(stats_of(l).device_bytes, SLOTS * slot_bytes(l));
-    feedline_batch *b = next(l);
+    assert_int_equal(fixture_device(l).device_bytes, SLOTS * slot_bytes(l));
+    feedline_batch *b = fixture_take(l);
     assert_ok(feedline_batch_copy(b, there, NULL, NULL));
     feedline_batch_release(b);
     double_get_counters(&after);
     assert_int_equal(after.kernels, 1);
     assert_int_equal(double_calls("cuMemcpyDtoDAsync"), 0);
-    assert_int_equal(stats_of(l).finish, 1);
+    assert_int_equal(fixture_device(l).finish, 1);
     feedline_loader_destroy(l);
     assert_int_equal(cuMemFree(there), 0);
 }
@@ -318,16 +295,16 @@ TEST_WITH(a_stopped_loader_keeps_nothing, setup, teardown)
     feedline_loader *l = loader("depth=4 tuner=off");
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
         assert_ok(feedline_loader_start(l, epoch));
-        pass(l, 3);
+        fixture_pass(l, 3);
         double_get_counters(&c);
         assert_true(c.device_bytes >= SLOTS * slot_bytes(l));
         assert_ok(feedline_loader_stop(l));
         double_get_counters(&c);
         assert_int_equal(c.device_bytes, 0);
-        assert_int_equal(stats_of(l).device_bytes, 0);
-        assert_int_equal(stats_of(l).pinned_bytes,
+        assert_int_equal(fixture_device(l).device_bytes, 0);
+        assert_int_equal(fixture_device(l).pinned_bytes,
                          SLOTS * fdl_ring_slot_bytes(l->engine->ring));
-        assert_int_equal(stats_of(l).batches, stats_of(l).copies);
+        assert_int_equal(fixture_device(l).batches, fixture_device(l).copies);
         pinned = epoch ? pinned : double_calls("cuMemHostRegister");
     }
     assert_int_equal(double_calls("cuMemHostRegister"), pinned);
@@ -346,11 +323,11 @@ TEST_WITH(the_end_waits_for_its_batches_alone, setup, teardown)
     assert_int_equal(
         cuStreamCreateWithPriority(&other, FDL_CUDA_STREAM_NON_BLOCKING, 0), 0);
     assert_int_equal(cuMemAlloc(&there, 64), 0);
-    pass(l, 5);
+    fixture_pass(l, 5);
     double_pause(other);
     assert_int_equal(double_read(other, there, 64, 0), 0);
     assert_ok(feedline_loader_stop(l));
-    assert_int_equal(stats_of(l).device_bytes, 0);
+    assert_int_equal(fixture_device(l).device_bytes, 0);
     feedline_loader_destroy(l);
     double_resume(other);
     assert_int_equal(cuMemFree(there), 0);
@@ -362,13 +339,13 @@ TEST_WITH(a_smaller_run_unpins_the_rest, setup, teardown)
 {
     feedline_loader *l = loader("depth=60 tuner=off");
     uint64_t slot = fdl_ring_slot_bytes(l->engine->ring);
-    pass(l, 3);
+    fixture_pass(l, 3);
     assert_ok(feedline_loader_stop(l));
-    assert_int_equal(stats_of(l).pinned_bytes, 66 * slot);
+    assert_int_equal(fixture_device(l).pinned_bytes, 66 * slot);
     assert_ok(feedline_loader_set_int(l, "depth", 2));
     assert_ok(feedline_loader_start(l, 1));
-    assert_int_equal(stats_of(l).pinned_bytes, SLOTS * slot);
-    pass(l, 3);
+    assert_int_equal(fixture_device(l).pinned_bytes, SLOTS * slot);
+    fixture_pass(l, 3);
     feedline_loader_destroy(l);
 }
 
@@ -377,23 +354,22 @@ TEST_WITH(a_smaller_run_unpins_the_rest, setup, teardown)
 TEST_WITH(a_batch_outlives_the_stop, setup, teardown)
 {
     feedline_loader *l = loader("depth=4 tuner=off");
-    feedline_batch *kept = next(l);
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    feedline_batch *kept = fixture_take(l);
     uint8_t first[IMAGE], again[IMAGE];
-    assert_ok(feedline_batch_get_info(kept, &info));
+    struct feedline_batch_info info = fixture_info(kept);
     double_drain();
     assert_true(double_peek(info.images.data, first, sizeof(first)));
     assert_ok(feedline_loader_stop(l));
-    assert_int_equal(stats_of(l).device_bytes, slot_bytes(l));
+    assert_int_equal(fixture_device(l).device_bytes, slot_bytes(l));
     assert_true(double_peek(info.images.data, again, sizeof(again)));
     assert_memory_equal(first, again, sizeof(first));
     feedline_batch_release(kept);
     tidy(l);
     assert_ok(feedline_loader_start(l, 1));
-    assert_int_equal(stats_of(l).device_bytes, SLOTS * slot_bytes(l));
-    pass(l, 3);
+    assert_int_equal(fixture_device(l).device_bytes, SLOTS * slot_bytes(l));
+    fixture_pass(l, 3);
     assert_ok(feedline_loader_stop(l));
-    assert_int_equal(stats_of(l).device_bytes, 0);
+    assert_int_equal(fixture_device(l).device_bytes, 0);
     feedline_loader_destroy(l);
 }
 
@@ -412,7 +388,7 @@ static bool is_mapped(const void *p)
 TEST_WITH(a_child_has_no_pinned_memory, setup, teardown)
 {
     feedline_loader *l = loader("depth=2 tuner=off");
-    feedline_batch *b = next(l);
+    feedline_batch *b = fixture_take(l);
     const void *pinned = b->slab.host;
     int status;
     assert_true(is_mapped(pinned));
@@ -424,7 +400,7 @@ TEST_WITH(a_child_has_no_pinned_memory, setup, teardown)
     assert_int_equal(status, 0);
     assert_true(is_mapped(pinned));
     feedline_batch_release(b);
-    pass(l, 10);
+    fixture_pass(l, 10);
     feedline_loader_destroy(l);
 }
 
@@ -433,11 +409,11 @@ TEST_WITH(memory_that_cannot_be_registered, setup, teardown)
     struct double_counters c;
     assert_true(double_set("register=0"));
     feedline_loader *l = loader("depth=2 tuner=off");
-    pass(l, 10);
+    fixture_pass(l, 10);
     double_get_counters(&c);
     assert_int_equal(c.pageable_copies, 0);
     assert_int_equal(double_calls("cuMemHostRegister"), 0);
-    assert_int_equal(stats_of(l).pinned_bytes,
+    assert_int_equal(fixture_device(l).pinned_bytes,
                      SLOTS * fdl_ring_slot_bytes(l->engine->ring));
     feedline_loader_destroy(l);
     assert_true(double_fail("cuMemHostAlloc", 1, FDL_CUDA_ERROR_MEMORY, true));
@@ -454,11 +430,11 @@ TEST_WITH(registering_is_not_supported, setup, teardown)
     assert_true(
         double_fail("cuMemHostRegister", 1, DOUBLE_ERROR_NOT_SUPPORTED, false));
     feedline_loader *l = loader("depth=2 tuner=off");
-    pass(l, 10);
+    fixture_pass(l, 10);
     double_get_counters(&c);
     assert_int_equal(c.pageable_copies, 0);
     assert_int_equal(double_calls("cuMemHostAlloc"), 1);
-    assert_int_equal(stats_of(l).pinned_bytes,
+    assert_int_equal(fixture_device(l).pinned_bytes,
                      SLOTS * fdl_ring_slot_bytes(l->engine->ring));
     feedline_loader_destroy(l);
     double_get_counters(&c);
@@ -505,21 +481,15 @@ TEST_WITH(a_budget_bounds_the_depth, setup, teardown)
         5 * slot + 1);
     l = loader(options);
     assert_int_equal(depth_of(l), 3); /* the default is 4 */
-    pass(l, 10);
-    assert_int_equal(stats_of(l).device_bytes, 5 * slot);
-    assert_int_equal(stats_of(l).device_memory_budget, 5 * slot + 1);
+    fixture_pass(l, 10);
+    assert_int_equal(fixture_device(l).device_bytes, 5 * slot);
+    assert_int_equal(fixture_device(l).device_memory_budget, 5 * slot + 1);
     assert_error(feedline_loader_set_int(l, "depth", 4), FEEDLINE_ERANGE,
                  "on the device, more than device_memory_budget=");
     assert_ok(feedline_loader_set_int(l, "depth", 2));
-    fdl_engine_lock(l->engine);
-    fdl_control_limits_locked(l->control, fdl_now_ns());
-    assert_int_equal(l->control->limits.depth_max, 2);
-    fdl_engine_unlock(l->engine);
+    assert_int_equal(depth_limit(l), 2);
     assert_ok(feedline_loader_set_int(l, "depth", 0)); /* the tuner's again */
-    fdl_engine_lock(l->engine);
-    fdl_control_limits_locked(l->control, fdl_now_ns());
-    assert_int_equal(l->control->limits.depth_max, 3);
-    fdl_engine_unlock(l->engine);
+    assert_int_equal(depth_limit(l), 3);
     feedline_loader_destroy(l);
 }
 
@@ -529,8 +499,9 @@ static feedline_loader *loader_beside(const char *memory, const char *options)
     double_reset();
     assert_true(double_set(memory));
     l = loader(options);
-    assert_int_equal(stats_of(l).device_memory_budget, 0); /* not asked yet */
-    pass(l, 1);
+    assert_int_equal(fixture_device(l).device_memory_budget,
+                     0); /* not asked yet */
+    fixture_pass(l, 1);
     return l;
 }
 
@@ -538,10 +509,10 @@ static feedline_loader *loader_beside(const char *memory, const char *options)
 TEST_WITH(auto_is_a_part_of_what_is_free, setup, teardown)
 {
     feedline_loader *l = loader_beside("memory=100g,taken=59g", "tuner=off");
-    assert_int_equal(stats_of(l).device_memory_budget, UINT64_C(2) << 30);
+    assert_int_equal(fixture_device(l).device_memory_budget, UINT64_C(2) << 30);
     feedline_loader_destroy(l);
     l = loader_beside("memory=60m,taken=40m", "tuner=off depth=60");
-    assert_int_equal(stats_of(l).device_memory_budget, 1 << 20);
+    assert_int_equal(fixture_device(l).device_memory_budget, 1 << 20);
     assert_int_equal(depth_of(l), (1 << 20) / slot_bytes(l) - FDL_SPARE_SLOTS);
     feedline_loader_destroy(l);
 }
@@ -551,11 +522,11 @@ TEST_WITH(auto_has_room_for_the_least_depth, setup, teardown)
 {
     feedline_loader *l = loader_beside("memory=1m", "tuner=off depth=4");
     assert_int_equal(depth_of(l), 1);
-    assert_int_equal(stats_of(l).device_memory_budget, 3 * slot_bytes(l));
+    assert_int_equal(fixture_device(l).device_memory_budget, 3 * slot_bytes(l));
     assert_true(double_set("memory=1g"));
     assert_ok(feedline_loader_start(l, 1));
-    pass(l, 4);
-    assert_int_equal(stats_of(l).device_bytes, 3 * slot_bytes(l));
+    fixture_pass(l, 4);
+    assert_int_equal(fixture_device(l).device_bytes, 3 * slot_bytes(l));
     feedline_loader_destroy(l);
 }
 
@@ -566,7 +537,7 @@ TEST_WITH(asking_the_device_may_fail, setup, teardown)
     assert_true(double_fail("cuMemGetInfo", 1, 999, false));
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDEVICE,
                  "how much device memory is free");
-    pass(l, 3);
+    fixture_pass(l, 3);
     feedline_loader_destroy(l);
 }
 
@@ -579,9 +550,8 @@ TEST_WITH(slots_take_turns, setup, teardown)
     const void *seen[9];
     feedline_loader *l = loader("depth=1 tuner=off");
     for (uint32_t i = 0; i < FDL_COUNT_OF(seen); i++) {
-        struct feedline_batch_info info = {.struct_size = sizeof(info)};
-        feedline_batch *b = next(l);
-        assert_ok(feedline_batch_get_info(b, &info));
+        feedline_batch *b = fixture_take(l);
+        struct feedline_batch_info info = fixture_info(b);
         seen[i] = info.images.data;
         double_drain();
         feedline_batch_release(b);
@@ -599,11 +569,11 @@ TEST_WITH(nothing_else_crosses_the_bus, setup, teardown)
     uint64_t before_images = 256; /* labels, and up to where images begin */
     feedline_batch *b;
     feedline_loader *l = loader("epochs=1 tuner=off");
-    while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK)
+    while ((b = fixture_next(l)))
         feedline_batch_release(b);
     assert_ok(feedline_loader_stop(l));
-    assert_int_equal(stats_of(l).batches, 6);
-    assert_int_equal(stats_of(l).copied_bytes,
+    assert_int_equal(fixture_device(l).batches, 6);
+    assert_int_equal(fixture_device(l).copied_bytes,
                      6 * before_images + IMAGES * IMAGE);
     feedline_loader_destroy(l);
 }

@@ -405,23 +405,15 @@ TEST_WITH(moves_each_byte_once, setup, teardown)
     assert_int_equal(after.read_copies, 0);
 }
 
-static void take(feedline_loader *l)
-{
-    feedline_batch *b;
-    assert_ok(feedline_loader_next(l, -1, &b));
-    feedline_batch_release(b);
-}
-
 static struct feedline_device_stats after_a_batch(feedline_dataset *ds,
                                                   const char *finish)
 {
-    struct feedline_device_stats s = {.struct_size = sizeof(s)};
     char options[96];
     snprintf(options, sizeof(options),
              "device=cuda:0 dtype=f32 batch_size=16 finish=%s", finish);
     feedline_loader *l = fixture_open(ds, options);
-    take(l);
-    assert_ok(feedline_loader_get_device_stats(l, &s));
+    fixture_pass(l, 1);
+    struct feedline_device_stats s = fixture_device(l);
     feedline_loader_destroy(l);
     return s;
 }
@@ -457,7 +449,7 @@ TEST_WITH(forked_children_are_told, setup, teardown)
         test_skip("no threads in a child of fork() under this sanitizer");
     double_reset();
     SCOPED_LOADER l = fixture_open(images.ds, "device=cuda:0");
-    take(l);
+    fixture_pass(l, 1);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -494,7 +486,7 @@ TEST_WITH(kernels_are_loaded_when_needed, setup, teardown)
     feedline_busy *busy;
     double_reset();
     SCOPED_LOADER l = fixture_open(images.ds, "device=cuda:0 dtype=u8");
-    take(l);
+    fixture_pass(l, 1);
     assert_int_equal(feedline_busy_create("cuda:0", &busy), FEEDLINE_OK);
     assert_int_equal(double_calls("cuModuleLoadData"), 0);
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
@@ -511,7 +503,6 @@ TEST_WITH(kernels_are_loaded_when_needed, setup, teardown)
 /* An old GPU is no reason to fail where nobody asked for it to finish. */
 TEST_WITH(without_kernels_the_host_finishes, setup, teardown)
 {
-    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
     feedline_batch *b;
     double_reset();
     assert_true(double_set("gbps=1"));
@@ -521,8 +512,8 @@ TEST_WITH(without_kernels_the_host_finishes, setup, teardown)
         l = fixture_open(images.ds,
                          copies ? "device=cuda:0 dtype=f32 handover=copy"
                                 : "device=cuda:0 dtype=f32");
-        take(l);
-        assert_ok(feedline_loader_get_device_stats(l, &stats));
+        fixture_pass(l, 1);
+        struct feedline_device_stats stats = fixture_device(l);
         assert_int_equal(stats.finish, 0);
         assert_non_null(strstr(stats.finish_reason, "feedline's kernels"));
         feedline_loader_destroy(l);

@@ -36,20 +36,6 @@ static feedline_loader *open_loader(const char *options)
     return l;
 }
 
-/* Of as many epochs as it takes. */
-static void take(feedline_loader *l, uint32_t n)
-{
-    feedline_batch *b;
-    for (uint32_t i = 0; i < n;) {
-        int32_t status = feedline_loader_next(l, -1, &b);
-        assert_ok(status);
-        if (status != FEEDLINE_OK)
-            continue; /* the end of an epoch */
-        feedline_batch_release(b);
-        i++;
-    }
-}
-
 /* What the account covers lies between the two spans. */
 static void assert_covers(feedline_loader *l, int64_t least, int64_t most)
 {
@@ -65,14 +51,14 @@ static void assert_covers(feedline_loader *l, int64_t least, int64_t most)
 TEST_WITH(a_reset_forgets_the_time_before, setup, teardown)
 {
     SCOPED_LOADER l = open_loader("batch_size=4 workers=2 depth=2");
-    take(l, 3);
+    fixture_pass(l, 3);
     pass_time();
     int64_t before = clock_now();
     assert_ok(feedline_loader_reset_stats(l));
     int64_t after = clock_now();
-    take(l, 2);
+    fixture_pass(l, 2);
     int64_t asked = clock_now();
-    take(l, 1);
+    fixture_pass(l, 1);
     assert_covers(l, asked - after, clock_now() - before);
     struct feedline_stage_stats consume =
         fixture_stage(l, FEEDLINE_STAGE_CONSUME);
@@ -87,7 +73,7 @@ TEST_WITH(a_restart_loses_no_time, setup, teardown)
     assert_ok(feedline_loader_start(l, 0));
     int64_t after = clock_now();
     for (uint32_t epoch = 1; epoch < 5; epoch++) {
-        take(l, 2); /* and leaves the epoch early */
+        fixture_pass(l, 2); /* and leaves the epoch early */
         pass_time();
         assert_ok(feedline_loader_start(l, epoch));
     }
@@ -95,9 +81,9 @@ TEST_WITH(a_restart_loses_no_time, setup, teardown)
     assert_ok(feedline_loader_stop(l));
     pass_time();
     assert_ok(feedline_loader_start(l, 8));
-    take(l, 1);
+    fixture_pass(l, 1);
     int64_t asked = clock_now();
-    take(l, 1);
+    fixture_pass(l, 1);
     assert_covers(l, asked - after, clock_now() - before);
 }
 
@@ -110,9 +96,9 @@ TEST_WITH(a_reset_before_the_start_is_none, setup, teardown)
     int64_t before = clock_now();
     assert_ok(feedline_loader_start(l, 0));
     int64_t after = clock_now();
-    take(l, 1);
+    fixture_pass(l, 1);
     int64_t asked = clock_now();
-    take(l, 1);
+    fixture_pass(l, 1);
     assert_covers(l, asked - after, clock_now() - before);
 }
 
@@ -139,18 +125,18 @@ TEST_WITH(a_reset_may_come_at_any_moment, setup, teardown)
     SCOPED_LOADER l = open_loader("batch_size=4 workers=2 depth=2");
     struct resetter r = {.loader = l};
     pthread_t thread;
-    take(l, 1);
+    fixture_pass(l, 1);
     assert_int_equal(pthread_create(&thread, NULL, reset_often, &r), 0);
     while (atomic_load(&r.n) < 50)
-        take(l, 1);
+        fixture_pass(l, 1);
     atomic_store(&r.stop, true);
     pthread_join(thread, NULL);
     int64_t before = clock_now();
     assert_ok(feedline_loader_reset_stats(l));
     int64_t after = clock_now();
-    take(l, 1);
+    fixture_pass(l, 1);
     int64_t asked = clock_now();
-    take(l, 1);
+    fixture_pass(l, 1);
     assert_covers(l, asked - after, clock_now() - before);
 }
 

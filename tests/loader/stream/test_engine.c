@@ -50,13 +50,12 @@ static struct fdl_engine *open_engine(feedline_dataset *ds,
 /* Two epochs of 12 samples. */
 static void drain(struct fdl_engine *e)
 {
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
     feedline_batch *b;
     for (uint64_t i = 0; i < 6; i++) {
         if (i == 3)
             assert_int_equal(fdl_consumer_next(e, -1, &b), FEEDLINE_END);
         assert_ok(fdl_consumer_next(e, -1, &b));
-        assert_ok(feedline_batch_get_info(b, &info));
+        struct feedline_batch_info info = fixture_info(b);
         assert_int_equal(info.epoch, i / 3);
         for (uint32_t k = 0; k < info.count; k++)
             assert_int_equal(info.sample_index[k], 4 * (i % 3) + k);

@@ -81,19 +81,6 @@ static feedline_loader *open_loader(const char *workers)
                         workers);
 }
 
-static void steps(feedline_loader *l, uint32_t n)
-{
-    while (n > 0) {
-        feedline_batch *b;
-        int32_t status = feedline_loader_next(l, -1, &b);
-        assert_ok(status);
-        if (status == FEEDLINE_END)
-            continue;
-        feedline_batch_release(b);
-        n--;
-    }
-}
-
 static struct feedline_slow_sample slow_sample(feedline_loader *l, uint32_t i)
 {
     struct feedline_slow_sample s = {.struct_size = sizeof(s)};
@@ -125,7 +112,7 @@ TEST_WITH(slow_samples_are_found, setup_still, teardown_still)
     sleeps_ns[23] = 120 * MS;
     SCOPED_LOADER l = open_loader("2");
     assert_int_equal(feedline_loader_slow_count(l), 0);
-    steps(l, IMAGES / BATCH);
+    fixture_pass(l, IMAGES / BATCH);
     assert_ok(feedline_loader_stop(l)); /* from here on the list stays */
     assert_int_equal(feedline_loader_slow_count(l), 32);
     uint64_t stall = 0, last = UINT64_MAX;
@@ -201,7 +188,7 @@ TEST_WITH(outliers_are_explained, setup_still, teardown_still)
     sleep_as_usual();
     sleeps_ns[50] = 150 * MS; /* of batch 12 */
     SCOPED_LOADER l = open_loader("2");
-    steps(l, IMAGES / BATCH);
+    fixture_pass(l, IMAGES / BATCH);
     json_t *doc = json_of(l);
     const json_t *outliers = json_object_get(doc, "outliers");
     const json_t *last = json_object_get(outliers, "last");
@@ -236,7 +223,7 @@ TEST_WITH(gaps_have_a_period, setup, teardown)
     SCOPED_LOADER l = open_loader("1");
     assert_int_equal(gaps(l).count, 0);
     for (uint32_t i = 0; i < 100; i++) {
-        steps(l, 1);
+        fixture_pass(l, 1);
         work_ms(i % 20 == 19 ? 60 : 2);
     }
     struct feedline_gap_stats g = gaps(l);
@@ -269,7 +256,7 @@ TEST_WITH(evaluation_is_a_gap, setup, teardown)
             assert_ok(feedline_loader_start(l, ++epoch));
         }
     }
-    steps(l, 1);
+    fixture_pass(l, 1);
     struct feedline_gap_stats g = gaps(l);
     assert_int_equal(g.count, 5);
     assert_int_equal(g.period, IMAGES / BATCH);
@@ -296,7 +283,7 @@ TEST_WITH(headroom_is_of_the_ledger, setup, teardown)
     assert_ok(feedline_loader_get_headroom(l, &h)); /* of nothing */
     assert_true(near(h.batches_per_second, 0) && near(h.fed, 0));
     for (uint32_t i = 0; i < 20; i++) {
-        steps(l, 1);
+        fixture_pass(l, 1);
         nap(MS);
     }
     struct feedline_stats s = fixture_stats(l);
@@ -350,7 +337,7 @@ TEST_WITH(others_look_and_reset, setup, teardown)
     pthread_create(&thread, NULL, look, l);
     for (int i = 0; i < 300; i++) {
         assert_ok(feedline_loader_phase_begin(l, "step"));
-        steps(l, 1);
+        fixture_pass(l, 1);
         assert_ok(feedline_loader_phase_end(l));
         if (i % 100 == 50)
             assert_ok(feedline_loader_start(l, 0));

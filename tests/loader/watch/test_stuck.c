@@ -204,9 +204,8 @@ static bool json_has(feedline_loader *l, const char *words)
 
 static void wait_for_verdict(feedline_loader *l, const char *words)
 {
-    struct feedline_verdict v = {.struct_size = sizeof(v)};
     for (;;) {
-        assert_ok(feedline_loader_get_verdict(l, &v));
+        struct feedline_verdict v = fixture_verdict(l);
         if (strcmp(v.code, "WORKER_STUCK") == 0 && strstr(v.sentence, words))
             return;
         a_moment();

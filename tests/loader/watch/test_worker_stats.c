@@ -99,19 +99,6 @@ static feedline_loader *loader_with(run_fn *run, int64_t ns,
     return l;
 }
 
-static void take(feedline_loader *l, uint32_t batches)
-{
-    feedline_batch *b;
-    while (batches > 0) {
-        int32_t status = feedline_loader_next(l, -1, &b);
-        if (status == FEEDLINE_END)
-            continue;
-        assert_ok(status);
-        feedline_batch_release(b);
-        batches--;
-    }
-}
-
 static struct feedline_worker_stats stats_of(feedline_loader *l)
 {
     struct feedline_worker_stats w = fixture_workers(l);
@@ -141,9 +128,9 @@ TEST_WITH(parts_sum_to_the_wall, setup, teardown)
         SCOPED_LOADER l =
             loader_with(meets_and_sleeps, 2 * MS, "3", readers[i]);
         expect_crew(3);
-        take(l, 6);
+        fixture_pass(l, 6);
         for (int k = 0; k < 40; k++) {
-            take(l, 2);
+            fixture_pass(l, 2);
             stats_of(l);
             waits_of(l);
         }
@@ -163,7 +150,7 @@ TEST_WITH(parts_sum_to_the_wall, setup, teardown)
 TEST_WITH(sleep_is_sleep, setup, teardown)
 {
     SCOPED_LOADER l = loader_with(sleeps, 20 * MS, "2", "pread");
-    take(l, 10);
+    fixture_pass(l, 10);
     struct feedline_worker_stats w = stats_of(l);
     assert_true(w.sleep_ns > w.cpu_ns);
     assert_true(w.sleep_ns > w.throttle_ns);
@@ -176,7 +163,7 @@ TEST_WITH(sleep_is_sleep, setup, teardown)
 TEST_WITH(work_is_cpu, setup, teardown)
 {
     SCOPED_LOADER l = loader_with(burns, 4 * MS, "1", "pread");
-    take(l, 40);
+    fixture_pass(l, 40);
     struct feedline_worker_stats w = stats_of(l);
     assert_true(w.cpu_ns > 144 * 4 * MS); /* of 160 samples */
     assert_ok(feedline_loader_stop(l));
@@ -207,7 +194,7 @@ TEST_WITH(too_many_threads_queue, setup, teardown)
     CPU_SET((size_t)sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     SCOPED_LOADER l = loader_with(burns, 3 * MS, "4", "pread");
-    take(l, 40);
+    fixture_pass(l, 40);
     assert_ok(feedline_loader_stop(l));
     struct feedline_worker_stats w = stats_of(l);
     struct feedline_wait_stats s = waits_of(l);
@@ -220,9 +207,9 @@ TEST_WITH(too_many_threads_queue, setup, teardown)
 TEST_WITH(parked_workers_are_counted, setup, teardown)
 {
     SCOPED_LOADER l = loader_with(sleeps, MS, "4", "pread");
-    take(l, 4);
+    fixture_pass(l, 4);
     assert_ok(feedline_loader_set_int(l, "workers", 1));
-    take(l, 40);
+    fixture_pass(l, 40);
     struct feedline_worker_stats w = stats_of(l);
     assert_int_equal(w.threads, 4);
     assert_true(w.parked_ns > w.sleep_ns); /* three of four */
@@ -233,7 +220,7 @@ TEST_WITH(parked_workers_are_counted, setup, teardown)
 TEST_WITH(workers_that_read, setup, teardown)
 {
     feedline_loader *l = loader_with(NULL, 0, "2", "memory");
-    take(l, 20);
+    fixture_pass(l, 20);
     struct feedline_worker_stats w = stats_of(l);
     assert_true(w.read_ns > 0);
     assert_ok(feedline_loader_stop(l));
@@ -243,7 +230,7 @@ TEST_WITH(workers_that_read, setup, teardown)
     feedline_loader_destroy(l);
 
     l = loader_with(NULL, 0, "2", "pread");
-    take(l, 20);
+    fixture_pass(l, 20);
     assert_int_equal(stats_of(l).read_ns, 0);
     feedline_loader_destroy(l);
 }
@@ -252,19 +239,19 @@ TEST_WITH(a_reset_begins_anew, setup, teardown)
 {
     SCOPED_LOADER l = loader_with(meets_and_sleeps, 2 * MS, "2", "pread");
     expect_crew(2);
-    take(l, 60);
+    fixture_pass(l, 60);
     assert_true(stats_of(l).sleep_ns > 0);
     uint64_t asked = now_ns();
     assert_ok(feedline_loader_reset_stats(l));
     uint64_t done = now_ns();
-    take(l, 2);
+    fixture_pass(l, 2);
     struct feedline_worker_stats after = stats_of(l);
     waits_of(l);
     /* Two threads have had no more time than this since. */
     assert_true(after.wall_ns <= 2 * (now_ns() - asked));
     /* Books may be read as late as the reset was over. */
     assert_true(after.residual_ns <= 2 * (done - asked));
-    take(l, 10);
+    fixture_pass(l, 10);
     assert_true(stats_of(l).wall_ns > after.wall_ns);
 }
 
@@ -330,7 +317,7 @@ TEST_WITH(a_quota_throttles, setup, teardown)
      * much of it was on a core is the kernel's business: a quota's first
      * periods may run on what other groups left. */
     do {
-        take(l, 1);
+        fixture_pass(l, 1);
         w = stats_of(l);
     } while (w.throttle_ns <= w.sleep_ns + 100 * MS ||
              waits_of(l).prep_throttle_ns == 0);

@@ -127,8 +127,6 @@ FDL_CUDA_POOL_FUNCTIONS(DOUBLE_DECLARE)
 
 DOUBLE_API int cuCtxSetCurrent(void *context);
 DOUBLE_API int cuCtxGetDevice(int *device);
-DOUBLE_API int cuCtxSynchronize(void);
-DOUBLE_API int cuMemcpy(void *to, const void *from, size_t bytes);
 DOUBLE_API int cuMemcpyDtoHAsync(void *to, const void *from, size_t bytes,
                                  fdl_cuda_stream stream);
 DOUBLE_API int cuStreamQuery(fdl_cuda_stream stream);
@@ -208,7 +206,7 @@ struct double_counters {
     uint64_t pageable_copies;  /* of them, from memory that is not pinned */
     uint64_t read_copies;      /* from device to host */
     uint64_t kernels;          /* launched; double_read is none */
-    uint64_t synchronisations; /* Ctx- and StreamSynchronize, Memcpy */
+    uint64_t synchronisations; /* cuStreamSynchronize */
     uint64_t hidden_synchronisations; /* MemFree, MemFreeHost */
     uint64_t contexts;                /* devices that have one */
     uint64_t retained; /* cuDevicePrimaryCtxRetain without Release */

@@ -26,8 +26,7 @@ static const bool unsafe[FN_COUNT] = {
     [FN_cuMemPoolCreate] = true,     [FN_cuMemPoolDestroy] = true,
     [FN_cuMemPoolTrimTo] = true,     [FN_cuMemHostRegister] = true,
     [FN_cuMemHostUnregister] = true, [FN_cuMemHostAlloc] = true,
-    [FN_cuMemFreeHost] = true,       [FN_cuMemcpy] = true,
-    [FN_cuCtxSynchronize] = true,    [FN_cuStreamSynchronize] = true,
+    [FN_cuMemFreeHost] = true,       [FN_cuStreamSynchronize] = true,
     [FN_cuStreamQuery] = true,       [FN_cuEventSynchronize] = true,
     [FN_cuEventQuery] = true,        [FN_cuModuleLoadData] = true,
 };

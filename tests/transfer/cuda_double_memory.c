@@ -351,7 +351,7 @@ int cuMemFreeHost(void *memory)
 /* ---- Copies --------------------------------------------------------- */
 
 /* Where from and where to, in bits: 2 from a device, 1 to a device. */
-enum kind { TO_DEVICE = 1, TO_HOST = 2, ON_DEVICE = 3, ANY };
+enum kind { TO_DEVICE = 1, TO_HOST = 2, ON_DEVICE = 3 };
 
 struct copy {
     void *to;
@@ -384,7 +384,7 @@ static int classify_locked(struct copy *c, enum kind kind)
     c->to_device = double_allocation_at_locked(c->to, c->bytes);
     c->from_device = double_allocation_at_locked(c->from, c->bytes);
     int is = (c->from_device ? 2 : 0) | (c->to_device ? 1 : 0);
-    if ((kind != ANY && is != (int)kind) ||
+    if (is != (int)kind ||
         (!c->to_device && double_allocation_at_locked(c->to, 0)) ||
         (!c->from_device && double_allocation_at_locked(c->from, 0))) {
         double_fault_locked("%s: %" PRIu64 " bytes from %p to %p are out of "
@@ -515,20 +515,4 @@ int cuMemcpyDtoHAsync(void *to, const void *from, size_t bytes,
     struct copy c = {
         .to = to, .from = from, .bytes = bytes, .caller = "cuMemcpyDtoHAsync"};
     return copy_async(FN_cuMemcpyDtoHAsync, c, TO_HOST, stream);
-}
-
-int cuMemcpy(void *to, const void *from, size_t bytes)
-{
-    struct copy c = {
-        .to = to, .from = from, .bytes = bytes, .caller = "cuMemcpy"};
-    int error = double_enter(FN_cuMemcpy);
-    double_world.counters.synchronisations++;
-    if (!error)
-        error = copy_locked(&c, ANY, NULL);
-    if (!error) {
-        struct double_stream *s = double_stream_locked(NULL, c.caller);
-        double_finish_stream_locked(s);
-        error = double_world.devices[s->of_device].error;
-    }
-    return double_leave(error);
 }

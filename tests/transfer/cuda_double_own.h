@@ -44,7 +44,6 @@ enum double_need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT };
     X(cuCtxSetCurrent,             DRIVER)                                    \
     X(cuCtxGetDevice,              CONTEXT)                                   \
     X(cuCtxGetStreamPriorityRange, CONTEXT)                                   \
-    X(cuCtxSynchronize,            CONTEXT)                                   \
     X(cuMemAlloc,                  CONTEXT)                                   \
     X(cuMemFree,                   CONTEXT)                                   \
     X(cuMemGetInfo,                CONTEXT)                                   \
@@ -58,7 +57,6 @@ enum double_need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT };
     X(cuMemHostUnregister,         CONTEXT)                                   \
     X(cuMemHostAlloc,              CONTEXT)                                   \
     X(cuMemFreeHost,               CONTEXT)                                   \
-    X(cuMemcpy,                    CONTEXT)                                   \
     X(cuMemcpyHtoDAsync,           CONTEXT)                                   \
     X(cuMemcpyDtoDAsync,           CONTEXT)                                   \
     X(cuMemcpyDtoHAsync,           CONTEXT)                                   \

@@ -586,17 +586,6 @@ int cuStreamQuery(fdl_cuda_stream stream)
     return double_leave(error);
 }
 
-int cuCtxSynchronize(void)
-{
-    int error = double_enter(FN_cuCtxSynchronize);
-    double_world.counters.synchronisations++;
-    if (!error) {
-        double_finish_device_locked(double_device_now());
-        error = double_error_locked(double_device_now());
-    }
-    return double_leave(error);
-}
-
 void double_pause(fdl_cuda_stream stream)
 {
     double_enter(FN_COUNT);

@@ -33,9 +33,18 @@
         help                                                                   \
   }
 
-/* A field as it is, in a unit. */
-#define NUMBER(name, f, unit, merge, metric, help)                             \
+/* A field as it is, in a unit, under its own name or another. */
+#define NUMBER(f, unit, merge, metric, help)                                   \
+  NAMED(#f, f, unit, merge, metric, help)
+#define NAMED(name, f, unit, merge, metric, help)                              \
   ROW(name, "", f, 0, 1, unit, 0, merge, metric, help)
+
+/* The same, where some number means that it is not known. */
+#define ZERO_UNKNOWN(f, unit, merge, metric, help)                             \
+  ROW(#f, "", f, 0, 1, unit, FEEDLINE_STAT_ZERO_UNKNOWN, merge, metric, help)
+#define NEGATIVE_UNKNOWN(name, f, unit, merge, metric, help)                   \
+  ROW(name, "", f, 0, 1, unit, FEEDLINE_STAT_NEGATIVE_UNKNOWN, merge, metric,  \
+      help)
 
 /* Nanoseconds, shown in seconds; PART has a title for people. */
 #define SECONDS(name, f, merge, metric, help)                                  \
@@ -55,7 +64,7 @@
 
 #define STRUCT feedline_stats
 static const struct feedline_stat_info stats[] = {
-    NUMBER("workers", workers, "", NONE, "", "Workers that are active."),
+    NUMBER(workers, "", NONE, "", "Workers that are active."),
     SECONDS("wall_seconds", wall_ns, SUM, "wall_seconds_total",
             "Time of the consumer: user, wait and api."),
     SECONDS("wait_seconds", wait_ns, SUM, "",
@@ -64,40 +73,36 @@ static const struct feedline_stat_info stats[] = {
             "Time of the consumer between two calls for a batch."),
     SECONDS("api_seconds", api_ns, SUM, "api_seconds_total",
             "Time in calls for a batch, waits excluded."),
-    NUMBER("batches", batches, "", SUM, "batches_total", "Batches delivered."),
-    NUMBER("samples", samples, "", SUM, "samples_total", "Samples delivered."),
-    NUMBER("failed_samples", failed_samples, "", SUM, "failed_samples_total",
+    NUMBER(batches, "", SUM, "batches_total", "Batches delivered."),
+    NUMBER(samples, "", SUM, "samples_total", "Samples delivered."),
+    NUMBER(failed_samples, "", SUM, "failed_samples_total",
            "Samples that could not be used."),
-    NUMBER("truncated_samples", truncated_samples, "", SUM,
-           "truncated_samples_total",
+    NUMBER(truncated_samples, "", SUM, "truncated_samples_total",
            "Samples used though their file ends early."),
-    NUMBER("bytes_read", bytes_read, "bytes", SUM, "read_bytes_total",
+    NUMBER(bytes_read, "bytes", SUM, "read_bytes_total",
            "Bytes of files read."),
     SECONDS("profiler_seconds", profiler_ns, SUM, "profiler_seconds_total",
             "What measuring has cost."),
-    NUMBER("memory_bytes", memory_bytes, "bytes", SUM, "memory_bytes",
+    NUMBER(memory_bytes, "bytes", SUM, "memory_bytes",
            "Batch slots, read buffers, worker scratch."),
     SECONDS("first_batch_seconds", first_batch_ns, MAX, "first_batch_seconds",
             "From start to the first batch."),
-    ROW("mixing", "", mixing, 0, 1, "", FEEDLINE_STAT_ZERO_UNKNOWN, MAX,
-        "mixing_ratio",
-        "How much the labels of a batch vary with shuffle=block; a full "
-        "shuffle: 1."),
-    NUMBER("jpeg_mcus", jpeg_mcus, "", SUM, "jpeg_mcus_total",
+    ZERO_UNKNOWN(mixing, "", MAX, "mixing_ratio",
+                 "How much the labels of a batch vary with shuffle=block; a "
+                 "full shuffle: 1."),
+    NUMBER(jpeg_mcus, "", SUM, "jpeg_mcus_total",
            "Blocks of 8x8 to 16x16 pixels of JPEGs that were decoded, where "
            "jpeg_index is on."),
-    NUMBER("jpeg_mcus_jumped", jpeg_mcus_jumped, "", SUM,
-           "jpeg_mcus_jumped_total",
+    NUMBER(jpeg_mcus_jumped, "", SUM, "jpeg_mcus_jumped_total",
            "Such blocks that the index spared from being decoded."),
-    NUMBER("jpeg_index_bytes", jpeg_index_bytes, "bytes", SUM,
-           "jpeg_index_bytes", "What jpeg_index noted in this process."),
+    NUMBER(jpeg_index_bytes, "bytes", SUM, "jpeg_index_bytes",
+           "What jpeg_index noted in this process."),
 };
 #undef STRUCT
 
 #define STRUCT feedline_wait_stats
 static const struct feedline_stat_info stall[] = {
-    NUMBER("waits", waits, "", SUM, "waits_total",
-           "Batches that had to be waited for."),
+    NUMBER(waits, "", SUM, "waits_total", "Batches that had to be waited for."),
     PART("buckets.not_issued", "not issued yet", not_issued_ns,
          "wait_seconds_total{cause=\"not_issued\"}", "batch not started"),
     PART("buckets.slot", "consumer holds slots", slot_ns,
@@ -157,12 +162,11 @@ static const struct feedline_stat_info stall[] = {
 
 #define STRUCT feedline_stage_stats
 static const struct feedline_stat_info stages[] = {
-    NUMBER("threads", threads, "", SUM, "",
-           "Threads that worked in the stage."),
-    NUMBER("items", items, "", SUM, "", "Items that left the stage."),
-    NUMBER("bytes", bytes, "bytes", SUM, "stage_bytes_total",
+    NUMBER(threads, "", SUM, "", "Threads that worked in the stage."),
+    NUMBER(items, "", SUM, "", "Items that left the stage."),
+    NUMBER(bytes, "bytes", SUM, "stage_bytes_total",
            "Bytes that left a stage."),
-    NUMBER("errors", errors, "", SUM, "stage_errors_total",
+    NUMBER(errors, "", SUM, "stage_errors_total",
            "Items that failed in a stage."),
     SECONDS("busy_seconds", busy_ns, SUM, "",
             "Time that threads of the stage worked."),
@@ -179,10 +183,10 @@ static const struct feedline_stat_info stages[] = {
     MICROS("p90_us", p90_ns, NONE, "90 % of the items took at most this long."),
     MICROS("p99_us", p99_ns, NONE, "99 % of the items took at most this long."),
     MICROS("max_us", max_ns, MAX, "The longest time of one item."),
-    ROW("storage_bytes", "", storage_bytes, 0, 1, "bytes",
-        FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM, "read_storage_bytes_total",
-        "Of reads: bytes that storage delivered, read-ahead included; the "
-        "others were in memory."),
+    NEGATIVE_UNKNOWN("storage_bytes", storage_bytes, "bytes", SUM,
+                     "read_storage_bytes_total",
+                     "Of reads: bytes that storage delivered, read-ahead "
+                     "included; the others were in memory."),
     ROW("unpack_seconds", "", unpack_ns, 0, 1e9, "seconds",
         FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM, "decode_unpack_seconds_total",
         "Of decode's busy time: from bytes to coefficients (JPEG that "
@@ -196,7 +200,7 @@ static const struct feedline_stat_info stages[] = {
 
 #define STRUCT feedline_worker_stats
 static const struct feedline_stat_info workers[] = {
-    NUMBER("threads", threads, "", SUM, "",
+    NUMBER(threads, "", SUM, "",
            "Worker threads started, parked ones included."),
     SECONDS("wall_seconds", wall_ns, SUM, "",
             "The lives of all worker threads; the parts below add up to it."),
@@ -224,23 +228,23 @@ static const struct feedline_stat_info workers[] = {
          "More threads than workers."),
     PART("residual_seconds", "other", residual_ns,
          "worker_seconds_total{state=\"residual\"}", "Not attributed."),
-    NUMBER("voluntary_switches", voluntary_switches, "", SUM, "",
+    NUMBER(voluntary_switches, "", SUM, "",
            "Times a worker gave up its core to wait."),
-    NUMBER("involuntary_switches", involuntary_switches, "", SUM, "",
+    NUMBER(involuntary_switches, "", SUM, "",
            "Times the system took the core away."),
 };
 #undef STRUCT
 
 #define STRUCT feedline_device_stats
 static const struct feedline_stat_info transfer[] = {
-    NUMBER("finish_reason", finish_reason, "", NONE, "",
+    NUMBER(finish_reason, "", NONE, "",
            "Why batches are finished where they are."),
-    NUMBER("batches", batches, "", SUM, "", "Batches whose copy is done."),
-    NUMBER("finished", finished, "", SUM, "",
+    NUMBER(batches, "", SUM, "", "Batches whose copy is done."),
+    NUMBER(finished, "", SUM, "",
            "Of these, finished by the device, or to be (`handover=copy`)."),
-    NUMBER("copies", copies, "", SUM, "",
+    NUMBER(copies, "", SUM, "",
            "Copies to the device: one per batch, or a few."),
-    NUMBER("copied_bytes", copied_bytes, "bytes", SUM, "copied_bytes_total",
+    NUMBER(copied_bytes, "bytes", SUM, "copied_bytes_total",
            "Bytes copied to the device."),
     SECONDS("queue_seconds", queue_ns, SUM, "",
             "From submission of copies to their start."),
@@ -255,19 +259,19 @@ static const struct feedline_stat_info transfer[] = {
             "`handover=copy`, as the program's stream runs it."),
     RATIO("gigabytes_per_second", copied_bytes, copy_ns,
           "Speed of the copies."),
-    NUMBER("ceiling_gigabytes_per_second", gigabytes_per_second, "", NONE, "",
-           "Bandwidth measured at the start; 0: not measured."),
-    NUMBER("latency_us", latency_us, "us", NONE, "",
+    NAMED("ceiling_gigabytes_per_second", gigabytes_per_second, "", NONE, "",
+          "Bandwidth measured at the start; 0: not measured."),
+    NUMBER(latency_us, "us", NONE, "",
            "Latency of a copy, measured at the start; 0: not measured."),
-    NUMBER("regime", regime, "", NONE, "",
+    NUMBER(regime, "", NONE, "",
            "Whether bandwidth or latency limits these copies."),
-    NUMBER("pinned_bytes", pinned_bytes, "bytes", SUM, "pinned_bytes",
+    NUMBER(pinned_bytes, "bytes", SUM, "pinned_bytes",
            "Host memory that the device reads from."),
-    NUMBER("device_bytes", device_bytes, "bytes", SUM, "",
+    NUMBER(device_bytes, "bytes", SUM, "",
            "Device memory that the loader owns."),
-    NUMBER("device_memory_budget", device_memory_budget, "bytes", SUM, "",
+    NUMBER(device_memory_budget, "bytes", SUM, "",
            "What its batches may take; 0: not known before the first run."),
-    NUMBER("steps", steps, "", SUM, "", "Batches that a stream waited for."),
+    NUMBER(steps, "", SUM, "", "Batches that a stream waited for."),
     SECONDS("span_seconds", span_ns, SUM, "device_span_seconds_total",
             "Time over which the device's idle time counts."),
     SECONDS("idle_seconds", idle_ns, SUM, "device_idle_seconds_total",
@@ -277,7 +281,7 @@ static const struct feedline_stat_info transfer[] = {
 
 #define STRUCT feedline_gap_stats
 static const struct feedline_stat_info gaps[] = {
-    NUMBER("count", count, "", SUM, "",
+    NUMBER(count, "", SUM, "",
            "Steps in which the consumer itself took far longer than usual."),
     SECONDS("total_seconds", total_ns, SUM, "",
             "What they took beyond the usual."),
@@ -285,10 +289,8 @@ static const struct feedline_stat_info gaps[] = {
             "The longest of these steps."),
     SECONDS("median_seconds", median_ns, NONE, "",
             "Median step, of the last 256."),
-    ROW("period", "", period, 0, 1, "", FEEDLINE_STAT_ZERO_UNKNOWN, NONE, "",
-        "Steps between two gaps."),
-    ROW("stall_period", "", stall_period, 0, 1, "", FEEDLINE_STAT_ZERO_UNKNOWN,
-        NONE, "", "Batches between two long waits."),
+    ZERO_UNKNOWN(period, "", NONE, "", "Steps between two gaps."),
+    ZERO_UNKNOWN(stall_period, "", NONE, "", "Batches between two long waits."),
     ROW("stall_strength", "", stall_strength, 0, 1e6, "", 0, NONE, "",
         "Strength of that rhythm; 1 is perfect."),
 };
@@ -296,20 +298,17 @@ static const struct feedline_stat_info gaps[] = {
 
 #define STRUCT feedline_slow_sample
 static const struct feedline_stat_info slow_samples[] = {
-    NUMBER("epoch", epoch, "", NONE, "", "Epoch of its batch."),
-    NUMBER("sequence", sequence, "", NONE, "", "Number of its batch."),
-    NUMBER("sample_index", sample_index, "", NONE, "",
-           "Its index in the dataset."),
+    NUMBER(epoch, "", NONE, "", "Epoch of its batch."),
+    NUMBER(sequence, "", NONE, "", "Number of its batch."),
+    NUMBER(sample_index, "", NONE, "", "Its index in the dataset."),
     MICROS("total_us", total_ns, NONE, "Read and prepared, without queues."),
     MICROS("read_us", read_ns, NONE, "Reading it."),
     MICROS("decode_us", decode_ns, NONE, "Decoding it."),
     MICROS("augment_us", augment_ns, NONE, "Augmenting it."),
     MICROS("custom_us", custom_ns, NONE, "In custom operations."),
-    NUMBER("bytes", bytes, "bytes", NONE, "", "Size of the file."),
-    NUMBER("width", width, "pixels", NONE, "",
-           "Width of its image; 0: not opened."),
-    NUMBER("height", height, "pixels", NONE, "",
-           "Height of its image; 0: not opened."),
+    NUMBER(bytes, "bytes", NONE, "", "Size of the file."),
+    NUMBER(width, "pixels", NONE, "", "Width of its image; 0: not opened."),
+    NUMBER(height, "pixels", NONE, "", "Height of its image; 0: not opened."),
     MICROS("stall_us", stall_ns, NONE,
            "The consumer waited so long for this sample alone."),
 };
@@ -317,84 +316,73 @@ static const struct feedline_stat_info slow_samples[] = {
 
 #define STRUCT feedline_headroom
 static const struct feedline_stat_info headroom[] = {
-    NUMBER("batches_per_second", batches_per_second, "", NONE, "",
-           "Batches per second now."),
-    NUMBER("fed", fed, "", NONE, "",
+    NUMBER(batches_per_second, "", NONE, "", "Batches per second now."),
+    NUMBER(fed, "", NONE, "",
            "Gain with an infinitely fast loader; 0.25 is a quarter more."),
-    NUMBER("two_workers", two_workers, "", NONE, "",
-           "Gain with two more workers."),
-    NUMBER("storage", storage, "", NONE, "",
-           "Gain with storage of twice the speed."),
-    NUMBER("transfer", transfer, "", NONE, "",
-           "Gain with a bus of twice the speed."),
+    NUMBER(two_workers, "", NONE, "", "Gain with two more workers."),
+    NUMBER(storage, "", NONE, "", "Gain with storage of twice the speed."),
+    NUMBER(transfer, "", NONE, "", "Gain with a bus of twice the speed."),
 };
 #undef STRUCT
 
 #define STRUCT feedline_tuner_info
 static const struct feedline_stat_info tuner[] = {
-    NUMBER("mode", mode, "", NONE, "", "off, observe or auto."),
-    NUMBER("state", state, "", NONE, "", "What it is doing."),
-    NUMBER("workers", workers, "", NONE, "", "Workers in force."),
-    NUMBER("depth", depth, "", NONE, "", "Batches prepared ahead, in force."),
-    NUMBER("io_depth", io_depth, "", NONE, "", "Reads in flight, in force."),
-    NUMBER("stall", stall, "", NONE, "tuner_stall_ratio",
+    NUMBER(mode, "", NONE, "", "off, observe or auto."),
+    NUMBER(state, "", NONE, "", "What it is doing."),
+    NUMBER(workers, "", NONE, "", "Workers in force."),
+    NUMBER(depth, "", NONE, "", "Batches prepared ahead, in force."),
+    NUMBER(io_depth, "", NONE, "", "Reads in flight, in force."),
+    NUMBER(stall, "", NONE, "tuner_stall_ratio",
            "Waiting, of the time of its last window."),
-    NUMBER("target", target, "", NONE, "tuner_target_ratio",
+    NUMBER(target, "", NONE, "tuner_target_ratio",
            "Waiting that counts as fed."),
-    NUMBER("limited_by", limited_by, "", NONE, "",
+    NUMBER(limited_by, "", NONE, "",
            "Why the consumer is not fed; empty: it is, or nothing is known."),
-    ROW("planned_workers", "", planned_workers, 0, 1, "",
-        FEEDLINE_STAT_ZERO_UNKNOWN, NONE, "tuner_planned_workers",
-        "Workers that its model asks for."),
-    ROW("planned_depth", "", planned_depth, 0, 1, "",
-        FEEDLINE_STAT_ZERO_UNKNOWN, NONE, "", "Depth that it asks for."),
-    ROW("planned_io_depth", "", planned_io_depth, 0, 1, "",
-        FEEDLINE_STAT_ZERO_UNKNOWN, NONE, "", "I/O depth that it asks for."),
-    NUMBER("cores", cores, "cores", NONE, "tuner_cores",
-           "Cores that workers can have."),
-    NUMBER("memory_bytes", memory_bytes, "bytes", SUM, "tuner_memory_bytes",
+    ZERO_UNKNOWN(planned_workers, "", NONE, "tuner_planned_workers",
+                 "Workers that its model asks for."),
+    ZERO_UNKNOWN(planned_depth, "", NONE, "", "Depth that it asks for."),
+    ZERO_UNKNOWN(planned_io_depth, "", NONE, "", "I/O depth that it asks for."),
+    NUMBER(cores, "cores", NONE, "tuner_cores", "Cores that workers can have."),
+    NUMBER(memory_bytes, "bytes", SUM, "tuner_memory_bytes",
            "What the setting may take at most."),
-    NUMBER("memory_budget", memory_budget, "bytes", SUM, "",
-           "What it may take at all."),
-    NUMBER("n_decisions", decisions, "", SUM, "tuner_decisions_total",
-           "Settings changed."),
-    NUMBER("trials", trials, "", SUM, "tuner_trials_total", "Settings tried."),
-    NUMBER("kept", kept, "", SUM, "", "Settings tried and kept."),
-    NUMBER("rolled_back", rolled_back, "", SUM, "tuner_rolled_back_total",
+    NUMBER(memory_budget, "bytes", SUM, "", "What it may take at all."),
+    NAMED("n_decisions", decisions, "", SUM, "tuner_decisions_total",
+          "Settings changed."),
+    NUMBER(trials, "", SUM, "tuner_trials_total", "Settings tried."),
+    NUMBER(kept, "", SUM, "", "Settings tried and kept."),
+    NUMBER(rolled_back, "", SUM, "tuner_rolled_back_total",
            "Settings tried and taken back."),
     SECONDS("spent_seconds", spent_ns, SUM, "tuner_cost_seconds_total",
             "Time of the consumer that trials have cost."),
     SECONDS("credit_seconds", credit_ns, SUM, "",
             "Time of the consumer that trials may still cost."),
-    NUMBER("batches_per_second", batches_per_second, "", SUM, "",
+    NUMBER(batches_per_second, "", SUM, "",
            "Batches per second of the last window."),
     SECONDS("step_seconds", step_ns, NONE, "",
             "The consumer's own time for a batch."),
     SECONDS("sample_seconds", sample_ns, NONE, "",
             "A worker's time for a sample, without waits for a core."),
-    NUMBER("cpu_share", cpu_share, "", NONE, "", "Part of it on a core."),
-    NUMBER("profile", profile, "", NONE, "",
+    NUMBER(cpu_share, "", NONE, "", "Part of it on a core."),
+    NUMBER(profile, "", NONE, "",
            "How option tuner_profile was used, in words."),
 };
 #undef STRUCT
 
 #define STRUCT feedline_live_stats
 static const struct feedline_stat_info queue[] = {
-    NUMBER("ready", ready, "", SUM, "ready_batches",
+    NUMBER(ready, "", SUM, "ready_batches",
            "Batches that wait for the consumer."),
-    NUMBER("depth", depth, "", SUM, "depth_batches",
+    NUMBER(depth, "", SUM, "depth_batches",
            "Batches that may be prepared ahead."),
-    NUMBER("outstanding", outstanding, "", SUM, "outstanding_batches",
+    NUMBER(outstanding, "", SUM, "outstanding_batches",
            "Batches issued and not delivered."),
-    NUMBER("reads", reads, "", SUM, "reads_in_flight", "Reads in flight."),
-    NUMBER("io_depth", io_depth, "", SUM, "io_depth_reads",
-           "Reads that may be in flight."),
-    ROW("storage_bytes", "", storage_bytes, 0, 1, "bytes",
-        FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM, "",
-        "Bytes that storage delivered to reads, of bytes_read."),
-    NUMBER("workers", workers, "", SUM, "workers", "Workers that are active."),
-    NUMBER("batch_size", batch_size, "", SUM, "", "Samples in a batch."),
-    NUMBER("stuck_workers", stuck_workers, "", SUM, "stuck_workers",
+    NUMBER(reads, "", SUM, "reads_in_flight", "Reads in flight."),
+    NUMBER(io_depth, "", SUM, "io_depth_reads", "Reads that may be in flight."),
+    NEGATIVE_UNKNOWN("storage_bytes", storage_bytes, "bytes", SUM, "",
+                     "Bytes that storage delivered to reads, of bytes_read."),
+    NUMBER(workers, "", SUM, "workers", "Workers that are active."),
+    NUMBER(batch_size, "", SUM, "", "Samples in a batch."),
+    NUMBER(stuck_workers, "", SUM, "stuck_workers",
            "Workers and reads at one sample for longer than stuck_after."),
 };
 #undef STRUCT
@@ -406,43 +394,39 @@ static const struct feedline_stat_info machine[] = {
             "CPU time of all threads of the process."),
     SECONDS("throttled_seconds", throttled_ns, MAX, "throttled_seconds_total",
             "Time the control group's CPU quota was spent."),
-    ROW("cpu_quota", "", cpu_quota, 0, 1, "cores", FEEDLINE_STAT_ZERO_UNKNOWN,
-        MAX, "cpu_quota_cores", "CPU quota of the control group."),
-    NUMBER("cpus_usable", cpus_usable, "cores", MAX, "cpus_usable",
+    ZERO_UNKNOWN(cpu_quota, "cores", MAX, "cpu_quota_cores",
+                 "CPU quota of the control group."),
+    NUMBER(cpus_usable, "cores", MAX, "cpus_usable",
            "Cores that the process may use."),
-    NUMBER("memory_bytes", memory_bytes, "bytes", MAX, "",
+    NUMBER(memory_bytes, "bytes", MAX, "",
            "Memory of the control group, or of the process."),
-    NUMBER("memory_limit_bytes", memory_limit_bytes, "bytes", MAX, "",
+    NUMBER(memory_limit_bytes, "bytes", MAX, "",
            "What it may be; 0: not known."),
 };
 #undef STRUCT
 
-/* -1: not known. */
-#define NVML(name, f, unit, metric, help)                                      \
-  ROW(name, "", f, 0, 1, unit, FEEDLINE_STAT_NEGATIVE_UNKNOWN, NONE, metric,   \
-      help)
-
 #define STRUCT feedline_live_stats
 static const struct feedline_stat_info gpu[] = {
-    NVML("utilization", gpu_utilization, "", "gpu_utilization_ratio",
-         "Part of the time in which any kernel ran; not efficiency."),
-    NVML("memory_utilization", gpu_memory_utilization, "",
-         "gpu_memory_utilization_ratio",
-         "Part of the time in which memory was read or written."),
-    NVML("memory_used_bytes", gpu_memory_used_bytes, "bytes",
-         "gpu_memory_used_bytes", "Memory of the GPU in use."),
-    NVML("memory_total_bytes", gpu_memory_total_bytes, "bytes",
-         "gpu_memory_total_bytes", "Memory of the GPU."),
-    NVML("power_watts", gpu_power_watts, "watts", "gpu_power_watts",
-         "Power drawn."),
-    NVML("power_limit_watts", gpu_power_limit_watts, "watts",
-         "gpu_power_limit_watts", "Power allowed."),
-    NVML("temperature", gpu_temperature, "celsius", "gpu_temperature_celsius",
-         "Temperature."),
-    NVML("sm_clock_mhz", gpu_sm_clock_mhz, "MHz", "",
-         "Clock of the multiprocessors."),
-    NVML("pcie_rx_gbps", gpu_pcie_rx_gbps, "GB/s", "",
-         "Data that the GPU receives over PCIe."),
+    NEGATIVE_UNKNOWN(
+        "utilization", gpu_utilization, "", NONE, "gpu_utilization_ratio",
+        "Part of the time in which any kernel ran; not efficiency."),
+    NEGATIVE_UNKNOWN("memory_utilization", gpu_memory_utilization, "", NONE,
+                     "gpu_memory_utilization_ratio",
+                     "Part of the time in which memory was read or written."),
+    NEGATIVE_UNKNOWN("memory_used_bytes", gpu_memory_used_bytes, "bytes", NONE,
+                     "gpu_memory_used_bytes", "Memory of the GPU in use."),
+    NEGATIVE_UNKNOWN("memory_total_bytes", gpu_memory_total_bytes, "bytes",
+                     NONE, "gpu_memory_total_bytes", "Memory of the GPU."),
+    NEGATIVE_UNKNOWN("power_watts", gpu_power_watts, "watts", NONE,
+                     "gpu_power_watts", "Power drawn."),
+    NEGATIVE_UNKNOWN("power_limit_watts", gpu_power_limit_watts, "watts", NONE,
+                     "gpu_power_limit_watts", "Power allowed."),
+    NEGATIVE_UNKNOWN("temperature", gpu_temperature, "celsius", NONE,
+                     "gpu_temperature_celsius", "Temperature."),
+    NEGATIVE_UNKNOWN("sm_clock_mhz", gpu_sm_clock_mhz, "MHz", NONE, "",
+                     "Clock of the multiprocessors."),
+    NEGATIVE_UNKNOWN("pcie_rx_gbps", gpu_pcie_rx_gbps, "GB/s", NONE, "",
+                     "Data that the GPU receives over PCIe."),
 };
 #undef STRUCT
 
@@ -481,11 +465,11 @@ int32_t fdl_stat_find_part(const char *name, enum fdl_stat_part *out)
             return FEEDLINE_OK;
         }
     }
-    return fdl_fail(FEEDLINE_ENOENT,
-                    "the statistics have no part '%s', but stats, stall, "
-                    "stages, workers, transfer, gaps, slow_samples, headroom, "
-                    "tuner, queue, machine and gpu",
-                    name);
+    return fdl_fail(
+        FEEDLINE_ENOENT,
+        "the statistics have no part '%s', but stats, stall, stages, workers, "
+        "transfer, gaps, slow_samples, headroom, tuner, queue, machine and gpu",
+        name);
 }
 
 /* ---- Values ------------------------------------------------------------- */

@@ -42,13 +42,11 @@ static void stop_threads(struct fdl_cuda *c)
     fdl_thread_join(&c->land_thread);
 }
 
-static void destroy_steps(struct fdl_cuda *c, struct fdl_cuda_step *first)
+static void destroy_steps(struct fdl_cuda *c, struct fdl_cuda_queue *q)
 {
-    while (first) {
-        struct fdl_cuda_step *next = first->next;
-        fdl_cuda_step_destroy(c, first);
-        first = next;
-    }
+    struct fdl_cuda_step *s;
+    while ((s = fdl_cuda_pop(q)))
+        fdl_cuda_step_destroy(c, s);
 }
 
 static void destroy_streams(struct fdl_cuda *c)
@@ -74,13 +72,12 @@ static void close_device(struct fdl_cuda *c)
     stop_threads(c);
     bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
     fdl_cuda_report(c);
-    destroy_steps(c, c->first_report);
-    destroy_steps(c, c->free_steps);
+    destroy_steps(c, &c->reports);
+    destroy_steps(c, &c->free_steps);
     fdl_cuda_clock_fini(&c->clock);
     destroy_streams(c);
     if (current)
         fdl_cuda_leave(c->device);
-    c->first_report = c->last_report = c->free_steps = NULL;
     c->n_reports = 0;
     c->stopping = false;
     c->device = NULL;
@@ -358,11 +355,7 @@ static void push_job_locked(struct fdl_cuda *c, struct fdl_transfer *t,
     struct fdl_cuda_slab *own = t->slab->own;
     struct fdl_cuda_job *job = &own->jobs[own->n_jobs++];
     *job = (struct fdl_cuda_job){.transfer = t, .part = part};
-    if (c->last_job)
-        c->last_job->next = job;
-    else
-        c->first_job = job;
-    c->last_job = job;
+    fdl_cuda_push(&c->jobs, &job->link);
 }
 
 /* After a failure, too: the copy thread may have parts of the batch still to

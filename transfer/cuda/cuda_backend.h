@@ -45,8 +45,39 @@
 /* Reports that wait for their consumer at most; the oldest goes out without. */
 #define FDL_CUDA_REPORTS FDL_BACKEND_DEPTH
 
+/* First in, first out; what is in one begins with its link. */
+struct fdl_cuda_link {
+    struct fdl_cuda_link *next;
+};
+
+struct fdl_cuda_queue {
+    struct fdl_cuda_link *first, *last;
+};
+
+static inline void fdl_cuda_push(struct fdl_cuda_queue *q,
+                                 struct fdl_cuda_link *l)
+{
+    l->next = NULL;
+    if (q->last)
+        q->last->next = l;
+    else
+        q->first = l;
+    q->last = l;
+}
+
+/* NULL: it is empty. */
+static inline void *fdl_cuda_pop(struct fdl_cuda_queue *q)
+{
+    struct fdl_cuda_link *l = q->first;
+    if (l)
+        q->first = l->next;
+    if (!q->first)
+        q->last = NULL;
+    return l;
+}
+
 struct fdl_cuda_step {
-    struct fdl_cuda_step *next; /* in the queue that it is in */
+    struct fdl_cuda_link link; /* of the queue that it is in */
     fdl_cuda_event from[FDL_CUDA_COPIES], to[FDL_CUDA_COPIES];
     fdl_cuda_event ready, entered, asked;
     uint32_t n_copies; /* in use */
@@ -70,7 +101,7 @@ struct fdl_cuda_part {
 
 /* Work for the copy thread: a part, or the rest of a batch. */
 struct fdl_cuda_job {
-    struct fdl_cuda_job *next;
+    struct fdl_cuda_link link;
     struct fdl_transfer *transfer;
     struct fdl_cuda_part part; /* 0 bytes: the rest */
 };
@@ -113,12 +144,10 @@ struct fdl_cuda {
     _Atomic uint32_t clock_epoch;
     struct fdl_thread copy_thread, land_thread;
 
-    struct fdl_lock lock; /* guards what follows */
-    struct fdl_cuda_job *first_job, *last_job;
-    struct fdl_cuda_step *first_landing, *last_landing;
-    struct fdl_cuda_step *first_report, *last_report;
+    struct fdl_lock lock;       /* guards what follows */
+    struct fdl_cuda_queue jobs; /* fdl_cuda_job */
+    struct fdl_cuda_queue landing, reports, free_steps; /* fdl_cuda_step */
     uint32_t n_reports;
-    struct fdl_cuda_step *free_steps;
     struct fdl_cuda_slab *spare; /* host parts without a slab, for the next */
     bool open, stopping;
     uint64_t pinned_bytes, device_bytes;

@@ -180,12 +180,7 @@ static int32_t move_rest(struct fdl_cuda *c, struct fdl_transfer *t)
 static void push_landing(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
     fdl_lock(&c->lock);
-    s->next = NULL;
-    if (c->last_landing)
-        c->last_landing->next = s;
-    else
-        c->first_landing = s;
-    c->last_landing = s;
+    fdl_cuda_push(&c->landing, &s->link);
     fdl_unlock(&c->lock);
     fdl_event_notify(&c->landing_changed, 1);
 }
@@ -252,14 +247,10 @@ static void run_job(struct fdl_cuda *c, struct fdl_cuda_job job)
 static bool take_job(struct fdl_cuda *c, struct fdl_cuda_job *out, bool *over)
 {
     fdl_lock(&c->lock);
-    struct fdl_cuda_job *job = c->first_job;
+    const struct fdl_cuda_job *job = fdl_cuda_pop(&c->jobs);
     *over = !job && c->stopping;
-    if (job) {
+    if (job)
         *out = *job;
-        c->first_job = job->next;
-        if (!c->first_job)
-            c->last_job = NULL;
-    }
     fdl_unlock(&c->lock);
     return job != NULL;
 }

@@ -66,14 +66,11 @@ void fdl_cuda_step_destroy(struct fdl_cuda *c, struct fdl_cuda_step *s)
 int32_t fdl_cuda_step_take(struct fdl_cuda *c, struct fdl_cuda_step **out)
 {
     fdl_lock(&c->lock);
-    struct fdl_cuda_step *s = c->free_steps;
-    if (s)
-        c->free_steps = s->next;
+    struct fdl_cuda_step *s = fdl_cuda_pop(&c->free_steps);
     fdl_unlock(&c->lock);
     int32_t status = s ? FEEDLINE_OK : create_step(c, &s);
     if (status < 0)
         return status;
-    s->next = NULL;
     s->n_copies = 0;
     s->bytes = 0;
     s->has_entered = s->has_asked = s->resumes = false;
@@ -88,10 +85,8 @@ int32_t fdl_cuda_step_take(struct fdl_cuda *c, struct fdl_cuda_step **out)
 /* With both owners gone it is free. */
 static void recycle_locked(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
-    if (!s->let_go || !s->reported)
-        return;
-    s->next = c->free_steps;
-    c->free_steps = s;
+    if (s->let_go && s->reported)
+        fdl_cuda_push(&c->free_steps, &s->link);
 }
 
 void fdl_cuda_step_let_go(struct fdl_cuda *c, struct fdl_cuda_step *s)
@@ -129,7 +124,7 @@ struct report {
 static bool oldest_report(struct fdl_cuda *c, struct report *out)
 {
     fdl_lock(&c->lock);
-    struct fdl_cuda_step *s = c->first_report;
+    struct fdl_cuda_step *s = (void *)c->reports.first;
     *out = (struct report){.step = s,
                            .full = c->n_reports > FDL_CUDA_REPORTS,
                            .entered = s && s->has_entered,
@@ -156,12 +151,10 @@ static bool is_done(const struct fdl_cuda *c, const struct report *r,
            (error != FDL_CUDA_ERROR_NOT_READY && !fdl_cuda_not_now(error));
 }
 
-static void take_report(struct fdl_cuda *c, const struct fdl_cuda_step *s)
+static void take_report(struct fdl_cuda *c)
 {
     fdl_lock(&c->lock);
-    c->first_report = s->next;
-    if (!c->first_report)
-        c->last_report = NULL;
+    fdl_cuda_pop(&c->reports);
     c->n_reports--;
     fdl_unlock(&c->lock);
 }
@@ -219,7 +212,7 @@ void fdl_cuda_report(struct fdl_cuda *c)
         if (!is_done(c, &r, s->entered, &r.entered) ||
             !is_done(c, &r, s->asked, &r.asked))
             break;
-        take_report(c, s);
+        take_report(c);
         struct fdl_device_times times;
         read_times(c, &r, &times);
         if (c->config.observe && times.start > 0)
@@ -237,13 +230,8 @@ void fdl_cuda_report(struct fdl_cuda *c)
 static struct fdl_cuda_step *take_landing(struct fdl_cuda *c, bool *over)
 {
     fdl_lock(&c->lock);
-    struct fdl_cuda_step *s = c->first_landing;
+    struct fdl_cuda_step *s = fdl_cuda_pop(&c->landing);
     *over = !s && c->stopping;
-    if (s) {
-        c->first_landing = s->next;
-        if (!c->first_landing)
-            c->last_landing = NULL;
-    }
     fdl_unlock(&c->lock);
     return s;
 }
@@ -251,12 +239,7 @@ static struct fdl_cuda_step *take_landing(struct fdl_cuda *c, bool *over)
 static void push_report(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
     fdl_lock(&c->lock);
-    s->next = NULL;
-    if (c->last_report)
-        c->last_report->next = s;
-    else
-        c->first_report = s;
-    c->last_report = s;
+    fdl_cuda_push(&c->reports, &s->link);
     c->n_reports++;
     fdl_unlock(&c->lock);
 }
@@ -267,8 +250,9 @@ static void renew_clock(struct fdl_cuda *c)
 {
     fdl_lock(&c->report_lock);
     fdl_lock(&c->lock);
-    bool idle = c->clock.epoch == 0 || !c->first_report ||
-                c->first_report->clock_epoch == c->clock.epoch;
+    const struct fdl_cuda_step *oldest = (void *)c->reports.first;
+    bool idle =
+        c->clock.epoch == 0 || !oldest || oldest->clock_epoch == c->clock.epoch;
     fdl_unlock(&c->lock);
     if (idle && fdl_cuda_clock_renew(&c->clock) >= 0)
         atomic_store_explicit(&c->clock_epoch, c->clock.epoch,

@@ -4,6 +4,7 @@ made again by torchvision from what the engine drew."""
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import types
@@ -13,7 +14,7 @@ from typing import Any, Dict, List
 
 import pytest
 
-from torch_cases import Ours, engine_of, torch, torchvision, v2
+from torch_cases import Ours, engine_of, same, torch, torchvision, v2
 
 from images import Image
 import replay
@@ -24,7 +25,6 @@ if v2 is None or not hasattr(
 ):
     pytest.skip("no wrap_dataset_for_transforms_v2", allow_module_level=True)
 
-F = v2.functional
 tv_tensors = torchvision.tv_tensors
 wrap = torchvision.datasets.wrap_dataset_for_transforms_v2
 
@@ -160,123 +160,62 @@ def voc_tree(root: Path) -> Path:
 # ---- torchvision with the engine's draws ------------------------------------
 
 
-def over(sample: Any, function: Any, *arguments: Any, **named: Any) -> Any:
-    """A functional of v2 on the image and on what moves with it."""
-    image, target = sample
-    if isinstance(target, dict):
-        moved = {
-            key: function(value, *arguments, **named)
-            if isinstance(value, tv_tensors.TVTensor)
-            else value
-            for key, value in target.items()
-        }
-    else:
-        moved = function(target, *arguments, **named)
-    return function(image, *arguments, **named), moved
-
-
-def size_of(sample: Any) -> Any:
-    return sample[0].size
+def given(t: Any, sample: Any, **params: Any) -> Any:
+    """A transform that takes these in place of what it would draw."""
+    t = copy.copy(t)
+    t.make_params = t._get_params = lambda flat: params
+    t.p = 1.0
+    return t(sample)
 
 
 def iou_crop(t: Any, sample: Any, d: Dict[str, Any]) -> Any:
     if "width" not in d:
         return sample
-    target = sample[1]
-    boxes = target["boxes"]
-    x, y = (boxes[:, i] + boxes[:, i + 2] for i in (0, 1))
-    x, y = 0.5 * x, 0.5 * y
-    left, top, width, height = d["x"], d["y"], d["width"], d["height"]
-    inside = (left < x) & (x < left + width) & (top < y) & (y < top + height)
-    sample = over(sample, F.crop, top, left, height, width)
-    sample[1]["boxes"][~inside] = 0
-    return sample
+    place = {key: d[key] for key in ("width", "height")}
+    place.update(left=d["x"], top=d["y"])
+    boxes = sample[1]["boxes"]
+    x, y = (0.5 * (boxes[:, i] + boxes[:, i + 2]) for i in (0, 1))
+    inside = (d["x"] < x) & (x < d["x"] + d["width"])
+    inside &= (d["y"] < y) & (y < d["y"] + d["height"])
+    return given(t, sample, is_within_crop_area=inside, **place)
 
 
 def zoom_out(t: Any, sample: Any, d: Dict[str, Any]) -> Any:
     if not d["done"]:
         return sample
-    width, height = size_of(sample)
+    width, height = sample[0].size
     x, y = -d["x"], -d["y"]
     padding = [x, y, d["width"] - x - width, d["height"] - y - height]
-    return each_filled(t, sample, F.pad, padding)
-
-
-def each_filled(t: Any, sample: Any, function: Any, *arguments: Any) -> Any:
-    image, target = sample
-    fills = [
-        v2._utils._get_fill(t._fill, kind)
-        for kind in (type(image), tv_tensors.Mask)
-    ]
-    moved = over((image, target), function, *arguments)[1]
-    if not isinstance(target, dict):
-        moved = function(target, *arguments, fill=fills[1])
-    return function(image, *arguments, fill=fills[0]), moved
+    return given(t, sample, padding=padding)
 
 
 def crop(t: Any, sample: Any, d: Dict[str, Any]) -> Any:
     height, width = t.size
-    left, top = d["x"], d["y"]
-    more = [max(0, a - b) for a, b in zip((width, height), size_of(sample))]
-    if t.pad_if_needed and any(more):
-        sample = each_filled(t, sample, F.pad, more)
-        left, top = left + more[0], top + more[1]
-    return over(sample, F.crop, top, left, height, width)
-
-
-def resized(t: Any, sample: Any, d: Dict[str, Any]) -> Any:
-    width, height = size_of(sample)
-    if "scale" in d:
-        a, b = t.target_size
-        ratio = min(b / height, a / width) * torch.tensor([d["scale"]])
-    elif "min_size" in d:
-        ratio = d["min_size"] / min(width, height)
-        if t.max_size is not None:
-            ratio = min(ratio, t.max_size / max(width, height))
-    size = (
-        [d["size"]]
-        if "size" in d
-        else [int(height * ratio), int(width * ratio)]
+    more = [max(0, a - b) for a, b in zip((width, height), sample[0].size)]
+    return given(
+        t,
+        sample,
+        needs_pad=any(more),
+        padding=more,
+        needs_crop=True,
+        left=d["x"] + more[0],
+        top=d["y"] + more[1],
+        height=height,
+        width=width,
     )
-    return over(sample, F.resize, size, t.interpolation)
 
 
+# Those that torchvision does to an image and its target alike are replay's.
 DRAWN = {
-    "RandomHorizontalFlip": (
-        "horizontal_flip",
-        lambda t, s, d: over(s, F.horizontal_flip) if d["flip"] else s,
-    ),
+    **replay.DRAWN,
     "RandomCrop": ("random_crop", crop),
     "RandomZoomOut": ("random_zoom_out", zoom_out),
     "RandomIoUCrop": ("random_iou_crop", iou_crop),
-    "ScaleJitter": ("scale_jitter", resized),
-    "RandomShortestSize": ("random_shortest_size", resized),
-    "RandomResize": ("random_resize", resized),
+    "RandomPhotometricDistort": (
+        "random_photometric_distort",
+        lambda t, s, d: (replay.distort(t, s[0], d), s[1]),
+    ),
 }
-
-
-def flat(transform: Any) -> Any:
-    for one in getattr(transform, "transforms", [transform]):
-        yield from flat(one) if hasattr(one, "transforms") else [one]
-
-
-def again(chain: Any, sample: Any, drawn: List[Dict[str, Any]]) -> Any:
-    """A sample by torchvision, with these draws."""
-    left = list(drawn)
-    for t in flat(chain):
-        if type(t).__name__ == "RandomPhotometricDistort":
-            op, run = replay.DRAWN["RandomPhotometricDistort"]
-            d = next(d for d in left if d["op"] == op)
-            sample = run(t, sample[0], d), sample[1]
-        elif type(t).__name__ in DRAWN:
-            op, run = DRAWN[type(t).__name__]
-            found = [d for d in left if d["op"] == op]
-            if found:
-                left.remove(found[0])
-                sample = run(t, sample, found[0])
-        else:
-            sample = t(*sample)
-    return sample
 
 
 def bare(dataset: Any, index: int) -> Any:
@@ -286,31 +225,6 @@ def bare(dataset: Any, index: int) -> Any:
         return dataset[index]
     finally:
         dataset.transforms = kept
-
-
-def same(ours: Any, theirs: Any) -> bool:
-    """Equal in values, and in types, of tensors to the bit."""
-    if isinstance(ours, torch.Tensor):
-        about = ("canvas_size", "format", "clamping_mode")
-        return (
-            type(ours) is type(theirs)
-            and ours.dtype == theirs.dtype
-            and ours.shape == theirs.shape
-            and torch.equal(ours.as_subclass(torch.Tensor), theirs)
-            and all(
-                getattr(ours, name, None) == getattr(theirs, name, None)
-                for name in about
-            )
-        )
-    if type(ours) is not type(theirs):
-        return False
-    if isinstance(ours, dict):
-        return ours.keys() == theirs.keys() and all(
-            same(value, theirs[key]) for key, value in ours.items()
-        )
-    if isinstance(ours, (list, tuple)):
-        return len(ours) == len(theirs) and all(map(same, ours, theirs))
-    return bool(ours == theirs)
 
 
 def remade(dataset: Any, chain: Any, epoch: int, seed: int) -> List[Any]:
@@ -325,7 +239,7 @@ def remade(dataset: Any, chain: Any, epoch: int, seed: int) -> List[Any]:
     for index in getattr(dataset, "indices", range(len(base))):
         image, target = bare(base, index)
         drawn = engine.draws(epoch, index, *image.size)["operations"]
-        found.append(again(chain, (image, target), drawn))
+        found.append(replay.again(chain, (image, target), drawn, DRAWN))
     engine.close()
     return found
 

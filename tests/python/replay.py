@@ -94,11 +94,6 @@ def jitter(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     return image
 
 
-def gray(t: Any, image: Any, d: Dict[str, Any]) -> Any:
-    bands = F.get_image_num_channels(image)
-    return F.to_grayscale(image, bands) if d["gray"] else image
-
-
 def erase(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     if "ops" in d:  # timm's, several and black
         for box in d["ops"]:
@@ -113,8 +108,15 @@ def erase(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     return F.erase(image, d["y"], d["x"], d["height"], d["width"], v)
 
 
-def if_done(function: Any) -> Any:
-    return lambda t, i, d: function(t, i) if d["done"] else i
+def certain(key: str) -> Any:
+    """A transform that is done or not, as this of what was drawn says."""
+
+    def run(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+        t = copy.copy(t)
+        t.p = float(d[key])
+        return t(image)
+
+    return run
 
 
 def permute(t: Any, image: Any, d: Dict[str, Any]) -> Any:
@@ -140,6 +142,12 @@ def perspective(t: Any, image: Any, d: Dict[str, Any]) -> Any:
 def shortest_size(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     t = copy.copy(t)
     t.min_size = [d["min_size"]]
+    return t(image)
+
+
+def random_resize(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    t = copy.copy(t)
+    t.min_size, t.max_size = d["size"], d["size"] + 1
     return t(image)
 
 
@@ -192,21 +200,12 @@ DRAWN = {
             Mode(d["interpolation"]) if "interpolation" in d else mode_of(t),
         ),
     ),
-    "RandomHorizontalFlip": (
-        "horizontal_flip",
-        lambda t, i, d: F.hflip(i) if d["flip"] else i,
-    ),
-    "RandomVerticalFlip": (
-        "vertical_flip",
-        lambda t, i, d: F.vflip(i) if d["flip"] else i,
-    ),
+    "RandomHorizontalFlip": ("horizontal_flip", certain("flip")),
+    "RandomVerticalFlip": ("vertical_flip", certain("flip")),
     "RandomCrop": ("random_crop", crop_with_border),
     "ScaleJitter": ("scale_jitter", scale_jitter),
     "RandomShortestSize": ("random_shortest_size", shortest_size),
-    "RandomResize": (
-        "random_resize",
-        lambda t, i, d: F.resize(i, d["size"], mode_of(t)),
-    ),
+    "RandomResize": ("random_resize", random_resize),
     "RandomZoomOut": ("random_zoom_out", zoom_out),
     "ResizeKeepRatio": ("resize_keep_ratio", keep_ratio),
     "RandomCropOrPad": ("random_crop_or_pad", crop_or_pad),
@@ -231,25 +230,13 @@ DRAWN = {
     ),
     "RandomPerspective": ("random_perspective", perspective),
     "ColorJitter": ("color_jitter", jitter),
-    "RandomGrayscale": ("random_grayscale", gray),
-    "RandomInvert": ("random_invert", if_done(lambda t, i: F.invert(i))),
-    "RandomPosterize": (
-        "random_posterize",
-        if_done(lambda t, i: F.posterize(i, t.bits)),
-    ),
-    "RandomSolarize": (
-        "random_solarize",
-        if_done(lambda t, i: F.solarize(i, t.threshold)),
-    ),
-    "RandomAutocontrast": (
-        "random_autocontrast",
-        if_done(lambda t, i: F.autocontrast(i)),
-    ),
-    "RandomEqualize": ("random_equalize", if_done(lambda t, i: F.equalize(i))),
-    "RandomAdjustSharpness": (
-        "random_adjust_sharpness",
-        if_done(lambda t, i: F.adjust_sharpness(i, t.sharpness_factor)),
-    ),
+    "RandomGrayscale": ("random_grayscale", certain("gray")),
+    "RandomInvert": ("random_invert", certain("done")),
+    "RandomPosterize": ("random_posterize", certain("done")),
+    "RandomSolarize": ("random_solarize", certain("done")),
+    "RandomAutocontrast": ("random_autocontrast", certain("done")),
+    "RandomEqualize": ("random_equalize", certain("done")),
+    "RandomAdjustSharpness": ("random_adjust_sharpness", certain("done")),
     "RandomChannelPermutation": ("random_channel_permutation", permute),
     "RandomPhotometricDistort": ("random_photometric_distort", distort),
     "RandomErasing": ("random_erasing", erase),
@@ -278,32 +265,35 @@ def taken(left: List[Dict[str, Any]], op: str) -> Any:
     return found
 
 
-def through_gate(t: Any, image: Any, drawn: Dict[str, Any]) -> Any:
+def through_gate(t: Any, image: Any, drawn: Dict[str, Any], table: Any) -> Any:
     """One of torchvision's Random... that decide about other transforms."""
     inner = list(drawn["operations"])
     if "done" in drawn:
         for one in t.transforms if drawn["done"] else []:
-            image = again(one, image, inner)
+            image = again(one, image, inner, table)
         return image
     for place in drawn.get("order", [drawn.get("choice")]):
         one, of_it = t.transforms[place], inner.pop(0)
         several = type(one).__name__ == "Compose"
-        image = again(one, image, of_it["operations"] if several else [of_it])
+        own = of_it["operations"] if several else [of_it]
+        image = again(one, image, own, table)
     return image
 
 
-def again(t: Any, image: Any, left: List[Dict[str, Any]]) -> Any:
+def again(
+    t: Any, image: Any, left: List[Dict[str, Any]], table: Any = DRAWN
+) -> Any:
     """A transform with what was drawn for it, which is taken from `left`."""
     name = type(t).__name__
     if name in GATES:
-        return through_gate(t, image, taken(left, GATES[name]))
+        return through_gate(t, image, taken(left, GATES[name]), table)
     if hasattr(t, "transforms"):
         for one in t.transforms:
-            image = again(one, image, left)
+            image = again(one, image, left, table)
         return image
-    if name not in DRAWN:
+    if name not in table:
         return t(image)
-    op, run = DRAWN[name]
+    op, run = table[name]
     drawn = taken(left, op)
     return image if drawn is None else run(t, image, drawn)
 

@@ -12,7 +12,7 @@ import pytest
 
 from moving_cases import check, coco_file, pycocotools, tv_tensors, voc_tree
 from moving_cases import wrap, zipped
-from torch_cases import Ours, Theirs, torch, torchvision, v2
+from torch_cases import Ours, Theirs, same, torch, torchvision, v2
 
 __all__ = ["pycocotools"]  # a fixture
 
@@ -100,8 +100,6 @@ def test_as_torchs_loader(coco: Any) -> None:
         arguments = {"batch_size": 2, "collate_fn": collate}
         ours, theirs = Ours(coco, **arguments), Theirs(coco, **arguments)
         assert ours.native, ours.fallback_reason
-        from moving_cases import same
-
         assert all(same(a, b) for a, b in zip(ours, theirs))
 
 

@@ -13,7 +13,7 @@ import pytest
 from PIL import ImageFilter, ImageOps
 
 from torch_cases import T as v1, engine_of, families, torch
-from replay import DRAWN, F, check, if_done, images_of, open_image
+from replay import DRAWN, F, check, images_of, open_image
 from feedline.torch.folders import ImageList
 from feedline.torch.native import NotNative, plan, read_chain
 
@@ -280,17 +280,19 @@ def test_pixels_of_classes(
     samples: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blur, solarize = ImageFilter.GaussianBlur, ImageOps.solarize
-    for name, drawn in (
+    for name, op, run in (
         (
             "PairBlur",
-            ("pil_gaussian_blur", lambda t, i, d: i.filter(blur(d["radius"]))),
+            "pil_gaussian_blur",
+            lambda t, i, d: i.filter(blur(d["radius"])),
         ),
         (
             "Solarization",
-            ("random_solarize", if_done(lambda t, i: solarize(i))),
+            "random_solarize",
+            lambda t, i, d: solarize(i) if d["done"] else i,
         ),
     ):
-        monkeypatch.setitem(DRAWN, name, drawn)
+        monkeypatch.setitem(DRAWN, name, (op, run))
     transform = chain(
         v1,
         v1.RandomApply([PairBlur((0.1, 4.0))], 0.7),

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from moving_cases import SIZES, check, same, save_images, tv_tensors
+from moving_cases import SIZES, check, save_images, tv_tensors
 from moving_cases import voc_tree, wrap, zipped
 from images import Image
-from torch_cases import Ours, Theirs, torch, torchvision, v2
+from torch_cases import Ours, Theirs, same, torch, torchvision, v2
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 TAIL = [

@@ -112,28 +112,31 @@ def augmented() -> Any:
     )
 
 
+# What tensors of torchvision's have beside their numbers.
+ABOUT = ("canvas_size", "format", "clamping_mode")
+
+
 def same(ours: Any, theirs: Any) -> bool:
     """Whether two batches are equal, in types and to the bit."""
+    if type(ours) is not type(theirs):
+        return False
     if isinstance(ours, torch.Tensor):
         return (
-            isinstance(theirs, torch.Tensor)
-            and ours.dtype == theirs.dtype
+            ours.dtype == theirs.dtype
             and ours.shape == theirs.shape
-            and torch.equal(ours, theirs)
+            and torch.equal(ours.as_subclass(torch.Tensor), theirs)
+            and all(
+                getattr(ours, name, None) == getattr(theirs, name, None)
+                for name in ABOUT
+            )
         )
     if isinstance(ours, dict):
-        return (
-            type(ours) is type(theirs)
-            and ours.keys() == theirs.keys()
-            and all(same(ours[key], theirs[key]) for key in ours)
+        return ours.keys() == theirs.keys() and all(
+            same(value, theirs[key]) for key, value in ours.items()
         )
     if isinstance(ours, (list, tuple)):
-        return (
-            type(ours) is type(theirs)
-            and len(ours) == len(theirs)
-            and all(same(a, b) for a, b in zip(ours, theirs))
-        )
-    return type(ours) is type(theirs) and bool(ours == theirs)
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    return bool(ours == theirs)
 
 
 def assert_same(ours: List[Any], theirs: List[Any]) -> None:

@@ -45,27 +45,16 @@ REFLECTION = r"""
 template <class T> struct name_of {
     static std::string text()
     {
-        if (std::is_void<T>::value)
-            return "v";
         std::string kind = std::is_floating_point<T>::value ? "f"
                            : std::is_enum<T>::value         ? "e"
                            : std::is_class<T>::value        ? "s"
                            : std::is_signed<T>::value       ? "i"
                                                             : "u";
-        return kind + std::to_string(size());
+        return kind + std::to_string(sizeof(T));
     }
-    template <class U = T>
-    static typename std::enable_if<!std::is_void<U>::value, size_t>::type
-    size()
-    {
-        return sizeof(U);
-    }
-    template <class U = T>
-    static typename std::enable_if<std::is_void<U>::value, size_t>::type
-    size()
-    {
-        return 0;
-    }
+};
+template <> struct name_of<void> {
+    static std::string text() { return "v"; }
 };
 template <> struct name_of<char> {
     static std::string text() { return "c"; }
@@ -102,26 +91,25 @@ template <class T> void show(const char *what, const char *name, long at)
 
 # ---- What ctypes has --------------------------------------------------------
 
-SIGNED = {ctypes.c_int32, ctypes.c_int64, ctypes.c_int}
-UNSIGNED = {ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64}
+PLAIN = {
+    None: "v",
+    ctypes.c_void_p: "*v",
+    ctypes.c_char_p: "*c",
+    ctypes.c_char: "c",
+    ctypes.c_double: "f8",
+    ctypes.c_float: "f4",
+    ctypes.c_int32: "i4",
+    ctypes.c_int64: "i8",
+    ctypes.c_uint8: "u1",
+    ctypes.c_uint32: "u4",
+    ctypes.c_uint64: "u8",
+}
 
 
 def text_of(kind: Any) -> str:
     """A type of ctypes in the words of the program above."""
-    if kind is None:
-        return "v"
-    if kind is ctypes.c_void_p:
-        return "*v"
-    if kind is ctypes.c_char_p:
-        return "*c"
-    if kind is ctypes.c_char:
-        return "c"
-    if kind in (ctypes.c_double, ctypes.c_float):
-        return "f%d" % ctypes.sizeof(kind)
-    if kind in SIGNED:
-        return "i%d" % ctypes.sizeof(kind)
-    if kind in UNSIGNED:
-        return "u%d" % ctypes.sizeof(kind)
+    if kind in PLAIN:
+        return PLAIN[kind]
     if issubclass(kind, ctypes.Structure):
         return "s%d" % ctypes.sizeof(kind)
     if issubclass(kind, ctypes.Array):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ pytest.importorskip("PIL")
 MIB = 1 << 20
 
 RSS = """
+    import json
     def rss():
         for line in open("/proc/self/smaps_rollup"):
             if line.startswith("Rss:"):
@@ -38,13 +40,18 @@ RSS = """
 """
 
 
+def measured(code: str, folder: Path) -> Any:
+    """What a program of these functions prints as JSON."""
+    ended = run(RSS + code, folder)
+    check_clean(ended)
+    return json.loads(ended.out)
+
+
 def test_resident_memory_is_flat_over_fifty_epochs(image_folder: Path) -> None:
     # 24 images of 75 KiB: fifty epochs that leaked one batch in ten would
     # leave 9 MiB behind.
-    ended = run(
-        RSS
-        + """
-    import json
+    start, end, objects = measured(
+        """
     loader = large()
     start = epochs(loader, 10)
     objects = len(gc.get_objects())
@@ -53,8 +60,6 @@ def test_resident_memory_is_flat_over_fifty_epochs(image_folder: Path) -> None:
     """,
         image_folder,
     )
-    check_clean(ended)
-    start, end, objects = json.loads(ended.out)
     print(
         "RSS %.1f MiB, after 50 epochs %+d KiB"
         % (start / MIB, (end - start) / 1024)
@@ -64,10 +69,8 @@ def test_resident_memory_is_flat_over_fifty_epochs(image_folder: Path) -> None:
 
 
 def test_workers_cost_their_scratch_and_no_more(image_folder: Path) -> None:
-    ended = run(
-        RSS
-        + """
-    import json
+    seen = measured(
+        """
     seen = {}
     for workers in (1, 8):
         loader = large(workers=workers, tuner="off")
@@ -80,8 +83,6 @@ def test_workers_cost_their_scratch_and_no_more(image_folder: Path) -> None:
     """,
         image_folder,
     )
-    check_clean(ended)
-    seen = json.loads(ended.out)
     rss = seen["8"][0] - seen["1"][0]
     told = seen["8"][1] - seen["1"][1]
     print(
@@ -94,10 +95,8 @@ def test_workers_cost_their_scratch_and_no_more(image_folder: Path) -> None:
 
 
 def test_loaders_that_come_and_go_leave_nothing(image_folder: Path) -> None:
-    ended = run(
-        RSS
-        + """
-    import json
+    start, end, had, have = measured(
+        """
 
     def some(n):
         for i in range(n):
@@ -119,8 +118,6 @@ def test_loaders_that_come_and_go_leave_nothing(image_folder: Path) -> None:
     """,
         image_folder,
     )
-    check_clean(ended)
-    start, end, had, have = json.loads(ended.out)
     assert end - start < 8 * MIB  # 60 loaders of more than 1 MiB each
     assert have == had
 

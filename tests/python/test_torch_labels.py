@@ -134,8 +134,9 @@ def test_collate_functions(dataset: Any) -> None:
     ours = native(made, batch_size=5, collate_fn=collated(names))
     assert_same(ours, list(Theirs(made, 5, collate_fn=collated(names))))
     each = collated(list, samples=True)
-    ours = native(made, batch_size=5, collate_fn=each)
-    assert_same(ours, list(Theirs(made, 5, collate_fn=each)))
+    for some in (made, dataset):
+        ours = native(some, batch_size=5, collate_fn=each)
+        assert_same(ours, list(Theirs(some, 5, collate_fn=each)))
 
 
 @pytest.mark.parametrize("kind", LABELS)

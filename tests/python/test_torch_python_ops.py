@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 import re
-import threading
 import warnings
 from pathlib import Path
 from typing import Any, List
@@ -77,61 +76,6 @@ def test_repeats_for_any_number_of_threads(root: Path, name: str) -> None:
     assert_same(epochs(data, 8), found)
     assert_same(epochs(data, 0), found)
     assert not torch.equal(found[0][0], found[5][0])
-
-
-def test_repeats_beside_a_program_that_draws(root: Path) -> None:
-    """Ten threads in operations, and one that draws as a training loop does."""
-    data = dataset(root, DRAWN["several"](), Python(noise))
-    found = epochs(data, 1)
-    over = threading.Event()
-
-    def program() -> None:
-        while not over.is_set():
-            random.random(), numpy.random.randn(), random.gauss(0, 1)
-            torch.nn.functional.dropout(torch.ones(99))
-
-    generator = torch.Generator()
-    states = []
-    drawing = threading.Thread(target=program)
-    drawing.start()
-    try:
-        for workers in (10, 3):
-            # The program moves the global one, so the seed is another's.
-            batches = []
-            loader = Ours(
-                data,
-                5,
-                shuffle=True,
-                num_workers=workers,
-                generator=generator.manual_seed(1),
-            )
-            for _ in range(2):
-                batches += list(loader)
-            states.append(batches)
-    finally:
-        over.set()
-        drawing.join()
-    assert_same(states[0], states[1])
-    assert len(found) == len(states[0])
-
-
-def test_the_program_draws_as_without_a_loader(root: Path) -> None:
-    """Between two batches, with operations under way on other threads."""
-    data = dataset(root, DRAWN["several"](), Python(noise))
-    seen = []
-    for workers in (1, 6):
-        torch.manual_seed(4)
-        random.seed(4)
-        numpy.random.seed(4)
-        drawn = []
-        for _ in Ours(data, 3, num_workers=workers):
-            drawn += [random.random(), numpy.random.randn()]
-            drawn.append(torch.rand(()).item())
-            drawn.append(
-                torch.nn.functional.dropout(torch.ones(99)).sum().item()
-            )
-        seen.append(drawn)
-    assert seen[0] == seen[1]
 
 
 def test_the_advice_works_as_it_stands(root: Path) -> None:

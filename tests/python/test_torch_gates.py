@@ -272,6 +272,11 @@ def test_classes_of_recipes() -> None:
     (gate, blur) = ops(chain(v1, OneMinusP(p=1.0)))
     assert gate == ("random_apply", {"count": 1, "p": 0.0})
     assert blur[0] == "gaussian_blur"
+    solarize = v1.RandomApply([AlwaysSolarize()], p=0.2)
+    assert ops(chain(v1, solarize))[1] == (
+        "random_solarize",
+        {"threshold": 128, "p": 1.0},
+    )
     for other in (OtherBlur(), Invert(), FalseFriend()):
         assert "knows" in refusal(chain(v1, other))
 
@@ -300,36 +305,3 @@ def test_pixels_of_classes(
         Solarization(0.5),
     )
     check(samples, transform)
-
-
-def colours(strength: float) -> List[Any]:
-    jitter = [0.8 * strength] * 3 + [0.2 * strength]
-    return [
-        v1.RandomHorizontalFlip(),
-        v1.RandomApply([v1.ColorJitter(*jitter)], p=0.8),
-        v1.RandomGrayscale(p=0.2),
-    ]
-
-
-def tail() -> List[Any]:
-    return [v1.ToTensor(), v1.Normalize((0.485,) * 3, (0.225,) * 3)]
-
-
-@pytest.mark.parametrize(
-    "last",
-    [
-        [v1.RandomApply([v1.GaussianBlur(23, (0.1, 2.0))], p=0.5)],
-        [
-            v1.RandomApply([PairBlur([0.1, 2.0])], p=0.1),
-            v1.RandomApply([AlwaysSolarize()], p=0.2),
-        ],
-        [EndsBlur(0.1), Solarization(0.2)],
-        [OneMinusP(p=0.9), v1.RandomSolarize(128, p=0.2)],
-        [FixedBlur(0.1), Solarization(0.2)],
-    ],
-    ids=["SimCLR", "MoCo v3", "DINO", "DINOv2", "VICReg"],
-)
-def test_one_view_of_a_recipe(last: List[Any]) -> None:
-    crop = v1.RandomResizedCrop(24, scale=(0.2, 1.0))
-    recipe = v1.Compose([crop, *colours(0.5), *last, *tail()])
-    assert read_chain(recipe, 3, None).size == (24, 24)

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 import pytest
 
@@ -25,6 +25,14 @@ def image(path: Path, seed: int, mode: str = "RGB") -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     picture((16 + seed, 12), seed, mode).save(path)
     return path.name
+
+
+def images(root: Path, names: str = "%d.jpg") -> List[str]:
+    """The paths of four."""
+    paths = [root / (names % n) for n in range(4)]
+    for n, path in enumerate(paths):
+        image(path, n)
+    return [str(path) for path in paths]
 
 
 def text(path: Path, content: Any) -> None:
@@ -63,8 +71,7 @@ def textures(root: Path) -> Any:
 
 def aircraft(root: Path) -> Any:
     base = root / "fgvc-aircraft-2013b" / "data"
-    for n in range(4):
-        image(base / "images" / f"{n}.jpg", n)
+    images(base / "images")
     lines = "".join(f"{n} {CLASSES[n % 2]} 7\n" for n in range(4))
     text(base / "images_variant_trainval.txt", lines)
     text(base / "variants.txt", "ant 7\nbee 7\n")
@@ -73,8 +80,7 @@ def aircraft(root: Path) -> Any:
 
 def pets(root: Path, **arguments: Any) -> Any:
     base = root / "oxford-iiit-pet"
-    for n in range(4):
-        image(base / "images" / f"Cat_{n}.jpg", n)
+    images(base / "images", "Cat_%d.jpg")
     lines = "".join(f"Cat_{n} {n % 2 + 1} {n // 2 + 1} 1\n" for n in range(4))
     text(base / "annotations" / "trainval.txt", lines)
     arguments.setdefault("transform", CHAIN)
@@ -120,7 +126,7 @@ def eurosat(root: Path) -> Any:
 
 
 def places(root: Path) -> Any:
-    files = [str(root / image(root / f"{n}.jpg", n)) for n in range(4)]
+    files = images(root)
     made = bare(datasets.Places365, loader=datasets.folder.default_loader)
     made.imgs = [(file, n % 2) for n, file in enumerate(files)]
     made.transforms = datasets.vision.StandardTransform(CHAIN, None)
@@ -128,14 +134,14 @@ def places(root: Path) -> Any:
 
 
 def flowers(root: Path) -> Any:
-    files = [root / image(root / f"{n}.jpg", n) for n in range(4)]
-    made = bare(datasets.Flowers102, _image_files=files, _labels=[3, 1, 0, 2])
+    made = bare(datasets.Flowers102, _labels=[3, 1, 0, 2])
+    made._image_files = [Path(file) for file in images(root)]
     made.loader = datasets.folder.default_loader
     return made
 
 
 def cars(root: Path) -> Any:
-    files = [str(root / image(root / f"{n}.jpg", n)) for n in range(4)]
+    files = images(root)
     made = bare(datasets.StanfordCars)
     made._samples = [(file, 3 - n) for n, file in enumerate(files)]
     made.loader = datasets.folder.default_loader
@@ -143,7 +149,7 @@ def cars(root: Path) -> Any:
 
 
 def faces(root: Path) -> Any:
-    files = [str(root / image(root / f"{n}.jpg", n)) for n in range(4)]
+    files = images(root)
     made = bare(datasets.LFWPeople, data=files, targets=[5, 5, 1, 0])
     if not hasattr(type(made), "_loader"):
         made._loader = datasets.folder.default_loader
@@ -152,7 +158,7 @@ def faces(root: Path) -> Any:
 
 def celebrities(root: Path, *kinds: str) -> Any:
     base = root / "celeba" / "img_align_celeba"
-    names = [image(base / f"{n}.jpg", n) for n in range(4)]
+    names = [Path(file).name for file in images(base)]
     made = bare(datasets.CelebA, root=str(root), filename=names)
     made.target_type = list(kinds)
     made.attr = torch.arange(12).reshape(4, 3)

@@ -508,13 +508,14 @@ def test_views_of_a_sample_have_its_fields(
         assert batch.fields["id"].tolist() == [-30] * 5 + [-23] * 5
 
 
-def spread(path: Path, samples: List[Sample]) -> None:
+def spread(path: Path, samples: List[Sample]) -> Dataset:
     """First all images, then a long gap, then all captions."""
     every = list(enumerate(samples))
     images = [("%03d.jpg" % i, sample["image"]) for i, sample in every]
     texts = [("%03d.txt" % i, sample["text"].encode()) for i, sample in every]
     gap = [("gap.bin", bytes(300000))]
     shard_writers.write_tar(path, images + gap + texts)
+    return Dataset.open("tar:%s?group=key&missing=skip&fields=txt" % path)
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -522,10 +523,7 @@ def test_fields_far_from_the_image(
     tmp_path: Path, pictures: List[Sample], reader: str
 ) -> None:
     streams = pytest.importorskip("streams", reason="no numpy")
-    path = tmp_path / "s.tar"
-    spread(path, pictures)
-    uri = "tar:%s?group=key&missing=skip&fields=txt" % path
-    dataset = Dataset.open(uri)
+    dataset = spread(tmp_path / "s.tar", pictures)
     order = dict(shuffle=True, epochs=2, reader=reader)
     with streams.loader_of(dataset, **order) as loader:
         for _ in range(2):
@@ -542,9 +540,7 @@ def test_a_field_that_is_gone_fails_its_sample(
     """The archive was cut since, where the captions are."""
     streams = pytest.importorskip("streams", reason="no numpy")
     path = tmp_path / "s.tar"
-    spread(path, pictures)
-    uri = "tar:%s?group=key&missing=skip&fields=txt" % path
-    dataset = Dataset.open(uri)
+    dataset = spread(path, pictures)
     info = feedline._c.sample_field()
     lib = feedline._library.lib
     assert lib.dataset_get_field(dataset.handle, 4, 0, info) == 0

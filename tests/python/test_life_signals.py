@@ -111,8 +111,19 @@ def test_a_handler_of_the_program_runs_and_the_wait_goes_on(
     signalled(code, image_folder, answer="handled", number=signal.SIGUSR1)
 
 
-def test_ctrl_c_ends_the_wait_of_close(image_folder: Path) -> None:
-    """A transform under way cannot be ended; it need not be waited for."""
+@pytest.mark.parametrize(
+    "call, then",
+    [
+        ("close", "assert loader.closed"),
+        ("stop", ""),
+        ("stop", "threading.Thread(target=loader.close, daemon=True).start()"),
+    ],
+)
+def test_ctrl_c_ends_the_wait_for_a_transform(
+    image_folder: Path, call: str, then: str
+) -> None:
+    """One under way cannot be ended; it need not be waited for, not even at
+    the end of the program."""
     code = """
         from feedline import lifetime
 
@@ -122,13 +133,13 @@ def test_ctrl_c_ends_the_wait_of_close(image_folder: Path) -> None:
         gate.shut.wait(60)
         say_before(lifetime.Aside, "wait_for")
         try:
-            loader.close()
+            loader.%s()
         except KeyboardInterrupt:
             print("interrupted", flush=True)
-        assert loader.closed
-        print("done")
+        %s
+        print("done", flush=True)
     """
-    signalled(code, image_folder, answer="interrupted")
+    signalled(code % (call, then), image_folder, answer="interrupted")
 
 
 @pytest.mark.parametrize(
@@ -167,28 +178,6 @@ def test_ctrl_c_ends_the_wait_for_a_stop(image_folder: Path, call: str) -> None:
     os.kill(child.pid, signal.SIGINT)
     assert read_line(child) == "interrupted"
     check_clean(finish(child, TIME_LIMIT_S), "24 samples")
-
-
-def test_a_program_ends_while_a_stop_waits(image_folder: Path) -> None:
-    """The transform ends never."""
-    code = """
-        from feedline import lifetime
-
-        lifetime.EXIT_WAIT_S = 0.3
-        loader, gate = blocked_loader()
-        loader.next()
-        gate.shut.wait(60)
-        say_before(lifetime.Aside, "wait_for")
-        try:
-            loader.stop()
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        if %s:
-            threading.Thread(target=loader.close, daemon=True).start()
-        print("done", flush=True)
-    """
-    for close in (False, True):
-        signalled(code % close, image_folder, answer="interrupted")
 
 
 def test_ctrl_c_comes_up_behind_an_iterator_that_is_left(

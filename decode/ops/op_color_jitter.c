@@ -73,11 +73,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
     uint32_t order[FDL_ADJUSTS];
-    for (uint32_t i = 0; i < FDL_ADJUSTS; i++) { /* a fair shuffle */
-        uint32_t k = fdl_rng_below(rng, i + 1);
-        order[i] = order[k];
-        order[k] = i;
-    }
+    fdl_op_draw_order(rng, FDL_ADJUSTS, order);
     struct fdl_adjust_step a = {.tensor = fdl_option_int(o, ROW_PIXELS) != 0};
     for (uint32_t row = 0; row < FDL_ADJUSTS; row++) {
         struct range r = range_of(o, row);

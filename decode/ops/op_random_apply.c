@@ -93,11 +93,7 @@ static uint32_t choose_order(const struct fdl_options *o, struct fdl_rng *rng,
                              const struct fdl_plan *plan, uint32_t *chosen)
 {
     uint32_t n = (uint32_t)fdl_option_int(o, FDL_GATE_COUNT);
-    for (uint32_t i = 0; i < n; i++) { /* a fair shuffle */
-        uint32_t k = fdl_rng_below(rng, i + 1);
-        chosen[i] = chosen[k];
-        chosen[k] = i;
-    }
+    fdl_op_draw_order(rng, n, chosen);
     fdl_note_list(plan, "order");
     for (uint32_t i = 0; i < n; i++)
         fdl_note_int(plan, NULL, chosen[i]);

@@ -57,17 +57,11 @@ static const struct fdl_step_kind permutation = {
 static void add_permutation(struct fdl_rng *rng, struct fdl_plan *plan)
 {
     uint32_t order[COLOURS];
-    for (uint32_t i = 0; i < COLOURS; i++) { /* a fair shuffle */
-        uint32_t k = fdl_rng_below(rng, i + 1);
-        order[i] = order[k];
-        order[k] = i;
-    }
-    if (plan->notes) {
-        fdl_json_begin_array(plan->notes, "permutation");
-        for (uint32_t i = 0; i < COLOURS; i++)
-            fdl_json_int(plan->notes, NULL, order[i]);
-        fdl_json_end_array(plan->notes);
-    }
+    fdl_op_draw_order(rng, COLOURS, order);
+    fdl_note_list(plan, "permutation");
+    for (uint32_t i = 0; i < COLOURS; i++)
+        fdl_note_int(plan, NULL, order[i]);
+    fdl_note_list_end(plan);
     fdl_plan_add(plan, &permutation, order, sizeof(order));
 }
 

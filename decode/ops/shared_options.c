@@ -181,6 +181,15 @@ double fdl_op_draw(struct fdl_rng *rng, double low, double high)
     return low + (high - low) * fdl_rng_uniform(rng);
 }
 
+void fdl_op_draw_order(struct fdl_rng *rng, uint32_t n, uint32_t *order)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = fdl_rng_below(rng, i + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+}
+
 void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
                        struct fdl_box *box)
 {

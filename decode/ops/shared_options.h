@@ -168,6 +168,9 @@ int32_t fdl_op_resample(const struct fdl_options *o, uint32_t row,
 /* Evenly from the range. */
 double fdl_op_draw(struct fdl_rng *rng, double low, double high);
 
+/* 0 to n - 1 in an order, each as likely. */
+void fdl_op_draw_order(struct fdl_rng *rng, uint32_t n, uint32_t *order);
+
 /* Moves box to a place that is drawn evenly from all where it is inside. */
 void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
                        struct fdl_box *box);

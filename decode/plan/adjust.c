@@ -168,13 +168,11 @@ void fdl_plan_adjust(struct fdl_plan *plan, const struct fdl_adjust_step *a)
 void fdl_note_adjust(const struct fdl_plan *plan,
                      const struct fdl_adjust_step *a)
 {
-    if (!plan->notes)
-        return;
-    fdl_json_begin_array(plan->notes, "order");
+    fdl_note_list(plan, "order");
     for (uint32_t i = 0; i < a->n; i++)
-        fdl_json_string(plan->notes, NULL, adjust_names[a->order[i]]);
-    fdl_json_end_array(plan->notes);
+        fdl_note_string(plan, NULL, adjust_names[a->order[i]]);
+    fdl_note_list_end(plan);
     for (uint32_t i = 0; i < a->n; i++)
-        fdl_json_double(plan->notes, adjust_names[a->order[i]],
+        fdl_note_double(plan, adjust_names[a->order[i]],
                         a->factor[a->order[i]]);
 }

@@ -375,21 +375,6 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
     return FEEDLINE_OK;
 }
 
-/* Whether scans are missing, so that libjpeg guesses coefficients from
- * neighbouring blocks. */
-static bool is_smoothed(const struct jpeg_decompress_struct *c)
-{
-    if (!c->progressive_mode || !c->coef_bits)
-        return false;
-    for (int i = 0; i < c->num_components; i++) {
-        for (int k = 0; k < DCTSIZE2; k++) {
-            if (c->coef_bits[i][k] != 0)
-                return true;
-        }
-    }
-    return false;
-}
-
 static J_COLOR_SPACE output_space(int channels)
 {
     if (channels == 1)
@@ -513,7 +498,7 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     if (status)
         return status;
 
-    if (is_smoothed(c)) {
+    if (c->progressive_mode && fdl_jpeg_lacks_scans(c)) {
         *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
         return FEEDLINE_OK;
     }

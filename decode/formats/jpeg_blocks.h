@@ -8,6 +8,7 @@
 #ifndef FDL_DECODE_JPEG_BLOCKS_H
 #define FDL_DECODE_JPEG_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -23,6 +24,17 @@
 #else
 #  define FDL_JPEG_SIDE(info) ((info)->DCT_scaled_size)
 #endif
+
+/* Whether scans of a progressive file are missing, so that libjpeg guesses
+ * coefficients from neighbouring blocks. */
+static inline bool fdl_jpeg_lacks_scans(const struct jpeg_decompress_struct *c)
+{
+    for (int i = 0; c->coef_bits && i < c->num_components; i++)
+        for (int k = 0; k < DCTSIZE2; k++)
+            if (c->coef_bits[i][k] != 0)
+                return true;
+    return false;
+}
 
 /* Coefficients lie by rows of 8, as far apart as jpeg_transform.h has them.
  * What cannot be read leaves by longjmp. */

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "decode/formats/jpeg_blocks.h"
 #include "decode/formats/jpeg_rebuild.h"
 #include "decode/packed/container.h"
 
@@ -148,16 +149,6 @@ static int32_t check_kind(const struct pack *p)
     return FEEDLINE_OK;
 }
 
-/* libjpeg makes up for scans that are missing, by pixels of its own. */
-static bool lacks_scans(const struct jpeg_decompress_struct *c)
-{
-    for (int i = 0; c->coef_bits && i < c->num_components; i++)
-        for (int k = 0; k < DCTSIZE2; k++)
-            if (c->coef_bits[i][k] != 0)
-                return true;
-    return false;
-}
-
 static uint32_t rounded(JDIMENSION n, int to)
 {
     return (n + (uint32_t)to - 1) / (uint32_t)to * (uint32_t)to;
@@ -222,7 +213,7 @@ static int32_t read_jpeg(struct pack *p)
         return status;
     jvirt_barray_ptr *arrays = jpeg_read_coefficients(c);
     p->end = p->size - c->src->bytes_in_buffer;
-    if (lacks_scans(c))
+    if (fdl_jpeg_lacks_scans(c))
         return refuse("scans are missing");
     measure(c, &p->packed);
     return copy_coefficients(p, arrays);

@@ -45,6 +45,21 @@ static uint64_t sum(const uint8_t *x, size_t n)
     return total;
 }
 
+static void smooth(const uint8_t *above, const uint8_t *row,
+                   const uint8_t *below, size_t n, uint8_t *out)
+{
+    out[0] = row[0];
+    uint32_t left = (uint32_t)above[0] + row[0] + below[0];
+    uint32_t centre = (uint32_t)above[1] + row[1] + below[1];
+    for (size_t i = 1; i + 1 < n; i++) {
+        uint32_t right = (uint32_t)above[i + 1] + row[i + 1] + below[i + 1];
+        out[i] = (uint8_t)((left + centre + right + 4u * row[i] + 6) / 13);
+        left = centre;
+        centre = right;
+    }
+    out[n - 1] = row[n - 1];
+}
+
 const struct fdl_blend_kernels fdl_blend_c = {
     .constant = constant,
     .line = line,
@@ -54,7 +69,7 @@ const struct fdl_blend_kernels fdl_blend_c = {
     .cut = fdl_cut_line,
     .lookup = fdl_lookup,
     .range = fdl_range,
-    .smooth = fdl_smooth_row,
+    .smooth = smooth,
     .torch_luma = fdl_torch_luma,
     .torch_line = fdl_torch_line,
     .torch_hue = fdl_torch_hue,

@@ -6,7 +6,10 @@
  *     luma     (19595 r + 38470 g + 7471 b + 32768) / 65536
  *     hue      see hue.h
  *     cut, lookup, range   see tone.h
- *     smooth   see smooth.h
+ *     smooth   Pillow's SMOOTH, one row: the weighted mean of 3 x 3 pixels, of
+ *              which the centre counts five times, the others once. Pillow sums
+ *              in float from 0.5 and truncates; a sum is never near enough to a
+ *              whole number for that to differ from (sum + 6) / 13 in integers
  *     torch_*  see torch.h
  *
  * Every level of kernels gives the same bytes: each float operation is rounded
@@ -16,7 +19,6 @@
 #define FDL_DECODE_BLEND_H
 
 #include "base/cpu.h"
-#include "decode/kernels/smooth.h"
 #include "decode/kernels/tone.h"
 #include "decode/kernels/torch.h"
 
@@ -38,6 +40,10 @@ struct fdl_blend_kernels {
     void (*cut)(uint8_t *x, size_t n, const struct fdl_cut *cut);
     void (*lookup)(uint8_t *x, size_t n, const uint8_t table[256]);
     void (*range)(const uint8_t *x, size_t n, uint8_t *low, uint8_t *high);
+
+    /* The first and the last pixel stay. n is 3 or more; `out` is apart from
+     * the rows, and all are in whole vectors, FDL_PLANE_ALIGN
+     * (pixels/image.h). */
     void (*smooth)(const uint8_t *above, const uint8_t *row,
                    const uint8_t *below, size_t n, uint8_t *out);
 

@@ -4,9 +4,9 @@
 #define FDL_DECODE_DECODER_STATE_H
 
 #include "decode/decoder.h"
-#include "decode/formats/deadline.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/format.h"
+#include "decode/formats/limits.h"
 #include "decode/kept.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/resample.h"

@@ -8,7 +8,6 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/formats/sniff.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +68,77 @@ bool fdl_format_lists(const char *file_name)
     return false;
 }
 
+/* ---- Other content ------------------------------------------------------ */
+
+struct magic {
+    const char *bytes;
+    uint32_t n, at;
+    const char *name;
+};
+
+static const struct magic magics[] = {
+    {"GIF8", 4, 0, "a GIF image"},
+    {"BM", 2, 0, "a BMP image"},
+    {"II*\0", 4, 0, "a TIFF image"},
+    {"MM\0*", 4, 0, "a TIFF image"},
+    {"ftypavif", 8, 4, "an AVIF image"},
+    {"ftypheic", 8, 4, "a HEIC image"},
+    {"\0\0\0\x0cjP  ", 8, 0, "a JPEG 2000 image"},
+    {"\xff\x0a", 2, 0, "a JPEG XL image"},
+    {"8BPS", 4, 0, "a Photoshop image"},
+    {"%PDF", 4, 0, "a PDF document"},
+    {"\x1f\x8b", 2, 0, "gzip data"},
+    {"PK\x03\x04", 4, 0, "a zip archive"},
+    {"ustar", 5, 257, "a tar archive"},
+    {"\x93NUMPY", 6, 0, "a NumPy array"},
+    {"version https://git-lfs", 23, 0, "a Git LFS pointer, not the file"},
+};
+
+#define LOOK_BYTES 512 /* enough to tell text and zeros */
+
+static bool is_magic(const struct magic *m, const uint8_t *data, uint64_t size)
+{
+    return size >= m->at + m->n && memcmp(data + m->at, m->bytes, m->n) == 0;
+}
+
+static bool all_zero(const uint8_t *data, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        if (data[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Printable ASCII and white space; UTF-8 beyond it counts as printable. */
+static bool is_text(const uint8_t *data, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        if ((data[i] < 0x20 || data[i] == 0x7f) &&
+            !(data[i] >= '\t' && data[i] <= '\r'))
+            return false;
+    }
+    return true;
+}
+
+/* "a GIF image", "an empty file": bytes that no format matches. */
+static const char *foreign_name(const uint8_t *data, uint64_t size)
+{
+    if (size == 0)
+        return "an empty file";
+    for (size_t i = 0; i < FDL_COUNT_OF(magics); i++) {
+        if (is_magic(&magics[i], data, size))
+            return magics[i].name;
+    }
+    uint64_t n = FDL_MIN(size, LOOK_BYTES);
+    if (all_zero(data, n))
+        return "a file of zeros";
+    if (!is_text(data, n))
+        return "of unknown content";
+    return memchr(data, '<', (size_t)FDL_MIN(n, 64u)) ? "HTML or XML text"
+                                                      : "text";
+}
+
 /* ---- Content ------------------------------------------------------------ */
 
 static bool is_decoded(const struct fdl_format *f)
@@ -97,7 +167,7 @@ static int32_t fail_foreign(const uint8_t *data, uint64_t size)
     char decoded[128];
     write_decoded(decoded, sizeof(decoded));
     return fdl_fail(FEEDLINE_EDECODE, "offset 0: this is %s; supported are %s",
-                    fdl_sniff_name(data, size), decoded);
+                    foreign_name(data, size), decoded);
 }
 
 int32_t fdl_format_find(const uint8_t *data, uint64_t size,

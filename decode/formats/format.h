@@ -23,8 +23,8 @@
 #ifndef FDL_DECODE_FORMAT_H
 #define FDL_DECODE_FORMAT_H
 
-#include "decode/formats/deadline.h"
 #include "decode/formats/encoded.h"
+#include "decode/formats/limits.h"
 #include "decode/pixels/decode_parts.h"
 #include "decode/pixels/geometry.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the limits say of a file: one rule for all formats. */
+/* What the limits say of a file, and of the time it takes: one rule for all
+ * formats. */
 #ifndef FDL_DECODE_FORMATS_LIMITS_H
 #define FDL_DECODE_FORMATS_LIMITS_H
 
@@ -16,5 +17,19 @@ int32_t fdl_limits_check_size(const struct fdl_decode_limits *limits,
  * being there is not enough; size: of the file. */
 int32_t fdl_limits_judge_cut(const struct fdl_decode_limits *limits,
                              uint64_t size, uint32_t rows, uint32_t height);
+
+/* The time limit of one image. Checked between steps of known length (a strip,
+ * a scan), mostly with a time that was read anyway. */
+struct fdl_deadline {
+    uint32_t limit_ms; /* 0: none */
+    int64_t end_ns;
+};
+
+/* The image begins now. */
+void fdl_deadline_start(struct fdl_deadline *d, uint32_t limit_ms);
+
+/* ERANGE after its end. now_ns: 0 for the clock to be read if there is a
+ * limit. */
+int32_t fdl_deadline_check(const struct fdl_deadline *d, int64_t now_ns);
 
 #endif

@@ -6,7 +6,6 @@
  * traps of cropping and skipping: rounding to blocks, chroma beyond the edge of
  * the crop, rows that come in groups.
  */
-#include "decode/formats/deadline.h"
 #include "tests/decode/parts.h"
 
 #include <inttypes.h>

@@ -44,6 +44,10 @@ PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
 
 MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
+# A request for all of an image, without resampling.
+WHOLE = {"box": (0, 0, 0, 0), "resize": (0, 0), "window": (0, 0, 0, 0),
+         "flips": 0, "filter": 0}
+
 
 class Renderer:
     def __init__(self, program, level, arguments=()):
@@ -111,7 +115,11 @@ def flipped(image, flips):
 
 def finished(image, g):
     x, y, w, h = g["window"]
-    image = flipped(image.crop((x, y, x + w, y + h)), g["flips"])
+    return pixels_of(flipped(image.crop((x, y, x + w, y + h)), g["flips"]))
+
+
+def pixels_of(image):
+    """An array [height, width, channels]."""
     pixels = np.asarray(image)
     return pixels if pixels.ndim == 3 else pixels[..., None]
 
@@ -360,9 +368,7 @@ class Checker:
 
     def file(self, path, draws):
         """Both accept it, with equal pixels, or both refuse it."""
-        whole = {"box": (0, 0, 0, 0), "resize": (0, 0),
-                 "window": (0, 0, 0, 0), "flips": 0, "filter": 0}
-        answers = [level.exact(path, whole) for level in self.levels]
+        answers = [level.exact(path, WHOLE) for level in self.levels]
         try:
             image = Image.open(path)
             image.load()

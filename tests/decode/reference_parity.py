@@ -23,16 +23,12 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-from pillow_parity import (FILTERS, LEVELS, MODES, PILLOW, Renderer,
+from pillow_parity import (FILTERS, LEVELS, MODES, PILLOW, WHOLE, Renderer,
                            arguments, converted, geometry, noise_image,
-                           reference)
+                           pixels_of, reference)
 
 # Palettes with transparency are converted here on purpose.
 warnings.filterwarnings("ignore", module="PIL")
-
-WHOLE = {"box": (0, 0, 0, 0), "resize": (0, 0), "window": (0, 0, 0, 0),
-         "flips": 0, "filter": 0}
-
 
 KEYS = b"\0\1\xff"
 
@@ -207,8 +203,7 @@ def made_profiles():
 # ---- Checks -----------------------------------------------------------------
 
 def whole(image, channels):
-    pixels = np.asarray(converted(image, channels))
-    return pixels if pixels.ndim == 3 else pixels[..., None]
+    return pixels_of(converted(image, channels))
 
 
 class Checker:
@@ -231,7 +226,7 @@ class Checker:
             channels = self.rng.choice(list(MODES))
             g = geometry(self.rng, *image.size)
             if i == 0:
-                g = dict(WHOLE)
+                g = WHOLE
             status, got = render(path, g, channels,
                                  nhwc=self.rng.random() < 0.5)
             if status:
@@ -273,7 +268,7 @@ class Checker:
         except OSError as error:
             want = str(error)
         render = self.upright if upright else self.plain
-        status, got = render(path, dict(WHOLE))
+        status, got = render(path, WHOLE)
         if (status != 0) != isinstance(want, str):
             sys.exit(f"PNG, {name}: {got if status else 'accepted'}; Pillow: "
                      f"{want if isinstance(want, str) else 'accepted'}")
@@ -289,7 +284,7 @@ class Checker:
         other = path.with_suffix(".png")
         if not other.exists():
             return 0
-        status, got = self.plain(path, dict(WHOLE))
+        status, got = self.plain(path, WHOLE)
         want = eight_bits(Image.open(other))
         off = int(np.abs(got.astype(int) - want).max())
         if off > 3:
@@ -305,7 +300,7 @@ class Checker:
         for _ in range(cuts):
             short.write_bytes(data[:self.rng.randint(len(data) // 8,
                                                      len(data))])
-            status, got = self.lenient(short, dict(WHOLE))
+            status, got = self.lenient(short, WHOLE)
             if status:
                 continue
             try:
@@ -362,7 +357,7 @@ def check_made(checker, folder, rng):
 def decodes_webp(checker, folder):
     path = folder / "probe.webp"
     Image.new("RGB", (4, 4)).save(path)
-    status, text = checker.plain(path, dict(WHOLE))
+    status, text = checker.plain(path, WHOLE)
     if status and "built without libwebp" not in text:
         sys.exit(f"{path}: {text}")
     return status == 0

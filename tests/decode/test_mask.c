@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of masks: they move as the image does, and nothing else is done. Pixels
- * are compared with torchvision's by ops/mask_parity.py. */
+ * are compared with torchvision's by tests/python/test_masks.py. */
 #include "base/status.h"
 #include "rig.h"
 

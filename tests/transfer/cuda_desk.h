@@ -57,37 +57,37 @@ static inline fdl_cuda_event new_event(void)
 
 /* ---- A desk: two streams, pinned and device memory ------------------ */
 
-struct desk {
+static struct desk {
     fdl_cuda_stream a, b;
     unsigned char *host;   /* pinned, 2 * BYTES */
     unsigned char *device; /* 2 * BYTES */
-};
+} d;
 
-static inline void open_desk(struct desk *d)
+static inline void open_desk(void)
 {
-    memset(d, 0, sizeof(*d));
+    memset(&d, 0, sizeof(d));
     double_use_device(0);
-    d->a = new_stream();
-    d->b = new_stream();
-    d->host = aligned_alloc(4096, 2 * BYTES);
-    memset(d->host, 1, 2 * BYTES);
-    ok(cuMemHostRegister(d->host, 2 * BYTES, 0));
-    ok(cuMemAlloc((void **)&d->device, 2 * BYTES));
+    d.a = new_stream();
+    d.b = new_stream();
+    d.host = aligned_alloc(4096, 2 * BYTES);
+    memset(d.host, 1, 2 * BYTES);
+    ok(cuMemHostRegister(d.host, 2 * BYTES, 0));
+    ok(cuMemAlloc((void **)&d.device, 2 * BYTES));
 }
 
-static inline void close_desk(struct desk *d)
+static inline void close_desk(void)
 {
-    ok(cuMemFree(d->device));
-    ok(cuMemHostUnregister(d->host));
-    free(d->host);
-    ok(cuStreamDestroy(d->a));
-    ok(cuStreamDestroy(d->b));
+    ok(cuMemFree(d.device));
+    ok(cuMemHostUnregister(d.host));
+    free(d.host);
+    ok(cuStreamDestroy(d.a));
+    ok(cuStreamDestroy(d.b));
     assert_int_equal(double_check_leaks(), 0);
 }
 
-static inline void copy_to(struct desk *d, fdl_cuda_stream s)
+static inline void copy_to(fdl_cuda_stream s)
 {
-    ok(cuMemcpyHtoDAsync(d->device, d->host, BYTES, s));
+    ok(cuMemcpyHtoDAsync(d.device, d.host, BYTES, s));
 }
 
 static inline int device_byte(const void *device)

@@ -31,87 +31,85 @@ struct place {
     char reason[256];
 };
 
-struct desk {
+static struct desk {
     void *backend;
     struct place places[N_SLABS];
     struct fdl_event changed;
     struct fdl_device_times times[64]; /* observed, in order */
     _Atomic uint32_t n_times;
-};
+} d;
 
 static const struct fdl_backend_ops *const ops = &fdl_backend_cuda;
 
 static void done(struct fdl_transfer *t, int32_t status, const char *reason)
 {
-    struct desk *d = t->user;
     struct place *p =
         (struct place *)(void *)((char *)t - offsetof(struct place, transfer));
     p->status = status;
     snprintf(p->reason, sizeof(p->reason), "%s", reason);
     assert_false(atomic_load(&p->landed));
     atomic_store(&p->done, true);
-    fdl_event_notify(&d->changed, UINT32_MAX);
+    fdl_event_notify(&d.changed, UINT32_MAX);
 }
 
 static void landed(struct fdl_transfer *t)
 {
-    struct desk *d = t->user;
     struct place *p =
         (struct place *)(void *)((char *)t - offsetof(struct place, transfer));
     assert_true(atomic_load(&p->done));
     atomic_store(&p->landed, true);
-    fdl_event_notify(&d->changed, UINT32_MAX);
+    fdl_event_notify(&d.changed, UINT32_MAX);
 }
 
 static void observe(void *user, const struct fdl_device_times *times)
 {
-    struct desk *d = user;
-    uint32_t n = atomic_load(&d->n_times);
-    d->times[n % FDL_COUNT_OF(d->times)] = *times;
-    atomic_store(&d->n_times, n + 1);
+    (void)user;
+    uint32_t n = atomic_load(&d.n_times);
+    d.times[n % FDL_COUNT_OF(d.times)] = *times;
+    atomic_store(&d.n_times, n + 1);
 }
 
-static void await(struct desk *d, _Atomic bool *flag)
+static void await(_Atomic bool *flag)
 {
     for (;;) {
-        uint32_t key = fdl_event_prepare(&d->changed);
+        uint32_t key = fdl_event_prepare(&d.changed);
         if (atomic_load(flag)) {
-            fdl_event_cancel(&d->changed);
+            fdl_event_cancel(&d.changed);
             return;
         }
-        fdl_event_wait(&d->changed, key, -1);
+        fdl_event_wait(&d.changed, key, -1);
     }
 }
 
-static void open_desk(struct desk *d, const struct fdl_finish *finish)
+static void open_desk(const struct fdl_finish *finish)
 {
-    struct fdl_backend_config config = {.observe = observe, .observer = d};
-    memset(d, 0, sizeof(*d));
-    fdl_event_init(&d->changed);
+    struct fdl_backend_config config = {.observe = observe};
+    memset(&d, 0, sizeof(d));
+    fdl_event_init(&d.changed);
     if (finish)
         config.finish = *finish;
-    assert_int_equal(ops->create(&config, &d->backend), FEEDLINE_OK);
+    assert_int_equal(ops->create(&config, &d.backend), FEEDLINE_OK);
     for (uint32_t i = 0; i < N_SLABS; i++)
         assert_int_equal(
-            ops->slab_alloc(d->backend, SLAB_BYTES, &d->places[i].slab),
+            ops->slab_alloc(d.backend, SLAB_BYTES, &d.places[i].slab),
             FEEDLINE_OK);
 }
 
 /* Slabs, then the backend; nothing may be left, no rule broken. */
-static void close_desk(struct desk *d)
+static void close_desk(void)
 {
     char faults[2048];
     uint32_t depth = double_depth();
     for (uint32_t i = 0; i < N_SLABS; i++)
-        ops->slab_free(d->backend, &d->places[i].slab);
-    ops->destroy(d->backend);
+        ops->slab_free(d.backend, &d.places[i].slab);
+    ops->destroy(d.backend);
     double_check_leaks();
     if (double_faults(faults, sizeof(faults)) > 0)
         fail_msg("%s", faults);
     assert_int_equal(double_depth(), depth);
 }
 
-static void set_transfer(struct desk *d, struct place *p, uint64_t bytes)
+static void set_transfer(struct place *p, uint64_t bytes)
 {
     atomic_store(&p->done, false);
     atomic_store(&p->landed, false);
@@ -119,21 +117,38 @@ static void set_transfer(struct desk *d, struct place *p, uint64_t bytes)
                                         .bytes = bytes,
                                         .images = 1,
                                         .done = done,
-                                        .landed = landed,
-                                        .user = d};
+                                        .landed = landed};
 }
 
-static void send(struct desk *d, struct place *p, int value)
+static void send(struct place *p, int value)
 {
-    set_transfer(d, p, SLAB_BYTES);
+    set_transfer(p, SLAB_BYTES);
     memset(p->slab.host, value, SLAB_BYTES);
-    assert_int_equal(ops->submit(d->backend, &p->transfer), FEEDLINE_OK);
+    assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
 }
 
-static void await_all(struct desk *d)
+/* The same, and it arrives. */
+static void land(struct place *p, int value)
+{
+    send(p, value);
+    await(&p->landed);
+}
+
+/* A stream of the consumer's waits for it. */
+static void wait_for(struct place *p, void *stream)
+{
+    assert_int_equal(ops->wait(d.backend, &p->transfer, stream), FEEDLINE_OK);
+}
+
+static void release(struct place *p)
+{
+    ops->release(d.backend, &p->transfer);
+}
+
+static void await_all(void)
 {
     for (uint32_t i = 0; i < N_SLABS; i++)
-        await(d, &d->places[i].landed);
+        await(&d.places[i].landed);
 }
 
 static fdl_cuda_stream make_stream(void)
@@ -165,99 +180,100 @@ static struct double_counters counters(void)
     return c;
 }
 
+/* A program that uses CUDA itself, or one that leaves that to the backend. */
+static void setup(void)
+{
+    start();
+    open_desk(NULL);
+}
+
+static void setup_alone(void)
+{
+    double_reset();
+    open_desk(NULL);
+}
+
+static void teardown(void)
+{
+    close_desk();
+}
+
 /* ---- The way of a batch ------------------------------------------------- */
 
-TEST(one_copy_moves_a_batch)
+TEST_WITH(one_copy_moves_a_batch, setup_alone, teardown)
 {
-    struct desk d;
-    double_reset();
-    open_desk(&d, NULL);
     assert_int_equal(counters().live_allocations, N_SLABS);
     for (uint32_t i = 0; i < N_SLABS; i++) {
         assert_int_equal((uintptr_t)d.places[i].slab.host % 4096, 0);
-        send(&d, &d.places[i], 'a' + (int)i);
+        send(&d.places[i], 'a' + (int)i);
     }
-    await_all(&d);
+    await_all();
     for (uint32_t i = 0; i < N_SLABS; i++) {
         assert_int_equal(d.places[i].status, FEEDLINE_OK);
         assert_device_has(&d.places[i], 'a' + (int)i);
-        ops->release(d.backend, &d.places[i].transfer);
+        release(&d.places[i]);
     }
     assert_int_equal(counters().copies, N_SLABS);
     assert_int_equal(counters().bytes, N_SLABS * SLAB_BYTES);
     assert_int_equal(counters().pageable_copies, 0);
     assert_int_equal(counters().synchronisations, 0);
     assert_int_equal(double_depth(), 0); /* nothing was made current here */
-    close_desk(&d);
 }
 
 /* The consumer may have the batch while its copy has not even begun: it waits
  * for who reads the one before it in the slab. */
-TEST(is_handed_over_before_the_copy)
+TEST_WITH(is_handed_over_before_the_copy, setup, teardown)
 {
-    struct desk d;
-    start();
-    open_desk(&d, NULL);
     struct place *p = &d.places[0];
     fdl_cuda_stream reader = make_stream(), stream = make_stream();
-    send(&d, p, 1);
-    await(&d, &p->landed);
+    land(p, 1);
     double_pause(reader);
-    assert_int_equal(ops->wait(d.backend, &p->transfer, reader), FEEDLINE_OK);
+    wait_for(p, reader);
     double_read(reader, p->slab.device, SLAB_BYTES, 0);
-    ops->release(d.backend, &p->transfer);
-    send(&d, p, 2);
-    await(&d, &p->done);
+    release(p);
+    send(p, 2);
+    await(&p->done);
     assert_false(atomic_load(&p->landed));
-    assert_int_equal(ops->wait(d.backend, &p->transfer, stream), FEEDLINE_OK);
+    wait_for(p, stream);
     assert_int_equal(double_read(stream, p->slab.device, SLAB_BYTES, 0), 0);
-    ops->release(d.backend, &p->transfer);
+    release(p);
     double_resume(reader);
-    await(&d, &p->landed);
+    await(&p->landed);
     double_drain();
     cuStreamDestroy(reader);
     cuStreamDestroy(stream);
-    close_desk(&d);
 }
 
-TEST(parts_go_ahead_and_the_rest_follows)
+TEST_WITH(parts_go_ahead_and_the_rest_follows, setup, teardown)
 {
-    struct desk d;
-    start();
-    open_desk(&d, NULL);
     struct place *p = &d.places[0];
     for (int round = 1; round <= 3; round++) {
-        set_transfer(&d, p, SLAB_BYTES);
+        set_transfer(p, SLAB_BYTES);
         memset(p->slab.host, round, SLAB_BYTES);
         ops->part(d.backend, &p->transfer, 4096, 2048);
         ops->part(d.backend, &p->transfer, 0, 1024);
         assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
-        await(&d, &p->landed);
+        await(&p->landed);
         assert_device_has(p, round);
-        ops->release(d.backend, &p->transfer);
+        release(p);
     }
     /* Two parts, and what lies between and behind them. */
     assert_int_equal(counters().copies, 3 * 4);
     assert_int_equal(counters().bytes, 3 * SLAB_BYTES);
-    close_desk(&d);
 }
 
 /* More parts than there is room for move with the rest. */
-TEST(too_many_parts_are_no_loss)
+TEST_WITH(too_many_parts_are_no_loss, setup, teardown)
 {
-    struct desk d;
-    start();
-    open_desk(&d, NULL);
     struct place *p = &d.places[0];
-    set_transfer(&d, p, SLAB_BYTES);
+    set_transfer(p, SLAB_BYTES);
     memset(p->slab.host, 9, SLAB_BYTES);
     for (uint32_t i = 0; i < 7; i++)
         ops->part(d.backend, &p->transfer, 1024 * i, 1000);
     assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
-    await(&d, &p->landed);
+    await(&p->landed);
     assert_device_has(p, 9);
-    ops->release(d.backend, &p->transfer);
-    close_desk(&d);
+    release(p);
 }
 
 /* The host's clock: nothing takes time but copies, and those the device's. */
@@ -268,23 +284,21 @@ static int64_t standing(void)
 
 TEST(tells_when_everything_happened)
 {
-    struct desk d;
     start();
     double_set_clock(standing);
     fdl_clock_replace(standing);
-    open_desk(&d, NULL);
+    open_desk(NULL);
     assert_true(double_set("latency_us=3000"));
     fdl_cuda_stream stream = make_stream();
     int64_t before = fdl_now_ns();
     for (uint32_t i = 0; i < N_SLABS; i++)
-        send(&d, &d.places[i], (int)i);
+        send(&d.places[i], (int)i);
     for (uint32_t i = 0; i < N_SLABS; i++) {
-        await(&d, &d.places[i].done);
-        assert_int_equal(ops->wait(d.backend, &d.places[i].transfer, stream),
-                         FEEDLINE_OK);
-        ops->release(d.backend, &d.places[i].transfer);
+        await(&d.places[i].done);
+        wait_for(&d.places[i], stream);
+        release(&d.places[i]);
     }
-    await_all(&d);
+    await_all();
     double_drain();
     struct fdl_backend_stats stats;
     ops->stats(d.backend, &stats); /* also tells what is known by now */
@@ -308,33 +322,28 @@ TEST(tells_when_everything_happened)
         end = t->end;
     }
     cuStreamDestroy(stream);
-    close_desk(&d);
+    close_desk();
     fdl_clock_replace(NULL);
 }
 
 /* As many batches may be ahead of their consumer as there is depth for; each is
  * a step in the end. */
-TEST(tells_of_batches_that_waited_long)
+TEST_WITH(tells_of_batches_that_waited_long, setup_alone, teardown)
 {
     enum { MANY = 50 };
     static struct place places[MANY];
     struct fdl_backend_stats stats;
-    struct desk d;
-    double_reset();
-    open_desk(&d, NULL);
     double_use_device(0);
     fdl_cuda_stream stream = make_stream();
     for (uint32_t i = 0; i < MANY; i++) {
         assert_int_equal(
             ops->slab_alloc(d.backend, SLAB_BYTES, &places[i].slab),
             FEEDLINE_OK);
-        send(&d, &places[i], (int)i);
-        await(&d, &places[i].landed);
+        land(&places[i], (int)i);
     }
     for (uint32_t i = 0; i < MANY; i++) {
-        assert_int_equal(ops->wait(d.backend, &places[i].transfer, stream),
-                         FEEDLINE_OK);
-        ops->release(d.backend, &places[i].transfer);
+        wait_for(&places[i], stream);
+        release(&places[i]);
     }
     double_drain();
     ops->stats(d.backend, &stats);
@@ -344,100 +353,82 @@ TEST(tells_of_batches_that_waited_long)
     for (uint32_t i = 0; i < MANY; i++)
         ops->slab_free(d.backend, &places[i].slab);
     cuStreamDestroy(stream);
-    close_desk(&d);
 }
 
 static void *ask_for_stats(void *arg)
 {
-    struct desk *d = arg;
+    (void)arg;
     struct fdl_backend_stats stats;
-    ops->stats(d->backend, &stats);
+    ops->stats(d.backend, &stats);
     return NULL;
 }
 
 /* Somebody looks at an event, and the driver does not answer: batches come and
  * go all the same. */
-TEST(nobody_waits_for_a_question_to_the_driver)
+TEST_WITH(nobody_waits_for_a_question_to_the_driver, setup_alone, teardown)
 {
-    struct desk d;
     pthread_t asker;
-    double_reset();
-    open_desk(&d, NULL);
     double_use_device(0);
     fdl_cuda_stream stream = make_stream();
-    send(&d, &d.places[0], 1);
-    await(&d, &d.places[0].landed);
-    assert_int_equal(ops->wait(d.backend, &d.places[0].transfer, stream),
-                     FEEDLINE_OK);
+    land(&d.places[0], 1);
+    wait_for(&d.places[0], stream);
     assert_true(double_hold("cuEventQuery"));
     pthread_create(&asker, NULL, ask_for_stats, &d);
     double_await_held();
-    send(&d, &d.places[1], 2);
-    await(&d, &d.places[1].done);
-    assert_int_equal(ops->wait(d.backend, &d.places[1].transfer, stream),
-                     FEEDLINE_OK);
-    ops->release(d.backend, &d.places[0].transfer);
-    ops->release(d.backend, &d.places[1].transfer);
+    send(&d.places[1], 2);
+    await(&d.places[1].done);
+    wait_for(&d.places[1], stream);
+    release(&d.places[0]);
+    release(&d.places[1]);
     double_let_go();
     pthread_join(asker, NULL);
-    await(&d, &d.places[1].landed);
+    await(&d.places[1].landed);
     cuStreamDestroy(stream);
-    close_desk(&d);
 }
 
 static void *release_first(void *arg)
 {
-    struct desk *d = arg;
-    ops->release(d->backend, &d->places[0].transfer);
+    (void)arg;
+    release(&d.places[0]);
     return NULL;
 }
 
 /* A consumer's stream is full, and who gives a batch back on it is held up.
  * Another consumer is not, nor are copies and statistics. */
-TEST(a_full_stream_holds_up_nobody_else)
+TEST_WITH(a_full_stream_holds_up_nobody_else, setup, teardown)
 {
-    struct desk d;
     pthread_t first;
     struct fdl_backend_stats stats;
-    start();
-    open_desk(&d, NULL);
     fdl_cuda_stream full = make_stream(), other = make_stream();
     struct place *p = d.places;
     for (uint32_t i = 0; i < 2; i++) {
-        send(&d, &p[i], (int)i);
-        await(&d, &p[i].landed);
+        land(&p[i], (int)i);
     }
     assert_true(double_set("queue=8"));
     double_pause(full);
-    assert_int_equal(ops->wait(d.backend, &p[0].transfer, full), FEEDLINE_OK);
+    wait_for(&p[0], full);
     for (uint32_t i = 1; i < 8; i++) /* and a mark of the wait */
         assert_int_equal(double_read(full, p[0].slab.device, SLAB_BYTES, 0), 0);
     pthread_create(&first, NULL, release_first, &d);
     double_await_full();
     ops->ask(d.backend, fdl_now_ns(), FDL_ASK_ON);
-    assert_int_equal(ops->wait(d.backend, &p[1].transfer, other), FEEDLINE_OK);
-    ops->release(d.backend, &p[1].transfer);
-    send(&d, &p[2], 2);
-    await(&d, &p[2].landed);
+    wait_for(&p[1], other);
+    release(&p[1]);
+    land(&p[2], 2);
     ops->stats(d.backend, &stats);
     double_resume(full);
     pthread_join(first, NULL);
     double_drain();
     cuStreamDestroy(full);
     cuStreamDestroy(other);
-    close_desk(&d);
 }
 
 /* ---- Streams that wait -------------------------------------------------- */
 
-TEST(refuses_a_fifth_stream)
+TEST_WITH(refuses_a_fifth_stream, setup, teardown)
 {
-    struct desk d;
     fdl_cuda_stream streams[5];
-    start();
-    open_desk(&d, NULL);
-    send(&d, &d.places[0], 1);
-    await(&d, &d.places[0].landed);
+    land(&d.places[0], 1);
     for (uint32_t i = 0; i < 5; i++) {
         streams[i] = make_stream();
         int32_t status =
@@ -445,31 +436,25 @@ TEST(refuses_a_fifth_stream)
         assert_int_equal(status, i < 4 ? FEEDLINE_OK : FEEDLINE_ERANGE);
     }
     /* One that waits already may ask again. */
-    assert_int_equal(ops->wait(d.backend, &d.places[0].transfer, streams[2]),
-                     FEEDLINE_OK);
-    ops->release(d.backend, &d.places[0].transfer);
+    wait_for(&d.places[0], streams[2]);
+    release(&d.places[0]);
     for (uint32_t i = 0; i < 5; i++)
         cuStreamDestroy(streams[i]);
-    close_desk(&d);
 }
 
 /* The next copy into a slab waits on the device for every reader, also for one
  * that only release_on knows of; the host waits for none. */
-TEST(a_slab_waits_for_all_of_its_readers)
+TEST_WITH(a_slab_waits_for_all_of_its_readers, setup, teardown)
 {
-    struct desk d;
     fdl_cuda_stream streams[3];
-    start();
-    open_desk(&d, NULL);
     struct place *p = &d.places[0];
     for (uint32_t i = 0; i < 3; i++)
         streams[i] = make_stream();
     for (int round = 0; round < 20; round++) {
-        send(&d, p, round);
-        await(&d, &p->done);
+        send(p, round);
+        await(&p->done);
         for (uint32_t i = 0; i < 2; i++) {
-            assert_int_equal(ops->wait(d.backend, &p->transfer, streams[i]),
-                             FEEDLINE_OK);
+            wait_for(p, streams[i]);
             double_read(streams[i], p->slab.device, SLAB_BYTES, 2000000);
         }
         fdl_cuda_event forked;
@@ -479,122 +464,97 @@ TEST(a_slab_waits_for_all_of_its_readers)
         cuEventDestroy(forked);
         double_read(streams[2], p->slab.device, SLAB_BYTES, 3000000);
         ops->use(d.backend, &p->transfer, streams[2]);
-        ops->release(d.backend, &p->transfer);
-        await(&d, &p->landed); /* host memory is free, the readers go on */
+        release(p);
+        await(&p->landed); /* host memory is free, the readers go on */
     }
     assert_int_equal(counters().synchronisations, 0);
     double_drain();
     for (uint32_t i = 0; i < 3; i++)
         cuStreamDestroy(streams[i]);
-    close_desk(&d);
 }
 
 /* A stream is marked where it stands: what comes later on it is no reader. */
-TEST(a_use_ends_where_it_was_said)
+TEST_WITH(a_use_ends_where_it_was_said, setup, teardown)
 {
-    struct desk d;
     fdl_cuda_event never;
-    start();
-    open_desk(&d, NULL);
     fdl_cuda_stream reader = make_stream(), blocked = make_stream();
     struct place *p = &d.places[0];
-    send(&d, p, 1);
-    await(&d, &p->landed);
+    land(p, 1);
     double_read(reader, p->slab.device, SLAB_BYTES, 1000000);
     ops->use(d.backend, &p->transfer, reader);
     double_pause(blocked);
     cuEventCreate(&never, FDL_CUDA_EVENT_NO_TIMING);
     cuEventRecord(never, blocked);
     cuStreamWaitEvent(reader, never, 0);
-    ops->release(d.backend, &p->transfer);
-    send(&d, p, 2);
-    await(&d, &p->landed);
+    release(p);
+    land(p, 2);
     assert_device_has(p, 2);
-    ops->release(d.backend, &p->transfer);
+    release(p);
     double_resume(blocked);
     double_drain();
     cuEventDestroy(never);
     cuStreamDestroy(reader);
     cuStreamDestroy(blocked);
-    close_desk(&d);
 }
 
 /* The default stream of a thread that takes the batch; it is given back by
  * another thread, to which that handle is another stream. */
 static void *read_on_own_stream(void *arg)
 {
-    struct desk *d = arg;
-    struct place *p = &d->places[0];
+    (void)arg;
+    struct place *p = &d.places[0];
     double_use_device(0);
-    assert_int_equal(ops->wait(d->backend, &p->transfer, FDL_CUDA_PER_THREAD),
-                     FEEDLINE_OK);
+    wait_for(p, FDL_CUDA_PER_THREAD);
     double_read(FDL_CUDA_PER_THREAD, p->slab.device, SLAB_BYTES, 20000000);
     return NULL;
 }
 
-TEST(a_slab_waits_for_the_stream_of_another_thread)
+TEST_WITH(a_slab_waits_for_the_stream_of_another_thread, setup_alone, teardown)
 {
-    struct desk d;
     pthread_t reader;
-    double_reset();
-    open_desk(&d, NULL);
     for (int round = 0; round < 3; round++) {
         struct place *p = &d.places[0];
-        send(&d, p, round);
-        await(&d, &p->landed);
+        land(p, round);
         pthread_create(&reader, NULL, read_on_own_stream, &d);
         pthread_join(reader, NULL);
-        ops->release(d.backend, &p->transfer);
+        release(p);
     }
-    send(&d, &d.places[0], 9);
-    await(&d, &d.places[0].landed);
-    close_desk(&d);
+    land(&d.places[0], 9);
 }
 
 /* Of two threads, each of which waits and marks by that handle. */
-TEST(streams_of_threads_are_told_apart)
+TEST_WITH(streams_of_threads_are_told_apart, setup_alone, teardown)
 {
-    struct desk d;
     pthread_t reader;
-    double_reset();
-    open_desk(&d, NULL);
     double_use_device(0);
     struct place *p = &d.places[0];
-    send(&d, p, 1);
-    await(&d, &p->landed);
+    land(p, 1);
     pthread_create(&reader, NULL, read_on_own_stream, &d);
     pthread_join(reader, NULL);
-    assert_int_equal(ops->wait(d.backend, &p->transfer, FDL_CUDA_PER_THREAD),
-                     FEEDLINE_OK);
+    wait_for(p, FDL_CUDA_PER_THREAD);
     double_read(FDL_CUDA_PER_THREAD, p->slab.device, SLAB_BYTES, 1000000);
-    ops->release(d.backend, &p->transfer);
-    send(&d, p, 2);
-    await(&d, &p->landed);
-    close_desk(&d);
+    release(p);
+    land(p, 2);
 }
 
 /* Behind the batch's own copy, and before the next one into its slab. */
-TEST(copies_in_the_order_of_the_stream)
+TEST_WITH(copies_in_the_order_of_the_stream, setup, teardown)
 {
-    struct desk d;
     void *there[20];
     uint8_t seen[SLAB_BYTES];
-    start();
-    open_desk(&d, NULL);
     assert_true(double_set("latency_us=200"));
     fdl_cuda_stream stream = make_stream();
     struct place *p = &d.places[0];
     for (int i = 0; i < 20; i++) {
         assert_int_equal(cuMemAlloc(&there[i], SLAB_BYTES), 0);
-        send(&d, p, i);
-        await(&d, &p->done);
-        assert_int_equal(ops->wait(d.backend, &p->transfer, stream),
-                         FEEDLINE_OK);
+        send(p, i);
+        await(&p->done);
+        wait_for(p, stream);
         assert_int_equal(
             ops->copy(d.backend, there[i], p->slab.device, SLAB_BYTES, stream),
             FEEDLINE_OK);
-        ops->release(d.backend, &p->transfer);
-        await(&d, &p->landed);
+        release(p);
+        await(&p->landed);
     }
     assert_int_equal(counters().synchronisations, 0);
     double_drain();
@@ -605,19 +565,15 @@ TEST(copies_in_the_order_of_the_stream)
         assert_int_equal(cuMemFree(there[i]), 0);
     }
     cuStreamDestroy(stream);
-    close_desk(&d);
 }
 
 /* So many batches (40,000; fewer under a sanitizer) with a delay before every
  * second operation, readers of several lengths on two streams, and slabs that
  * go round as fast as they can. */
-TEST(no_slab_is_reused_too_early)
+TEST_WITH(no_slab_is_reused_too_early, setup, teardown)
 {
-    struct desk d;
     fdl_cuda_stream streams[2];
     uint32_t n = FDL_TEST_BATCHES;
-    start();
-    open_desk(&d, NULL);
     assert_true(double_set("delay_us=20,seed=11"));
     for (uint32_t i = 0; i < 2; i++)
         streams[i] = make_stream();
@@ -625,21 +581,19 @@ TEST(no_slab_is_reused_too_early)
         struct place *p = &d.places[i % N_SLABS];
         fdl_cuda_stream stream = streams[i / 7 % 2];
         if (i >= N_SLABS)
-            await(&d, &p->landed);
-        send(&d, p, (int)(i % 251));
-        await(&d, &p->done);
-        assert_int_equal(ops->wait(d.backend, &p->transfer, stream),
-                         FEEDLINE_OK);
+            await(&p->landed);
+        send(p, (int)(i % 251));
+        await(&p->done);
+        wait_for(p, stream);
         double_read(stream, p->slab.device, SLAB_BYTES, i % 5 * 7000);
-        ops->release(d.backend, &p->transfer);
+        release(p);
     }
-    await_all(&d);
+    await_all();
     double_drain();
     assert_int_equal(counters().copies, n);
     assert_int_equal(counters().synchronisations, 0);
     for (uint32_t i = 0; i < 2; i++)
         cuStreamDestroy(streams[i]);
-    close_desk(&d);
 }
 
 /* ---- Finishing ---------------------------------------------------------- */
@@ -654,18 +608,17 @@ TEST(finishes_behind_the_copy)
         .channels = C,
         .dtype = FEEDLINE_F32,
     };
-    struct desk d;
     uint32_t seen[PIXELS];
     for (uint32_t i = 0; i < 768; i++)
         finish.table[i / 256][i % 256] = i * 2654435761u;
     start();
-    open_desk(&d, &finish);
+    open_desk(&finish);
     struct place *p = &d.places[0];
-    set_transfer(&d, p, SLAB_BYTES);
+    set_transfer(p, SLAB_BYTES);
     for (uint32_t i = 0; i < PIXELS; i++)
         ((uint8_t *)p->slab.host)[i] = (uint8_t)(i * 31);
     assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
-    await(&d, &p->landed);
+    await(&p->landed);
     assert_int_equal(counters().kernels, 1);
     assert_true(double_peek(p->slab.finished, seen, sizeof(seen)));
     for (uint32_t y = 0; y < W * H; y++)
@@ -673,8 +626,8 @@ TEST(finishes_behind_the_copy)
             uint8_t x = (uint8_t)((y * C + c) * 31);
             assert_int_equal(seen[c * W * H + y], finish.table[c][x]);
         }
-    ops->release(d.backend, &p->transfer);
-    close_desk(&d);
+    release(p);
+    close_desk();
 }
 
 /* ---- Failures ----------------------------------------------------------- */
@@ -706,17 +659,16 @@ TEST(a_full_device_is_no_end)
 }
 
 /* All that a consumer does with a batch; each may fail, with words. */
-static void use_once(struct desk *d, struct place *p, fdl_cuda_stream stream,
-                     void *there)
+static void use_once(struct place *p, fdl_cuda_stream stream, void *there)
 {
     fdl_clear_error();
-    int32_t status = ops->wait(d->backend, &p->transfer, stream);
+    int32_t status = ops->wait(d.backend, &p->transfer, stream);
     if (status >= 0)
-        status = ops->copy(d->backend, there, p->slab.finished,
+        status = ops->copy(d.backend, there, p->slab.finished,
                            3 * sizeof(float), stream);
     if (status >= 0)
-        status = ops->finish(d->backend, &p->transfer, there, stream);
-    ops->use(d->backend, &p->transfer, NULL);
+        status = ops->finish(d.backend, &p->transfer, there, stream);
+    ops->use(d.backend, &p->transfer, NULL);
     if (status < 0)
         assert_true(*fdl_last_error());
 }
@@ -755,7 +707,6 @@ TEST(every_call_may_fail)
                            .height = 1,
                            .channels = 3,
                            .dtype = FEEDLINE_F32}};
-            struct desk d;
             void *there;
             memset(&d, 0, sizeof(d));
             fdl_event_init(&d.changed);
@@ -769,19 +720,19 @@ TEST(every_call_may_fail)
             struct place *p = &d.places[0];
             int32_t status = ops->slab_alloc(d.backend, SLAB_BYTES, &p->slab);
             for (int round = 0; round < 2 && status >= 0; round++) {
-                set_transfer(&d, p, SLAB_BYTES);
+                set_transfer(p, SLAB_BYTES);
                 status = ops->submit(d.backend, &p->transfer);
                 if (status < 0)
                     break;
-                await(&d, &p->done);
+                await(&p->done);
                 status = p->status;
                 if (status >= 0) {
-                    use_once(&d, p, stream, there);
-                    ops->release(d.backend, &p->transfer);
+                    use_once(p, stream, there);
+                    release(p);
                 } else {
                     assert_non_null(strstr(p->reason, "cuda:0: "));
                 }
-                await(&d, &p->landed);
+                await(&p->landed);
             }
             if (status < 0)
                 assert_true(*fdl_last_error() || *p->reason);
@@ -803,31 +754,23 @@ TEST(every_call_may_fail)
 
 /* A copy is under way when the event behind it fails: its memory is not given
  * back before it is done. */
-TEST(a_failed_batch_has_settled)
+TEST_WITH(a_failed_batch_has_settled, setup_alone, teardown)
 {
-    struct desk d;
-    double_reset();
-    open_desk(&d, NULL);
     assert_true(double_set("latency_us=20000"));
     assert_true(double_fail("cuEventRecord", 2, 999, false));
-    send(&d, &d.places[0], 1);
-    await(&d, &d.places[0].landed);
+    land(&d.places[0], 1);
     assert_int_equal(d.places[0].status, FEEDLINE_EDEVICE);
     memset(d.places[0].slab.host, 2, SLAB_BYTES);
     ops->slab_free(d.backend, &d.places[0].slab);
-    close_desk(&d);
 }
 
 /* What was moved ahead of a batch that fails is not taken for part of the next
  * one in its slab. */
-TEST(a_failed_batch_leaves_no_parts)
+TEST_WITH(a_failed_batch_leaves_no_parts, setup, teardown)
 {
-    struct desk d;
-    start();
-    open_desk(&d, NULL);
     struct place *p = &d.places[0];
     assert_true(double_fail("cuMemcpyHtoDAsync", 2, 999, false));
-    set_transfer(&d, p, SLAB_BYTES);
+    set_transfer(p, SLAB_BYTES);
     memset(p->slab.host, 1, SLAB_BYTES);
     ops->part(d.backend, &p->transfer, 0, 1024);
     ops->part(d.backend, &p->transfer, 1024, 1024);
@@ -835,81 +778,65 @@ TEST(a_failed_batch_leaves_no_parts)
         sched_yield();
     double_drain();
     assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
-    await(&d, &p->landed);
+    await(&p->landed);
     assert_int_equal(p->status, FEEDLINE_EDEVICE);
     ops->begin(d.backend);
-    send(&d, p, 2);
-    await(&d, &p->landed);
+    land(p, 2);
     assert_int_equal(p->status, FEEDLINE_OK);
     assert_device_has(p, 2);
-    ops->release(d.backend, &p->transfer);
-    close_desk(&d);
+    release(p);
 }
 
 /* The run fails while the driver is asked to move a part: the batch ends behind
  * that, as its slab may be freed then. */
-TEST(a_batch_fails_behind_its_parts)
+TEST_WITH(a_batch_fails_behind_its_parts, setup, teardown)
 {
-    struct desk d;
-    start();
-    open_desk(&d, NULL);
     struct place *p = &d.places[1];
-    send(&d, &d.places[0], 1);
-    await(&d, &d.places[0].landed);
+    land(&d.places[0], 1);
     assert_true(double_hold("cuMemcpyHtoDAsync"));
-    set_transfer(&d, p, SLAB_BYTES);
+    set_transfer(p, SLAB_BYTES);
     ops->part(d.backend, &p->transfer, 0, 1024);
     double_await_held();
     assert_true(double_fail("cuCtxPushCurrent", 1, 999, false));
-    ops->release(d.backend, &d.places[0].transfer);
+    release(&d.places[0]);
     assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
     assert_false(atomic_load(&p->landed));
     double_let_go();
-    await(&d, &p->landed);
+    await(&p->landed);
     assert_int_equal(p->status, FEEDLINE_EDEVICE);
-    close_desk(&d);
 }
 
 /* A batch whose release fails is forgotten with its slab: the next call of
  * next() marks no stream of it. */
-TEST(a_failed_release_leaves_no_stream)
+TEST_WITH(a_failed_release_leaves_no_stream, setup, teardown)
 {
-    struct desk d;
-    start();
-    open_desk(&d, NULL);
     fdl_cuda_stream stream = make_stream();
-    send(&d, &d.places[0], 1);
-    await(&d, &d.places[0].landed);
-    assert_int_equal(ops->wait(d.backend, &d.places[0].transfer, stream),
-                     FEEDLINE_OK);
+    land(&d.places[0], 1);
+    wait_for(&d.places[0], stream);
     assert_true(double_fail("cuCtxPushCurrent", 1, 999, false));
-    ops->release(d.backend, &d.places[0].transfer);
+    release(&d.places[0]);
     cuStreamDestroy(stream);
     ops->slab_free(d.backend, &d.places[0].slab);
     ops->begin(d.backend);
     uint64_t marks = double_calls("cuEventRecord");
     ops->ask(d.backend, 1, FDL_ASK_ANEW);
     assert_int_equal(double_calls("cuEventRecord"), marks);
-    close_desk(&d);
 }
 
 /* The device breaks while a copy runs: this batch is lost quietly, which its
  * stream notices; the next one has an error. */
 TEST(a_lost_device_ends_the_run)
 {
-    struct desk d;
     start();
-    open_desk(&d, NULL);
+    open_desk(NULL);
     assert_true(double_fail("copy", 2, 700, false));
-    send(&d, &d.places[0], 1);
-    await(&d, &d.places[0].landed);
+    land(&d.places[0], 1);
     assert_int_equal(d.places[0].status, FEEDLINE_OK);
-    send(&d, &d.places[1], 2);
-    await(&d, &d.places[1].landed);
-    set_transfer(&d, &d.places[2], SLAB_BYTES);
+    land(&d.places[1], 2);
+    set_transfer(&d.places[2], SLAB_BYTES);
     int32_t status = ops->submit(d.backend, &d.places[2].transfer);
     if (status >= 0) {
-        await(&d, &d.places[2].landed);
+        await(&d.places[2].landed);
         status = d.places[2].status;
     }
     assert_int_equal(status, FEEDLINE_EDEVICE);

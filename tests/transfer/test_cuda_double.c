@@ -141,13 +141,11 @@ TEST(keeps_a_stack_of_contexts)
 
 /* ---- Copies --------------------------------------------------------- */
 
-TEST(copies_later_and_in_order)
+TEST_WITH(copies_later_and_in_order, open_desk, close_desk)
 {
-    struct desk d;
     struct double_counters seen;
-    open_desk(&d);
     double_pause(d.a);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     assert_int_equal(cuStreamQuery(d.a), FDL_CUDA_ERROR_NOT_READY);
     assert_int_equal(device_byte(d.device), 0xa5);
     double_resume(d.a);
@@ -157,7 +155,7 @@ TEST(copies_later_and_in_order)
     assert_int_equal(device_byte(d.device + BYTES), 0xa5);
 
     memset(d.host, 2, BYTES);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     ok(cuMemcpyDtoDAsync(d.device + BYTES, d.device, BYTES, d.a));
     ok(cuMemcpyDtoHAsync(d.host + BYTES, d.device + BYTES, BYTES, d.a));
     ok(cuStreamSynchronize(d.a));
@@ -170,15 +168,12 @@ TEST(copies_later_and_in_order)
     assert_int_equal(seen.read_copies, 1);
     assert_int_equal(seen.synchronisations, 2);
     assert_int_equal(double_calls("cuMemcpyHtoDAsync"), 2);
-    close_desk(&d);
     no_faults();
 }
 
-TEST(stages_what_is_not_pinned)
+TEST_WITH(stages_what_is_not_pinned, open_desk, close_desk)
 {
-    struct desk d;
     struct double_counters seen;
-    open_desk(&d);
     unsigned char *plain = malloc(BYTES);
     memset(plain, 3, BYTES);
     double_pause(d.a);
@@ -204,21 +199,18 @@ TEST(stages_what_is_not_pinned)
     ok(cuMemHostUnregister(d.host));
     ok(cuMemHostRegister(d.host, 2 * BYTES, 1));
     double_use_device(0);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     double_get_counters(&seen);
     assert_int_equal(seen.pageable_copies, 2);
     ok(cuMemFree(far));
     ok(cuStreamDestroy(s));
-    close_desk(&d);
     no_faults();
 }
 
-TEST(sees_a_source_that_changes)
+TEST_WITH(sees_a_source_that_changes, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     double_pause(d.a);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     d.host[BYTES - 1] ^= 1;
     double_resume(d.a);
     ok(cuStreamSynchronize(d.a));
@@ -226,22 +218,18 @@ TEST(sees_a_source_that_changes)
 
     assert_true(double_set("hash=0"));
     double_pause(d.a);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     d.host[0] ^= 1;
     double_resume(d.a);
     ok(cuStreamSynchronize(d.a));
     one_fault("host memory changed");
-    close_desk(&d);
 }
 
-TEST(takes_the_time_of_a_copy)
+TEST_WITH(takes_the_time_of_a_copy, open_desk, close_desk)
 {
-    double_use_device(0);
-    struct desk d;
     fdl_cuda_event begin[2] = {new_event(), new_event()};
     fdl_cuda_event end[2] = {new_event(), new_event()};
     float ms[2];
-    open_desk(&d);
     assert_true(double_set("latency_us=1000,gbps=0.0655360")); /* + 1 ms */
     for (int i = 0; i < 2; i++) {
         fdl_cuda_stream s = i ? d.b : d.a;
@@ -262,18 +250,14 @@ TEST(takes_the_time_of_a_copy)
         ok(cuEventDestroy(begin[i]));
         ok(cuEventDestroy(end[i]));
     }
-    close_desk(&d);
     no_faults();
 }
 
 /* ---- Events --------------------------------------------------------- */
 
-TEST(an_event_is_its_last_record)
+TEST_WITH(an_event_is_its_last_record, open_desk, close_desk)
 {
-    double_use_device(0);
-    struct desk d;
     float ms;
-    open_desk(&d);
     fdl_cuda_event e = new_event(), other = new_event(), blind;
     ok(cuEventCreate(&blind, FDL_CUDA_EVENT_NO_TIMING));
     ok(cuEventQuery(e)); /* never recorded */
@@ -302,21 +286,17 @@ TEST(an_event_is_its_last_record)
     ok(cuEventDestroy(e));
     ok(cuEventDestroy(other));
     ok(cuEventDestroy(blind));
-    close_desk(&d);
     no_faults();
 }
 
-TEST(work_outlives_its_handles)
+TEST_WITH(work_outlives_its_handles, open_desk, close_desk)
 {
-    double_use_device(0);
-    struct desk d;
-    open_desk(&d);
     fdl_cuda_stream s = new_stream();
     fdl_cuda_event e = new_event(), end = new_event();
     double_pause(d.a);
     ok(cuEventRecord(e, d.a));
     ok(cuStreamWaitEvent(s, e, 0));
-    copy_to(&d, s);
+    copy_to(s);
     ok(cuEventRecord(end, s));
     ok(cuEventDestroy(e));
     ok(cuStreamDestroy(s));
@@ -328,15 +308,12 @@ TEST(work_outlives_its_handles)
     no_faults();
     assert_int_equal(cuStreamDestroy(s), DOUBLE_ERROR_HANDLE);
     one_fault("no stream, or one that was destroyed");
-    close_desk(&d);
 }
 
 /* ---- Order of what touches the same memory -------------------------- */
 
-TEST(sees_a_batch_overwritten_before_it_was_read)
+TEST_WITH(sees_a_batch_overwritten_before_it_was_read, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     double_pause(d.a);
     ok(double_read(d.a, d.device + 100, 50, 0));
     ok(double_read(d.b, d.device, BYTES, 0)); /* readers may overtake */
@@ -348,13 +325,10 @@ TEST(sees_a_batch_overwritten_before_it_was_read)
     ok(cuStreamSynchronize(d.b));
     one_fault("device memory overwritten before it was read");
     double_resume(d.a);
-    close_desk(&d);
 }
 
-TEST(sees_a_batch_overwritten_while_it_was_read)
+TEST_WITH(sees_a_batch_overwritten_while_it_was_read, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     struct fdl_finish_args args = {.src = d.device,
                                    .dst = d.device + BYTES,
                                    .pixels = 100,
@@ -373,16 +347,13 @@ TEST(sees_a_batch_overwritten_while_it_was_read)
     ok(cuStreamSynchronize(d.b));
     open_gate();
     one_fault("device memory overwritten while it was read");
-    close_desk(&d);
 }
 
-TEST(sees_a_batch_read_before_its_copy)
+TEST_WITH(sees_a_batch_read_before_its_copy, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     fdl_cuda_event e = new_event();
     double_pause(d.a);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     ok(cuEventRecord(e, d.a));
     ok(cuStreamWaitEvent(d.b, e, 0));
     ok(double_read(d.b, d.device, BYTES, 1000));
@@ -391,34 +362,28 @@ TEST(sees_a_batch_read_before_its_copy)
     no_faults(); /* it waited */
 
     double_pause(d.a);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     ok(double_read(d.b, d.device, BYTES, 0));
     ok(cuStreamSynchronize(d.b));
     one_fault("device memory read before it was written");
     double_resume(d.a);
     ok(cuEventDestroy(e));
-    close_desk(&d);
 }
 
-TEST(sees_two_writers)
+TEST_WITH(sees_two_writers, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     double_pause(d.a);
-    copy_to(&d, d.a);
-    copy_to(&d, d.b);
+    copy_to(d.a);
+    copy_to(d.b);
     ok(cuStreamSynchronize(d.b));
     one_fault("written again before an earlier write was done");
     double_resume(d.a);
-    close_desk(&d);
 }
 
 /* ---- Mistakes ------------------------------------------------------- */
 
-TEST(sees_memory_that_is_not_there)
+TEST_WITH(sees_memory_that_is_not_there, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     struct {
         void *to;
         const void *from;
@@ -441,7 +406,7 @@ TEST(sees_memory_that_is_not_there)
     }
     double_reset();
     free(d.host);
-    open_desk(&d);
+    open_desk();
     ok(cuMemcpyHtoDAsync(d.device, d.host + 1, 2 * BYTES - 1, d.a));
     no_faults();
     assert_int_equal(cuMemFree(d.device + 1), DOUBLE_ERROR_INVALID);
@@ -457,61 +422,50 @@ TEST(sees_memory_that_is_not_there)
     munmap(hole, 4096);
     assert_int_equal(cuMemHostRegister(hole, 4096, 0), DOUBLE_ERROR_INVALID);
     assert_int_equal(double_faults(NULL, 0), 4);
-    close_desk(&d);
 }
 
 /* Work that has nothing to do with it, too. */
-TEST(a_free_waits_for_the_device)
+TEST_WITH(a_free_waits_for_the_device, open_desk, close_desk)
 {
-    struct desk d;
     void *device, *host;
-    open_desk(&d);
     ok(cuMemAlloc(&device, BYTES));
     ok(cuMemHostAlloc(&host, BYTES, 0));
     assert_true(double_set("latency_us=5000"));
-    copy_to(&d, d.a);
+    copy_to(d.a);
     ok(cuMemFree(device));
     ok(cuStreamQuery(d.a));
-    copy_to(&d, d.a);
+    copy_to(d.a);
     ok(cuMemFreeHost(host));
     ok(cuStreamQuery(d.a));
     no_faults();
-    close_desk(&d);
 }
 
-TEST(sees_memory_unpinned_under_its_copy)
+TEST_WITH(sees_memory_unpinned_under_its_copy, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     double_pause(d.a);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     ok(cuMemHostUnregister(d.host));
     one_fault("is under way");
     double_resume(d.a);
     ok(cuMemHostRegister(d.host, 2 * BYTES, 0));
-    close_desk(&d);
 }
 
-TEST(sees_a_stream_of_another_device)
+TEST_WITH(sees_a_stream_of_another_device, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     uint64_t ns = 0;
     void *spin = load("fdl_kernel_spin");
     ok(launch(spin, 1, d.a, &ns));
     double_use_device(1);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     one_fault("a stream of device 0 while device 1 is current");
     assert_int_equal(launch(spin, 1, d.a, &ns), DOUBLE_ERROR_HANDLE);
     assert_int_equal(double_faults(NULL, 0), 2);
     double_use_device(0);
-    close_desk(&d);
 }
 
 TEST(sees_what_is_never_given_back)
 {
-    struct desk d;
-    open_desk(&d);
+    open_desk();
     new_event();
     char text[1024];
     assert_int_equal(double_check_leaks(), 5);
@@ -578,18 +532,17 @@ TEST(a_broken_context_stays_broken)
 {
     static const char *const kinds[] = {"copy", "kernel"};
     for (int k = 0; k < 2; k++) {
-        struct desk d;
-        open_desk(&d);
+        open_desk();
         fdl_cuda_event e = new_event();
         uint64_t ns = 0;
         void *spin = load("fdl_kernel_spin"), *p;
         assert_true(double_fail(kinds[k], 2, 700, false));
-        copy_to(&d, d.a);
+        copy_to(d.a);
         ok(launch(spin, 1, d.a, &ns));
         ok(cuStreamSynchronize(d.a));
         memset(d.host, 9, BYTES);
         double_pause(d.a);
-        copy_to(&d, d.a);
+        copy_to(d.a);
         ok(launch(spin, 1, d.a, &ns));
         ok(cuEventRecord(e, d.a)); /* the calls are all in order */
         double_resume(d.a);
@@ -657,11 +610,10 @@ TEST(a_pool_is_in_order_with_its_stream)
 {
     const struct fdl_cuda_pool_props props = {.type = FDL_CUDA_POOL_PINNED,
                                               .location_type = 1};
-    struct desk d;
     struct double_counters seen;
     uint64_t threshold = UINT64_MAX;
     void *pool, *memory;
-    open_desk(&d);
+    open_desk();
     ok(cuMemPoolCreate(&pool, &props));
     ok(cuMemPoolSetAttribute(pool, FDL_CUDA_POOL_THRESHOLD, &threshold));
     ok(cuMemAllocFromPoolAsync(&memory, BYTES, pool, d.a));
@@ -788,51 +740,46 @@ TEST(a_strict_program_ends_with_86)
 
 static void *write_on_own_stream(void *arg)
 {
-    struct desk *d = arg;
+    (void)arg;
     double_use_device(0);
-    copy_to(d, FDL_CUDA_PER_THREAD);
+    copy_to(FDL_CUDA_PER_THREAD);
     return NULL;
 }
 
 /* The same handle on another thread is another stream; the legacy one waits for
  * both. */
-TEST(the_legacy_stream_waits_for_those_of_threads)
+TEST_WITH(the_legacy_stream_waits_for_those_of_threads, open_desk, close_desk)
 {
-    struct desk d;
     pthread_t other;
-    open_desk(&d);
     assert_true(double_set("latency_us=5000"));
-    pthread_create(&other, NULL, write_on_own_stream, &d);
+    pthread_create(&other, NULL, write_on_own_stream, NULL);
     pthread_join(other, NULL);
     ok(double_read(FDL_CUDA_LEGACY, d.device, BYTES, 0));
-    copy_to(&d, FDL_CUDA_PER_THREAD); /* which waits for the legacy one */
+    copy_to(FDL_CUDA_PER_THREAD); /* which waits for the legacy one */
     double_drain();
     no_faults();
-    close_desk(&d);
 }
 
 static sem_t queued, read_over;
 
 static void *write_later(void *arg)
 {
-    struct desk *d = arg;
+    (void)arg;
     double_use_device(0);
     double_pause(FDL_CUDA_PER_THREAD);
-    copy_to(d, FDL_CUDA_PER_THREAD);
+    copy_to(FDL_CUDA_PER_THREAD);
     sem_post(&queued);
     sem_wait(&read_over);
     double_resume(FDL_CUDA_PER_THREAD);
     return NULL;
 }
 
-TEST(streams_of_threads_do_not_wait_for_each_other)
+TEST_WITH(streams_of_threads_do_not_wait_for_each_other, open_desk, close_desk)
 {
-    struct desk d;
     pthread_t other;
-    open_desk(&d);
     sem_init(&queued, 0, 0);
     sem_init(&read_over, 0, 0);
-    pthread_create(&other, NULL, write_later, &d);
+    pthread_create(&other, NULL, write_later, NULL);
     sem_wait(&queued);
     ok(double_read(FDL_CUDA_PER_THREAD, d.device, BYTES, 0));
     ok(cuStreamSynchronize(FDL_CUDA_PER_THREAD));
@@ -840,7 +787,6 @@ TEST(streams_of_threads_do_not_wait_for_each_other)
     pthread_join(other, NULL);
     double_drain();
     one_fault("read before it was written");
-    close_desk(&d);
 }
 
 TEST_MAIN("cuda_double")

@@ -88,11 +88,9 @@ TEST(the_capturing_thread_may_ask_or_not)
 
 /* ---- The graph ---------------------------------------------------------- */
 
-TEST(what_is_captured_does_not_run)
+TEST_WITH(what_is_captured_does_not_run, open_desk, close_desk)
 {
-    struct desk d;
     int status;
-    open_desk(&d);
     ok(cuStreamIsCapturing(d.a, &status));
     assert_int_equal(status, 0);
     ok(cuStreamBeginCapture(d.a, DOUBLE_GLOBAL));
@@ -100,20 +98,17 @@ TEST(what_is_captured_does_not_run)
                      DOUBLE_ERROR_INVALID);
     ok(cuStreamIsCapturing(d.a, &status));
     assert_int_equal(status, 1);
-    copy_to(&d, d.a);
+    copy_to(d.a);
     ok(double_read(d.a, d.device, BYTES, 0));
     ok(end_capture(d.a));
     ok(cuStreamSynchronize(d.a));
     assert_int_equal(device_byte(d.device), 0xa5);
-    close_desk(&d);
     no_faults();
 }
 
-TEST(nobody_asks_what_is_captured)
+TEST_WITH(nobody_asks_what_is_captured, open_desk, close_desk)
 {
-    struct desk d;
     int status;
-    open_desk(&d);
     fdl_cuda_event e = new_event();
     set_mode(DOUBLE_RELAXED); /* not even so */
     for (int i = 0; i < 4; i++) {
@@ -135,14 +130,11 @@ TEST(nobody_asks_what_is_captured)
     double_get_counters(&seen);
     assert_int_equal(seen.broken_captures, 4);
     ok(cuEventDestroy(e));
-    close_desk(&d);
     no_faults();
 }
 
-TEST(a_graph_waits_for_nothing_outside)
+TEST_WITH(a_graph_waits_for_nothing_outside, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     fdl_cuda_event e = new_event();
     ok(cuEventRecord(e, d.b));
     ok(cuStreamBeginCapture(d.a, DOUBLE_GLOBAL));
@@ -157,7 +149,6 @@ TEST(a_graph_waits_for_nothing_outside)
     one_fault("becomes a part of its graph");
     ok(end_capture(d.a));
     ok(cuEventDestroy(e));
-    close_desk(&d);
 }
 
 TEST(a_capture_elsewhere_lasts_for_some_calls)

@@ -25,7 +25,7 @@ TEST(is_of_no_use_after_a_fork)
 
 /* A child that stays for as long as the parent writes and copies. What the
  * device has then of the byte that was 1 at the fork. */
-static int byte_beside_a_child(struct desk *d)
+static int byte_beside_a_child(void)
 {
     int gate[2], status;
     assert_int_equal(pipe(gate), 0);
@@ -35,39 +35,33 @@ static int byte_beside_a_child(struct desk *d)
         close(gate[1]);
         _exit(read(gate[0], &status, 1) != 0);
     }
-    memset(d->host, 2, BYTES);
-    copy_to(d, d->a);
-    ok(cuStreamSynchronize(d->a));
+    memset(d.host, 2, BYTES);
+    copy_to(d.a);
+    ok(cuStreamSynchronize(d.a));
     close(gate[0]);
     close(gate[1]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    return device_byte(d->device);
+    return device_byte(d.device);
 }
 
-TEST(a_fork_leaves_pinned_pages_behind)
+TEST_WITH(a_fork_leaves_pinned_pages_behind, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
-    assert_int_equal(byte_beside_a_child(&d), 1);
+    assert_int_equal(byte_beside_a_child(), 1);
     ok(cuMemHostUnregister(d.host)); /* and the page that is there is pinned */
     ok(cuMemHostRegister(d.host, 2 * BYTES, 0));
-    copy_to(&d, d.a);
+    copy_to(d.a);
     ok(cuStreamSynchronize(d.a));
     assert_int_equal(device_byte(d.device), 2);
     no_faults();
-    close_desk(&d);
 }
 
-TEST(a_fork_leaves_what_the_child_does_not_get)
+TEST_WITH(a_fork_leaves_what_the_child_does_not_get, open_desk, close_desk)
 {
-    struct desk d;
-    open_desk(&d);
     assert_int_equal(madvise(d.host, 2 * BYTES, MADV_DONTFORK), 0);
-    assert_int_equal(byte_beside_a_child(&d), 2);
+    assert_int_equal(byte_beside_a_child(), 2);
     assert_int_equal(madvise(d.host, 2 * BYTES, MADV_DOFORK), 0);
     no_faults();
-    close_desk(&d);
 }
 
 TEST_MAIN("cuda_double_fork")

@@ -70,9 +70,8 @@ TEST(refuses_kernels_for_newer_gpus)
 TEST(finishes_what_the_grid_covers)
 {
     static uint32_t table[3][256], out[6144];
-    struct desk d;
     void *there;
-    open_desk(&d);
+    open_desk();
     void *finish = load("fdl_kernel_finish");
     memset(table, 0x5a, sizeof(table));
     ok(cuMemAlloc(&there, sizeof(table)));
@@ -86,7 +85,7 @@ TEST(finishes_what_the_grid_covers)
         .channels = 3,
         .bytes = 4,
     };
-    copy_to(&d, d.a);
+    copy_to(d.a);
     memset(d.host + BYTES, 0, BYTES);
     ok(cuMemcpyHtoDAsync(args.dst, d.host + BYTES, BYTES, d.a));
     ok(launch(finish, 1, d.a, &args)); /* one block too few */

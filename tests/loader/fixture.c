@@ -237,6 +237,14 @@ void fixture_pass(feedline_loader *l, uint32_t n)
         feedline_batch_release(fixture_take(l));
 }
 
+uint32_t fixture_pass_epoch(feedline_loader *l)
+{
+    uint32_t n = 0;
+    for (feedline_batch *b; (b = fixture_next(l)); n++)
+        feedline_batch_release(b);
+    return n;
+}
+
 struct feedline_batch_info fixture_info(const feedline_batch *b)
 {
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
@@ -285,6 +293,31 @@ struct feedline_verdict fixture_verdict(feedline_loader *l)
     struct feedline_verdict v = {.struct_size = sizeof(v)};
     assert_ok(feedline_loader_get_verdict(l, &v));
     return v;
+}
+
+int64_t fixture_int(const feedline_loader *l, const char *key)
+{
+    int64_t value;
+    assert_ok(feedline_loader_get_int(l, key, &value));
+    return value;
+}
+
+const char *fixture_json(feedline_loader *l)
+{
+    static char text[1 << 20];
+    uint64_t needed;
+    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
+    return text;
+}
+
+uint32_t fixture_log_count(const char *words)
+{
+    char line[1024];
+    uint64_t needed;
+    uint32_t n = 0;
+    while (feedline_log_read(line, sizeof(line), &needed) == FEEDLINE_OK)
+        n += strstr(line, words) != NULL;
+    return n;
 }
 
 /* A loop over bytes is dear under sanitizers: over words, then the rest. */

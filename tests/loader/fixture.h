@@ -84,6 +84,9 @@ void fixture_take_all(feedline_loader *l, feedline_batch **out, uint32_t n);
 void fixture_release_all(feedline_batch **batches, uint32_t n);
 void fixture_pass(feedline_loader *l, uint32_t n);
 
+/* The rest of the epoch, given back; how many batches. */
+uint32_t fixture_pass_epoch(feedline_loader *l);
+
 /* What the calls of these names give. */
 struct feedline_batch_info fixture_info(const feedline_batch *b);
 struct feedline_stats fixture_stats(const feedline_loader *l);
@@ -93,6 +96,13 @@ struct feedline_stage_stats fixture_stage(const feedline_loader *l,
 struct feedline_worker_stats fixture_workers(const feedline_loader *l);
 struct feedline_device_stats fixture_device(const feedline_loader *l);
 struct feedline_verdict fixture_verdict(feedline_loader *l);
+int64_t fixture_int(const feedline_loader *l, const char *key);
+
+/* The statistics as JSON, until the next call. */
+const char *fixture_json(feedline_loader *l);
+
+/* Reads the log to its end: how many lines have these words. */
+uint32_t fixture_log_count(const char *words);
 
 /* Image i of a batch and its bytes, whether all have one size or not. */
 const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,

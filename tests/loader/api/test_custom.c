@@ -226,9 +226,7 @@ TEST_WITH(sleep_is_not_taken_for_work, setup, teardown)
     /* One worker: none of it is in there, too. */
     assert_true(napped.busy_ns + burnt.busy_ns + augment.busy_ns <= took);
 
-    char json[65536];
-    uint64_t needed;
-    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    const char *json = fixture_json(l);
     assert_non_null(strstr(json, "\"nap\""));
     assert_non_null(strstr(json, "cpu_seconds"));
     assert_ok(feedline_loader_reset_stats(l));
@@ -266,8 +264,7 @@ static void assert_shown(feedline_loader *l, bool locked)
     assert_ok(
         feedline_loader_stats_table(l, NULL, 0, text, sizeof(text), &needed));
     assert_int_equal(strstr(text, "Lock %") != NULL, locked);
-    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
-    assert_non_null(strstr(text, "\"lock_seconds\""));
+    assert_non_null(strstr(fixture_json(l), "\"lock_seconds\""));
 }
 
 TEST_WITH(waits_for_a_lock_are_told, setup, teardown)
@@ -463,14 +460,10 @@ TEST_WITH(a_shorter_definition_is_taken, setup, teardown)
         .label = "not to be read",
     };
     SCOPED_LOADER l = loader_of(&def, "workers=1 on_error=zero");
-    uint64_t needed;
     fixture_run(l, 1);
-    char *text = malloc(1 << 16);
-    assert_non_null(text);
-    assert_ok(feedline_loader_stats_json(l, text, 1 << 16, &needed));
+    const char *text = fixture_json(l);
     assert_non_null(strstr(text, "\"label\":\"older\""));
     assert_null(strstr(text, "not to be read"));
-    free(text);
 }
 
 static uint64_t run_plugin(const char *workers, bool twice)

@@ -287,16 +287,6 @@ TEST(a_failed_batch_is_booked_before_its_slot_goes)
 
 /* ---- What is said ------------------------------------------------------- */
 
-static uint32_t count_lines(const char *words)
-{
-    char line[512];
-    uint64_t needed;
-    uint32_t found = 0;
-    while (feedline_log_read(line, sizeof(line), &needed) == FEEDLINE_OK)
-        found += strstr(line, words) != NULL;
-    return found;
-}
-
 /* A budget of a few batches, of which one is more than the part that may be
  * kept. */
 static feedline_loader *loader_of_little_memory(void)
@@ -314,16 +304,16 @@ TEST_WITH(it_is_said_once, setup, teardown)
 {
     feedline_batch *kept[30];
     SCOPED_LOADER l = loader_of_little_memory();
-    (void)count_lines("");
+    (void)fixture_log_count("");
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
         assert_ok(feedline_loader_begin(l, epoch, 0, 0));
         for (uint32_t i = 0; i < 30; i++) {
             give(l, i, 2);
             kept[i] = fixture_take(l);
             if (epoch == 0 && i == 3) /* the usual, all of it in use */
-                assert_int_equal(count_lines("the program keeps"), 0);
+                assert_int_equal(fixture_log_count("the program keeps"), 0);
         }
-        assert_int_equal(count_lines("the program keeps 5 batches of "),
+        assert_int_equal(fixture_log_count("the program keeps 5 batches of "),
                          epoch == 0);
         fixture_release_all(kept, 30);
     }
@@ -335,15 +325,15 @@ TEST_WITH(small_batches_may_be_many, setup, teardown)
     enum { FEW = 67, MANY = 80 };
     feedline_batch *kept[MANY];
     SCOPED_LOADER l = order_loader(&rig, "held=grow depth=2 tuner=off");
-    (void)count_lines("");
+    (void)fixture_log_count("");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < MANY; i++) {
         give(l, i % 30, 2);
         kept[i] = fixture_take(l);
         if (i == FEW - 1)
-            assert_int_equal(count_lines("the program keeps"), 0);
+            assert_int_equal(fixture_log_count("the program keeps"), 0);
     }
-    assert_int_equal(count_lines("the program keeps 68 batches of "), 1);
+    assert_int_equal(fixture_log_count("the program keeps 68 batches of "), 1);
     fixture_release_all(kept, MANY);
 }
 

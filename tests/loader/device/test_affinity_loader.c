@@ -75,11 +75,9 @@ static void close_machine(void)
 static feedline_loader *start(const char *options)
 {
     char text[256];
-    feedline_batch *b;
     snprintf(text, sizeof(text), "batch_size=4 %s", options);
     feedline_loader *l = fixture_open(dataset, text);
-    assert_ok(feedline_loader_next(l, -1, &b));
-    feedline_batch_release(b);
+    fixture_pass(l, 1);
     return l;
 }
 
@@ -153,10 +151,8 @@ TEST_WITH(near_the_gpu, open_machine, close_machine)
 
 static void expect_json(const char *options, const char *words)
 {
-    static char json[65536];
-    uint64_t needed;
     feedline_loader *l = start(options);
-    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    const char *json = fixture_json(l);
     feedline_loader_destroy(l);
     if (!strstr(json, words))
         fail_msg("no %s in %s", words, json);
@@ -242,7 +238,6 @@ TEST_WITH(the_tuner_counts_these, open_machine, close_machine)
 {
     double granted, cores;
     uint32_t others;
-    int64_t workers;
     char options[64];
     snprintf(options, sizeof(options), "affinity=%s", names[1]);
     feedline_loader *l = start(options);
@@ -252,8 +247,7 @@ TEST_WITH(the_tuner_counts_these, open_machine, close_machine)
 
     snprintf(options, sizeof(options), "tuner=off affinity=%s", names[1]);
     l = start(options);
-    assert_ok(feedline_loader_get_int(l, "workers", &workers));
-    assert_int_equal(workers, 1);
+    assert_int_equal(fixture_int(l, "workers"), 1);
     feedline_loader_destroy(l);
 }
 

@@ -54,13 +54,6 @@ static feedline_loader *loader(const char *options)
     return fixture_open(dataset, text);
 }
 
-static int64_t depth_of(const feedline_loader *l)
-{
-    int64_t depth;
-    assert_ok(feedline_loader_get_int(l, "depth", &depth));
-    return depth;
-}
-
 /* What the tuner may ask for. */
 static uint32_t depth_limit(const feedline_loader *l)
 {
@@ -174,11 +167,11 @@ TEST_WITH(depth_grows_from_run_to_run, setup, teardown)
     struct calls before = calls_now();
     assert_ok(feedline_loader_set_int(l, "depth", 40));
     fixture_pass(l, 30);
-    assert_int_equal(depth_of(l), FDL_BUDGET_REACH);
+    assert_int_equal(fixture_int(l, "depth"), FDL_BUDGET_REACH);
     assert_int_equal(depth_limit(l), FDL_BUDGET_REACH);
     assert_same_calls(before);
     assert_ok(feedline_loader_start(l, 1));
-    assert_int_equal(depth_of(l), 40);
+    assert_int_equal(fixture_int(l, "depth"), 40);
     fixture_pass(l, 30);
     feedline_loader_destroy(l);
 }
@@ -480,7 +473,7 @@ TEST_WITH(a_budget_bounds_the_depth, setup, teardown)
         "dtype=f32 finish=device tuner=observe device_memory_budget=%" PRIu64,
         5 * slot + 1);
     l = loader(options);
-    assert_int_equal(depth_of(l), 3); /* the default is 4 */
+    assert_int_equal(fixture_int(l, "depth"), 3); /* the default is 4 */
     fixture_pass(l, 10);
     assert_int_equal(fixture_device(l).device_bytes, 5 * slot);
     assert_int_equal(fixture_device(l).device_memory_budget, 5 * slot + 1);
@@ -513,7 +506,8 @@ TEST_WITH(auto_is_a_part_of_what_is_free, setup, teardown)
     feedline_loader_destroy(l);
     l = loader_beside("memory=60m,taken=40m", "tuner=off depth=60");
     assert_int_equal(fixture_device(l).device_memory_budget, 1 << 20);
-    assert_int_equal(depth_of(l), (1 << 20) / slot_bytes(l) - FDL_SPARE_SLOTS);
+    assert_int_equal(fixture_int(l, "depth"),
+                     (1 << 20) / slot_bytes(l) - FDL_SPARE_SLOTS);
     feedline_loader_destroy(l);
 }
 
@@ -521,7 +515,7 @@ TEST_WITH(auto_is_a_part_of_what_is_free, setup, teardown)
 TEST_WITH(auto_has_room_for_the_least_depth, setup, teardown)
 {
     feedline_loader *l = loader_beside("memory=1m", "tuner=off depth=4");
-    assert_int_equal(depth_of(l), 1);
+    assert_int_equal(fixture_int(l, "depth"), 1);
     assert_int_equal(fixture_device(l).device_memory_budget, 3 * slot_bytes(l));
     assert_true(double_set("memory=1g"));
     assert_ok(feedline_loader_start(l, 1));

@@ -278,29 +278,6 @@ TEST(keeps_a_stream_busy)
 
 FIXTURE_IMAGES(64)
 
-static uint64_t read_all(feedline_loader *l)
-{
-    feedline_batch *b;
-    uint64_t n = 0;
-    int32_t status;
-    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK) {
-        n++;
-        feedline_batch_release(b);
-    }
-    assert_int_equal(status, FEEDLINE_END);
-    return n;
-}
-
-static void log_has(const char *words)
-{
-    char line[512];
-    uint64_t needed;
-    while (feedline_log_read(line, sizeof(line), &needed) == FEEDLINE_OK)
-        if (strstr(line, words))
-            return;
-    fail_msg("the log does not say \"%s\"", words);
-}
-
 /* No room for every slot, of either kind of memory: fewer slots, a line in the
  * log, and the run goes on. A slot takes 8 x 32 x 32 x 3 bytes and its tables.
  */
@@ -308,16 +285,14 @@ TEST_WITH(goes_on_with_fewer_slots, setup, teardown)
 {
     static const char *const limits[] = {"memory=140k", "pinned=140k"};
     for (size_t i = 0; i < 2; i++) {
-        int64_t depth;
         double_reset();
         assert_true(double_set(limits[i]));
         feedline_loader *l = fixture_open(
             images.ds, "device=cuda:0 batch_size=8 depth=8 epochs=1 workers=2 "
                        "device_memory_budget=1m");
-        assert_int_equal(read_all(l), 8);
-        log_has("depth 3 instead of 8");
-        assert_ok(feedline_loader_get_int(l, "depth", &depth));
-        assert_int_equal(depth, 3);
+        assert_int_equal(fixture_pass_epoch(l), 8);
+        assert_int_equal(fixture_log_count("depth 3 instead of 8"), 1);
+        assert_int_equal(fixture_int(l, "depth"), 3);
         struct feedline_device_stats stats = fixture_device(l);
         assert_true(stats.device_bytes <= 140 << 10);
         assert_true(stats.pinned_bytes <= 140 << 10);

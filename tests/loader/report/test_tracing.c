@@ -92,10 +92,7 @@ TEST_WITH(a_schedule_gives_exactly_its_steps, setup, teardown)
 TEST_WITH(a_loop_that_is_left_ends_its_step, setup, teardown)
 {
     feedline_loader *l = open_traced(images.ds, "");
-    for (uint32_t i = 0; i < 3; i++) {
-        feedline_batch *b = fixture_next(l);
-        feedline_batch_release(b);
-    }
+    fixture_pass(l, 3);
     assert_int_equal(access(partial, F_OK), 0);
     feedline_loader_destroy(l);
     assert_int_not_equal(access(partial, F_OK), 0);
@@ -274,19 +271,10 @@ TEST_WITH(rings_are_counted_as_memory, setup, teardown)
 
 /* ---- Recordings --------------------------------------------------------- */
 
-static void next_batches(feedline_loader *l, uint32_t n)
-{
-    feedline_batch *b;
-    for (uint32_t i = 0; i < n; i++) {
-        assert_ok(feedline_loader_next(l, -1, &b));
-        feedline_batch_release(b);
-    }
-}
-
 static void record_steps(feedline_loader *l, uint64_t first, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
-        next_batches(l, 1);
+        fixture_pass(l, 1);
         assert_ok(feedline_loader_record_step(l, first + i));
     }
 }
@@ -294,12 +282,12 @@ static void record_steps(feedline_loader *l, uint64_t first, uint64_t n)
 TEST_WITH(a_recording_has_the_steps_of_its_caller, setup, teardown)
 {
     feedline_loader *l = fixture_open(images.ds, "workers=2");
-    next_batches(l, 1);
+    fixture_pass(l, 1);
     assert_ok(feedline_loader_record(l, path, 0));
     record_steps(l, 40, 3);
     assert_int_not_equal(access(path, F_OK), 0);
     assert_ok(feedline_loader_record_end(l, 1));
-    next_batches(l, 1);
+    fixture_pass(l, 1);
     read_trace();
     assert_non_null(strstr(content, "\"ProfilerStep#40\""));
     assert_non_null(strstr(content, "\"ProfilerStep#42\""));

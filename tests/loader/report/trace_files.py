@@ -23,11 +23,9 @@ import check_trace  # noqa: E402
 
 SKIPPED = 77
 
-
 def skip(reason):
     print(f"skipped: {reason}")
     sys.exit(SKIPPED)
-
 
 def command(*arguments, rc=0, env=None):
     done = subprocess.run([str(a) for a in arguments], stdout=subprocess.PIPE,
@@ -38,24 +36,20 @@ def command(*arguments, rc=0, env=None):
                              f"{done.stdout}{done.stderr}")
     return done
 
-
 def images(tmp, n=64):
     folder = os.path.join(tmp, "images")
     command(os.environ["LOADERBENCH"], "gen", folder, "--images", n,
             "--classes", 2, "--quiet")
     return folder
 
-
 def run(folder, trace, *options):
     command(os.environ["LOADERBENCH"], "run", folder, "--quiet", "--warmup", 0,
             "--batch-size", 4, "--op", "resize width=32 height=32",
             "--dtype", "u8", "--trace", trace, *options)
 
-
 def checked(path, *options):
     return command(sys.executable, os.path.join(HERE, "check_trace.py"), path,
                    *options).stdout
-
 
 # ---- The format -------------------------------------------------------------
 
@@ -67,7 +61,6 @@ def case_format(tmp):
     print(checked(trace, "--steps", 200, "--whole-flows", 180,
                   "--names", "read,decode,augment,wait,step,issue,ready,"
                   "release,batch,outstanding,workers,reads in flight,stall"))
-
 
 def case_device(tmp):
     """On the double of a GPU: copies and pinned memory too."""
@@ -84,7 +77,6 @@ def case_device(tmp):
     print(checked(trace, "--steps", 50, "--flows", 45, "--names",
                   "read,decode,copy,step,pinned"))
 
-
 def case_categories(tmp):
     folder = images(tmp)
     every = {"read", "decode", "augment", "consumer", "batch", "counter"}
@@ -95,17 +87,6 @@ def case_categories(tmp):
         events = check_trace.check(check_trace.load(trace))[0]
         assert {e["cat"] for e in events if "cat" in e} == {wanted}, wanted
         assert any(e.get("cat") == wanted for e in events)
-
-
-def case_schedule(tmp):
-    trace = os.path.join(tmp, "t.json")
-    run(images(tmp), trace, "--batches", 20, "--trace-wait", 1,
-        "--trace-warmup", 1, "--trace-active", 3, "--trace-repeat", 2)
-    checked(trace, "--steps", 6)
-    document = check_trace.load(trace)
-    assert [e["args"]["batch"] for e in document["traceEvents"]
-            if e["name"] == "step"] == [2, 3, 4, 7, 8, 9]
-
 
 def case_schedule_of_torch(tmp):
     """Step by step what torch.profiler.schedule says."""
@@ -129,14 +110,12 @@ def case_schedule_of_torch(tmp):
                         assert ours.split() == [theirs(i).name
                                                 for i in range(60)], ours
 
-
 def has_step(path):
     try:
         with open(path, "rb") as file:
             return b'"name":"step"' in file.read()
     except FileNotFoundError:
         return False
-
 
 def case_killed(tmp):
     """What a killed process leaves can be opened as it is."""
@@ -160,7 +139,6 @@ def case_killed(tmp):
     document = check_trace.load(merged)
     assert any(e["name"] == "step" for e in document["traceEvents"])
 
-
 # ---- Merging ----------------------------------------------------------------
 
 def write(path, document):
@@ -168,11 +146,9 @@ def write(path, document):
     with opener(path, "wt") as file:
         json.dump(document, file)
 
-
 def slice_of(name, ts, pid=1, **more):
     return dict({"ph": "X", "name": name, "cat": "c", "ts": ts, "dur": 5,
                  "pid": pid, "tid": 1}, **more)
-
 
 def case_merge(tmp):
     """Three clocks, one process number, one id."""
@@ -201,7 +177,6 @@ def case_merge(tmp):
                e["args"] == {"name": "CPU"} for e in events)
     assert not os.path.exists(out + ".partial.gz")
 
-
 def case_merge_mistakes(tmp):
     good, bad = os.path.join(tmp, "g.json"), os.path.join(tmp, "b.json")
     out = os.path.join(tmp, "o.json")
@@ -227,7 +202,6 @@ def case_merge_mistakes(tmp):
         file.truncate(10)
     done = command(sys.executable, MERGE, "-o", out, bad + ".gz", rc=1)
     assert "b.json.gz" in done.stderr and "Traceback" not in done.stderr
-
 
 class Loader:
     """The C interface, as far as it is needed here."""
@@ -266,7 +240,6 @@ class Loader:
     def destroy(self):
         self.so.feedline_loader_destroy(self.handle)
 
-
 def torch_trace(tmp, loader, steps):
     """A loop under torch's profiler; its trace and, if that has no clock of
     its own, the unix time of its 0."""
@@ -283,7 +256,6 @@ def torch_trace(tmp, loader, steps):
     if torch.autograd.kineto_available():
         return path, None
     return path, profiler.profiler.kineto_results.trace_start_us() * 1000
-
 
 def case_merge_torch(tmp):
     """What torch saw within step k lies within our step k, by order alone."""
@@ -312,7 +284,6 @@ def case_merge_torch(tmp):
         assert (work[0]["ts"] + work[0]["dur"] <=
                 mine["ts"] + mine["dur"] + 2), (mine, work)
         assert mine["pid"] != work[0]["pid"]
-
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:

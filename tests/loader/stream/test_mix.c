@@ -257,8 +257,6 @@ TEST_WITH(mixing_is_a_stage, setup, teardown)
     SCOPED_LOADER l =
         fixture_with(images.ds, NULL, BOTH, "batch_size=8 epochs=1");
     SCOPED_LOADER plain = fixture_with(images.ds, NULL, CROP, "batch_size=8");
-    static char json[1 << 16];
-    uint64_t needed;
     uint32_t batches = 0;
     hash_rest(l, &batches);
     struct feedline_stage_stats s = fixture_stage(l, FEEDLINE_STAGE_COUNT);
@@ -268,8 +266,7 @@ TEST_WITH(mixing_is_a_stage, setup, teardown)
     assert_true(s.busy_ns > 0 && s.cpu_ns == 0);
     assert_int_equal(feedline_loader_stage_count(l), FEEDLINE_STAGE_COUNT + 1);
     assert_int_equal(feedline_loader_stage_count(plain), FEEDLINE_STAGE_COUNT);
-    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
-    const char *costs = strstr(json, "\"operations\"");
+    const char *costs = strstr(fixture_json(l), "\"operations\"");
     assert_true(costs && strstr(costs, "\"name\":\"mix\""));
 }
 

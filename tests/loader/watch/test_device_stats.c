@@ -100,21 +100,10 @@ static feedline_loader *open_scripted(feedline_dataset *ds, int64_t idle_ms)
     return l;
 }
 
-static void run(feedline_loader *l)
-{
-    feedline_batch *b;
-    int32_t status;
-    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
-        feedline_batch_release(b);
-    assert_int_equal(status, FEEDLINE_END);
-}
-
 /* ---- Cases -------------------------------------------------------------- */
 
 TEST_WITH(host_loader_has_none, setup, teardown)
 {
-    static char json[1 << 17];
-    uint64_t needed;
     SCOPED_LOADER l = fixture_open(images.ds, "batch_size=4");
     struct feedline_device_stats d = {.struct_size = sizeof(d)}, before = d;
     assert_error(feedline_loader_get_device_stats(l, &d), FEEDLINE_ESTATE,
@@ -122,7 +111,7 @@ TEST_WITH(host_loader_has_none, setup, teardown)
     assert_memory_equal(&d, &before, sizeof(d));
     assert_int_equal(feedline_loader_get_device_stats(NULL, &d),
                      FEEDLINE_EINVAL);
-    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    const char *json = fixture_json(l);
     assert_non_null(strstr(json, "\"device_fraction\":null"));
     assert_non_null(strstr(json, "\"transfer\":null"));
 }
@@ -130,7 +119,7 @@ TEST_WITH(host_loader_has_none, setup, teardown)
 TEST_WITH(sums_reach_the_caller, setup, teardown)
 {
     SCOPED_LOADER l = open_scripted(images.ds, 10);
-    run(l);
+    fixture_pass_epoch(l);
     struct feedline_device_stats d = {.struct_size = sizeof(d)};
     assert_ok(feedline_loader_get_device_stats(l, &d));
     assert_int_equal(d.struct_size, sizeof(d));
@@ -200,13 +189,10 @@ static double json_number(const char *json, const char *key)
 
 TEST_WITH(json_has_the_transfer, setup, teardown)
 {
-    static char json[1 << 17];
-    uint64_t needed;
     SCOPED_LOADER l = open_scripted(images.ds, 10);
-    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
-    assert_non_null(strstr(json, "\"device_fraction\":null"));
-    run(l);
-    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    assert_non_null(strstr(fixture_json(l), "\"device_fraction\":null"));
+    fixture_pass_epoch(l);
+    const char *json = fixture_json(l);
     double fraction = json_number(json, "\"device_fraction\":");
     assert_true(fabs(fraction - 0.1) < 1e-12);
     const char *transfer = strstr(json, "\"transfer\":{");
@@ -250,7 +236,7 @@ TEST_WITH(verdict_goes_by_the_device, setup, teardown)
     } of[] = {{0, "FED"}, {2, "MINOR"}, {10, "MODERATE"}, {40, "HIGH"}};
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
         SCOPED_LOADER l = open_scripted(images.ds, of[i].idle_ms);
-        run(l);
+        fixture_pass_epoch(l);
         struct feedline_verdict v = fixture_verdict(l);
         print_message("%s: %s\n", v.code, v.sentence);
         assert_string_equal(v.level, of[i].level);

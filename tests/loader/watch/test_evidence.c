@@ -146,11 +146,9 @@ TEST_WITH(is_in_the_json, setup, teardown)
         "\"runq_seconds\":", "\"sleep_seconds\":", "\"parked_seconds\":",
         "\"host_busy\":",    "\"foreign_cores\":", "\"gpu\":null",
     };
-    static char text[65536];
-    uint64_t needed;
     SCOPED_LOADER l = loader_with(dozes, "2", false);
     run(l, 1, 0);
-    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
+    const char *text = fixture_json(l);
     for (size_t i = 0; i < FDL_COUNT_OF(keys); i++)
         if (!strstr(text, keys[i]))
             fail_msg("%s is not in %s", keys[i], text);

@@ -147,14 +147,10 @@ TEST_WITH(slow_samples_are_found, setup_still, teardown_still)
 
 /* ---- Outliers, and the JSON --------------------------------------------- */
 
-static char text[1 << 20];
-
 static json_t *json_of(feedline_loader *l)
 {
-    uint64_t needed;
     json_error_t error;
-    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
-    json_t *doc = json_loads(text, 0, &error);
+    json_t *doc = json_loads(fixture_json(l), 0, &error);
     if (!doc)
         fail_msg("%s", error.text);
     return doc;

@@ -194,14 +194,6 @@ static void wait_for_none(feedline_loader *l)
         a_moment();
 }
 
-static bool json_has(feedline_loader *l, const char *words)
-{
-    static char text[1 << 17];
-    uint64_t needed;
-    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
-    return strstr(text, words);
-}
-
 static void wait_for_verdict(feedline_loader *l, const char *words)
 {
     for (;;) {
@@ -248,14 +240,14 @@ TEST_WITH(a_worker_that_hangs_is_told_of, setup, teardown)
     snprintf(name, sizeof(name), "in wait_long: sample 5 of epoch 0, %s",
              info.path);
     wait_for_log(name);
-    assert_true(json_has(l, "\"where\":\"wait_long\""));
+    assert_true(strstr(fixture_json(l), "\"where\":\"wait_long\""));
     snprintf(name, sizeof(name), "worker %u continues", one.worker);
     assert_false(log_has(name));
     set_gate(false);
     wait_for_log(name);
     assert_true(fixture_run(l, 1) == hash);
     wait_for_none(l);
-    assert_true(json_has(l, "\"stuck_workers\":[]"));
+    assert_true(strstr(fixture_json(l), "\"stuck_workers\":[]"));
 }
 
 TEST_WITH(the_verdict_says_what_is_waited_for, setup, teardown)
@@ -345,7 +337,6 @@ static void ask_for_everything(feedline_loader *l)
 {
     static char text[1 << 17];
     uint64_t needed;
-    int64_t value;
     struct feedline_tuner_info tuner = {.struct_size = sizeof(tuner)};
     (void)fixture_stats(l);
     (void)fixture_waits(l);
@@ -353,14 +344,14 @@ static void ask_for_everything(feedline_loader *l)
     (void)fixture_stage(l, FEEDLINE_STAGE_DECODE);
     (void)fixture_verdict(l);
     assert_ok(feedline_loader_get_tuner(l, &tuner));
-    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
+    (void)fixture_json(l);
     assert_ok(
         feedline_loader_stats_table(l, NULL, 0, text, sizeof(text), &needed));
     assert_ok(feedline_loader_tuner_text(l, text, sizeof(text), &needed));
     assert_ok(feedline_loader_explain(l, text, sizeof(text), &needed));
     assert_ok(feedline_loader_config_json(l, text, sizeof(text), &needed));
-    assert_ok(feedline_loader_get_int(l, "workers", &value));
-    assert_ok(feedline_loader_get_int(l, "seed", &value));
+    (void)fixture_int(l, "workers");
+    (void)fixture_int(l, "seed");
     assert_ok(feedline_loader_reset_stats(l));
 }
 

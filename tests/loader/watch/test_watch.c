@@ -65,24 +65,6 @@ static void turn(int64_t wait, int64_t user)
     pass(user);
 }
 
-static struct feedline_stats stats(void)
-{
-    return fixture_stats(w);
-}
-
-static struct feedline_verdict verdict(void)
-{
-    return fixture_verdict(w);
-}
-
-static const char *json(void)
-{
-    static char text[65536];
-    uint64_t needed;
-    assert_ok(feedline_loader_stats_json(w, text, sizeof(text), &needed));
-    return text;
-}
-
 static void assert_in(const char *text, const char *words)
 {
     if (!strstr(text, words))
@@ -96,7 +78,7 @@ TEST_WITH(each_nanosecond_is_counted, setup, teardown)
     for (int i = 0; i < 100; i++)
         turn(7 * MS, 3 * MS);
     call(2 * MS, FEEDLINE_END);
-    struct feedline_stats s = stats();
+    struct feedline_stats s = fixture_stats(w);
     assert_int_equal(s.wait_ns, 702 * MS);
     assert_int_equal(s.user_ns, 300 * MS);
     assert_int_equal(s.api_ns, 0);
@@ -123,7 +105,7 @@ TEST_WITH(empty_calls_join_the_next, setup, teardown)
     assert_int_equal(s.bytes, 200);
     assert_int_equal(s.busy_ns, 4 * MS);
     assert_int_equal(s.starved_ns, 7 * MS);
-    assert_int_equal(stats().batches, 2);
+    assert_int_equal(fixture_stats(w).batches, 2);
 }
 
 TEST_WITH(a_reset_begins_anew, setup, teardown)
@@ -131,7 +113,7 @@ TEST_WITH(a_reset_begins_anew, setup, teardown)
     turn(7 * MS, 3 * MS);
     assert_ok(feedline_loader_reset_stats(w));
     turn(MS, 2 * MS);
-    struct feedline_stats s = stats();
+    struct feedline_stats s = fixture_stats(w);
     assert_int_equal(s.batches, 1);
     assert_int_equal(s.wait_ns, MS);
 }
@@ -157,7 +139,7 @@ TEST_WITH(phases_are_user_time, setup, teardown)
     assert_ok(feedline_loader_get_phase(w, 1, &p));
     assert_string_equal(p.name, "inside");
     assert_int_equal(p.total_ns, 0);
-    assert_int_equal(stats().wait_ns, 13 * MS);
+    assert_int_equal(fixture_stats(w).wait_ns, 13 * MS);
 }
 
 /* ---- What it says -------------------------------------------------------- */
@@ -166,7 +148,7 @@ TEST_WITH(a_consumer_that_never_waits_is_fed, setup, teardown)
 {
     for (int i = 0; i < 200; i++)
         turn(MS / 100, 10 * MS);
-    struct feedline_verdict v = verdict();
+    struct feedline_verdict v = fixture_verdict(w);
     assert_string_equal(v.code, "FED");
     assert_string_equal(v.level, "FED");
     assert_in(v.sentence, "DataLoader");
@@ -176,7 +158,7 @@ TEST_WITH(a_starved_consumer_hears_who_took_it, setup, teardown)
 {
     for (int i = 0; i < 200; i++)
         turn(9 * MS, MS);
-    struct feedline_verdict v = verdict();
+    struct feedline_verdict v = fixture_verdict(w);
     assert_string_equal(v.level, "HIGH");
     assert_in(v.sentence, "The consumer waited 90 % of the time");
     assert_in(v.sentence, "DataLoader");
@@ -191,7 +173,7 @@ TEST_WITH(gaps_have_their_period, setup, teardown)
     struct feedline_gap_stats g = {.struct_size = sizeof(g)};
     assert_ok(feedline_loader_get_gaps(w, &g));
     assert_int_equal(g.period, 25);
-    struct feedline_verdict v = verdict();
+    struct feedline_verdict v = fixture_verdict(w);
     assert_string_equal(v.code, "CONSUMER_HOST_BOUND");
     assert_in(v.sentence, "every 25 steps");
 }
@@ -200,9 +182,9 @@ TEST_WITH(long_waits_have_their_period, setup, teardown)
 {
     for (int i = 0; i < 400; i++)
         turn(i % 20 == 19 ? 200 * MS : MS / 10, 5 * MS);
-    assert_in(json(), "\"PERIODIC_STALL\"");
-    assert_in(json(), "\"stall_period\":20");
-    assert_in(json(), "\"cause\":\"iterable\"");
+    assert_in(fixture_json(w), "\"PERIODIC_STALL\"");
+    assert_in(fixture_json(w), "\"stall_period\":20");
+    assert_in(fixture_json(w), "\"cause\":\"iterable\"");
 }
 
 TEST_WITH(the_first_batch_is_a_slow_start, setup, teardown)
@@ -210,7 +192,7 @@ TEST_WITH(the_first_batch_is_a_slow_start, setup, teardown)
     turn(3000 * MS, 5 * MS);
     for (int i = 0; i < 200; i++)
         turn(MS / 100, 5 * MS);
-    assert_string_equal(verdict().code, "SLOW_START");
+    assert_string_equal(fixture_verdict(w).code, "SLOW_START");
 }
 
 /* The same times, told by a loader whose inside is known. */
@@ -231,7 +213,7 @@ TEST_WITH(levels_are_those_of_a_ledger, setup, teardown)
         e.user_ns = 200 * 10 * MS;
         e.wall_ns = e.user_ns + e.ledger.wait_ns;
         fdl_verdict_judge(&e, all);
-        struct feedline_verdict v = verdict();
+        struct feedline_verdict v = fixture_verdict(w);
         assert_string_equal(v.level, all[0].level);
     }
 }
@@ -249,7 +231,7 @@ TEST_WITH(it_explains_itself, setup, teardown)
     assert_ok(
         feedline_loader_stats_table(w, NULL, 0, text, sizeof(text), &needed));
     assert_in(text, "consume");
-    assert_in(json(), "\"watch\":{\"name\":\"DataLoader\"");
+    assert_in(fixture_json(w), "\"watch\":{\"name\":\"DataLoader\"");
 }
 
 /* What lies between the caller's clocks and ours is our time, not a wait. */
@@ -266,7 +248,7 @@ TEST_WITH(a_caller_may_have_clocks_of_its_own, setup, teardown)
         pass(3 * MS);
     }
     call(0, FEEDLINE_END);
-    struct feedline_stats s = stats();
+    struct feedline_stats s = fixture_stats(w);
     assert_int_equal(s.wait_ns, 70 * MS);
     assert_int_equal(s.user_ns, 30 * MS);
     assert_int_equal(s.wall_ns, 130 * MS);
@@ -293,7 +275,7 @@ TEST_WITH(clocks_that_cannot_be, setup, teardown)
                                            wrong[i][1]),
                      FEEDLINE_EINVAL, "CLOCK_MONOTONIC");
     assert_ok(feedline_watch_end_at(w, FEEDLINE_OK, 1, 0, began, now));
-    assert_int_equal(stats().wait_ns, 5 * MS);
+    assert_int_equal(fixture_stats(w).wait_ns, 5 * MS);
     assert_error(feedline_watch_end_at(NULL, 0, 0, 0, 0, 0), FEEDLINE_EINVAL,
                  "watch is NULL");
 }
@@ -307,7 +289,7 @@ TEST_WITH(calls_out_of_turn_are_refused, setup, teardown)
     assert_ok(feedline_watch_end(w, FEEDLINE_OK, 1, 0));
     assert_error(feedline_watch_end(w, FEEDLINE_OK, 1, 0), FEEDLINE_ESTATE,
                  "feedline_watch_begin");
-    assert_int_equal(stats().batches, 1);
+    assert_int_equal(fixture_stats(w).batches, 1);
     assert_error(feedline_watch_begin(NULL), FEEDLINE_EINVAL, "watch is NULL");
     assert_error(feedline_watch_end(NULL, 0, 0, 0), FEEDLINE_EINVAL,
                  "watch is NULL");
@@ -336,7 +318,7 @@ TEST_WITH(it_has_no_engine, setup, teardown)
                  FEEDLINE_ESTATE, "no engine");
     assert_ok(feedline_loader_stop(w));
     turn(MS, MS);
-    assert_int_equal(stats().batches, 1);
+    assert_int_equal(fixture_stats(w).batches, 1);
 }
 
 TEST_WITH(what_cannot_be_made_is_refused, setup, teardown)
@@ -410,14 +392,14 @@ TEST_WITH(two_threads_tear_nothing, setup, teardown)
         assert_int_equal(
             pthread_create(&threads[i], NULL, call_often, &counted[i]), 0);
     for (int i = 0; i < 20; i++) {
-        json();
-        verdict();
+        fixture_json(w);
+        fixture_verdict(w);
         assert_ok(feedline_loader_phase_count(w));
     }
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     assert_true(counted[0] + counted[1] >= 1);
-    assert_int_equal(stats().batches, counted[0] + counted[1]);
+    assert_int_equal(fixture_stats(w).batches, counted[0] + counted[1]);
 }
 
 /* ---- Around a loader of ours --------------------------------------------- */
@@ -443,7 +425,7 @@ TEST_WITH(it_agrees_with_a_ledger, setup, teardown)
         feedline_batch_release(b);
         ends += status == FEEDLINE_END;
     }
-    struct feedline_stats outside = stats();
+    struct feedline_stats outside = fixture_stats(w);
     struct feedline_stats inside = fixture_stats(l);
     assert_int_equal(outside.batches, inside.batches);
     assert_int_equal(outside.samples, inside.samples);

@@ -82,6 +82,24 @@ configure() {
     rm -f "$dir.log"
 }
 
+# build_program TARGET [cmake argument...]: one program, in build/, and what the
+# compiler said only if that fails.
+build_program() {
+    local target=$1 dir=$root/build
+    shift
+    need_packages "${packages_build[@]}"
+    mkdir -p "$dir"
+    if [[ $# -gt 0 || ! -f $dir/build.ninja ]]; then
+        say "Building in build/"
+        configure "$dir" "$@"
+    fi
+    cmake --build "$dir" -j "$jobs" --target "$target" > \
+        "$dir/$target.log" || {
+        cat "$dir/$target.log" >&2
+        fail "the build failed"
+    }
+}
+
 # What was skipped, and why, out of the log of the last ctest of a build.
 say_skipped() {
     awk '/ Test: / { sub(/^.* Test: /, ""); name = $0 }

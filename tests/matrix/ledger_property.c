@@ -12,6 +12,7 @@
  * else the machine does: but for a few ns, by which the ledger rounds each part
  * of a wait.
  */
+#include "dice.h"
 #include "fixture.h"
 #include "ledger_log.h"
 #include "loader/loader.h"

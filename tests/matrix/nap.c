@@ -62,21 +62,3 @@ void burn(int64_t cpu_ns)
         for (uint32_t i = 0; i < BURN_ROUND; i++)
             sink = sink * 1664525u + i;
 }
-
-uint64_t dice_u64(struct dice *d)
-{
-    uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-uint32_t dice_below(struct dice *d, uint32_t n)
-{
-    return n ? (uint32_t)((dice_u64(d) >> 32) * n >> 32) : 0;
-}
-
-double dice_between(struct dice *d, double low, double high)
-{
-    return low + (high - low) * (double)(dice_u64(d) >> 11) * 0x1p-53;
-}

@@ -30,12 +30,4 @@ int64_t nap(int64_t ns);
 /* Computes for that much CPU time of this thread, however long it takes. */
 void burn(int64_t cpu_ns);
 
-/* Random numbers that a seed repeats: splitmix64. */
-struct dice {
-    uint64_t state;
-};
-uint64_t dice_u64(struct dice *d);
-uint32_t dice_below(struct dice *d, uint32_t n);
-double dice_between(struct dice *d, double low, double high);
-
 #endif

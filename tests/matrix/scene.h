@@ -11,6 +11,7 @@
 #ifndef FDL_TESTS_SCENE_H
 #define FDL_TESTS_SCENE_H
 
+#include "dice.h"
 #include "nap.h"
 #include "slow_reads.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gaps in the consumer's steps, waits that stick out, and their rhythms. */
 #include "base/compiler.h"
+#include "dice.h"
 #include "profiler/measure/gaps.h"
 #include "profiler/measure/outliers.h"
 #include "test.h"
@@ -16,12 +17,6 @@ static void setup(void)
 {
     memset(&gaps, 0, sizeof(gaps));
     memset(&outliers, 0, sizeof(outliers));
-}
-
-static uint32_t next(uint64_t *x)
-{
-    *x = *x * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*x >> 33);
 }
 
 static void even_steps(uint32_t n, int64_t ns)
@@ -103,12 +98,12 @@ TEST_WITH(some_disorder_is_allowed, setup, NULL)
 
 TEST_WITH(chance_has_no_period, setup, NULL)
 {
-    uint64_t x = test_seed();
+    struct dice d = {test_seed()};
     uint32_t named = 0;
     for (int round = 0; round < 100; round++) {
         setup();
         for (uint32_t i = 0; i < 2000; i++)
-            fdl_gaps_add(&gaps, next(&x) % 60 == 0 ? 300 * MS : 1 * MS);
+            fdl_gaps_add(&gaps, dice_below(&d, 60) == 0 ? 300 * MS : 1 * MS);
         assert_true(gaps.count > 5);
         named += fdl_gaps_period(&gaps) != 0;
     }
@@ -164,19 +159,21 @@ TEST_WITH(stalls_have_a_rhythm, setup, NULL)
 {
     double strength;
     for (uint32_t k = 2; k < 60; k += 7) {
-        uint64_t x = test_seed() + k;
+        struct dice d = {test_seed() + k};
         setup();
         for (uint32_t i = 0; i < 512; i++)
-            fdl_outliers_add(&outliers, i % k == 0 ? 20 * MS : next(&x) % MS);
+            fdl_outliers_add(&outliers,
+                             i % k == 0 ? 20 * MS : dice_below(&d, MS));
         assert_int_equal(fdl_series_period(&outliers.waits, &strength), k);
         assert_true(strength > 0.5 && strength <= 1);
     }
     setup();
-    uint64_t x = test_seed(); /* mostly fed, and one wait out of all bounds */
+    struct dice d = {
+        test_seed()}; /* mostly fed, and one wait out of all bounds */
     for (uint32_t i = 0; i < 512; i++)
         fdl_outliers_add(&outliers, i == 77       ? 9000 * MS
                                     : i % 20 == 3 ? 20 * MS
-                                    : i % 3 == 0  ? next(&x) % 1000
+                                    : i % 3 == 0  ? dice_below(&d, 1000)
                                                   : 0);
     assert_int_equal(fdl_series_period(&outliers.waits, &strength), 20);
     assert_true(strength > 0.5);

@@ -2,6 +2,7 @@
 /* Phases of the consumer's own time, on a clock of the test's. */
 #include "base/compiler.h"
 #include "base/status.h"
+#include "dice.h"
 #include "profiler/measure/phase.h"
 #include "test.h"
 
@@ -119,19 +120,11 @@ TEST_WITH(test_reset, setup, NULL)
 
 /* ---- Random ------------------------------------------------------------- */
 
-static uint64_t random_state;
-
-static uint32_t below(uint32_t n)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(random_state >> 33) % n;
-}
-
 /* Against a count of single ns: which phase is innermost at each of them. */
 TEST_WITH(test_random, setup, NULL)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e"};
-    random_state = test_seed();
+    struct dice d = {test_seed()};
     for (int round = 0; round < 200; round++) {
         int64_t self[5] = {0}, now = 0, sum = 0;
         uint32_t stack[FDL_PHASE_DEPTH], n = 0;
@@ -141,12 +134,12 @@ TEST_WITH(test_random, setup, NULL)
             end(0);
         }
         for (int i = 0; i < 300; i++) {
-            int64_t ns = below(50);
+            int64_t ns = dice_below(&d, 50);
             now += ns;
             if (n > 0)
                 self[stack[n - 1]] += ns;
-            if (n < FDL_PHASE_DEPTH && below(2) == 0) {
-                stack[n] = below(5);
+            if (n < FDL_PHASE_DEPTH && dice_below(&d, 2) == 0) {
+                stack[n] = dice_below(&d, 5);
                 begin(names[stack[n++]], now);
             } else if (n > 0) {
                 n--;

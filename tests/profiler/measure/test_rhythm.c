@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rhythms that are there, and those that are not. */
+#include "dice.h"
 #include "profiler/measure/rhythm.h"
 #include "test.h"
 
 #define MS INT64_C(1000000)
 
-static uint64_t state_of;
-
-/* 0..n-1 */
-static int64_t random_below(int64_t n)
-{
-    state_of = state_of * UINT64_C(6364136223846793005) +
-               UINT64_C(1442695040888963407);
-    return (int64_t)(state_of >> 33) % n;
-}
+static struct dice dice;
 
 /* 1 ms, a tenth more or less, and `extra` each `period` steps. */
 static void fill(struct fdl_series *s, uint32_t n, uint32_t period,
@@ -21,7 +14,7 @@ static void fill(struct fdl_series *s, uint32_t n, uint32_t period,
 {
     memset(s, 0, sizeof(*s));
     for (uint32_t i = 0; i < n; i++) {
-        int64_t value = MS + random_below(MS / 5) - MS / 10;
+        int64_t value = MS + dice_below(&dice, MS / 5) - MS / 10;
         fdl_series_add(s, value + (i % period == period - 1 ? extra : 0));
     }
 }
@@ -58,7 +51,7 @@ TEST(test_periods)
 {
     static const uint32_t periods[] = {2, 3, 7, 10, 50, 100, 170};
     static const int64_t extras[] = {MS * 3, MS * 20, MS * 5000};
-    state_of = test_seed();
+    dice.state = test_seed();
     for (size_t p = 0; p < sizeof(periods) / sizeof(*periods); p++)
         for (size_t x = 0; x < sizeof(extras) / sizeof(*extras); x++) {
             struct fdl_series s;
@@ -75,7 +68,7 @@ TEST(test_periods)
 /* Two of a kind are no rhythm, three are. */
 TEST(test_three_periods)
 {
-    state_of = test_seed();
+    dice.state = test_seed();
     struct fdl_series s;
     double strength;
     fill(&s, 90, 30, 10 * MS);
@@ -86,7 +79,7 @@ TEST(test_three_periods)
 
 TEST(test_no_rhythm)
 {
-    state_of = test_seed();
+    dice.state = test_seed();
     struct fdl_series s;
     double strength = 5;
     fill(&s, 0, 2, 0);
@@ -110,12 +103,12 @@ TEST(test_no_rhythm)
 
 TEST(test_few_waits_show_no_rhythm)
 {
-    state_of = test_seed();
+    dice.state = test_seed();
     for (int run = 0; run < 400; run++) {
         struct fdl_series s = {.n = 0};
         double strength;
         for (int i = 0; i < 10 + run % 40; i++)
-            fdl_series_add(&s, random_below(2 * MS));
+            fdl_series_add(&s, dice_below(&dice, 2 * MS));
         fdl_series_period(&s, &strength);
         assert_true(strength < 0.5);
     }
@@ -124,7 +117,7 @@ TEST(test_few_waits_show_no_rhythm)
 /* One step that took a minute, among steps that vary. */
 TEST(test_one_outlier)
 {
-    state_of = test_seed();
+    dice.state = test_seed();
     for (uint32_t at = 0; at < 300; at += 37) {
         struct fdl_series s;
         double strength;
@@ -139,7 +132,7 @@ TEST(test_one_outlier)
  * resemble themselves at every lag. */
 TEST(test_a_trend_is_no_rhythm)
 {
-    state_of = test_seed();
+    dice.state = test_seed();
     for (uint32_t end = 5; end < 300; end += 37) {
         struct fdl_series s;
         double strength;
@@ -169,13 +162,13 @@ TEST(test_zeros)
 TEST(test_extremes)
 {
     static const int64_t values[] = {INT64_MIN, -1, 0, 1, INT64_MAX};
-    state_of = test_seed();
+    dice.state = test_seed();
     for (int run = 0; run < 200; run++) {
         struct fdl_series s = {.n = 0};
         double strength;
-        int64_t n = random_below(700);
+        int64_t n = dice_below(&dice, 700);
         for (int64_t i = 0; i < n; i++)
-            fdl_series_add(&s, values[random_below(5)]);
+            fdl_series_add(&s, values[dice_below(&dice, 5)]);
         uint32_t period = fdl_series_period(&s, &strength);
         assert_true(strength >= -1 && strength <= 1);
         assert_true(period != 1 && period <= FDL_SERIES_LENGTH / 3);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The slowest samples, from many threads, and waits for one sample alone. */
 #include "base/compiler.h"
+#include "dice.h"
 #include "profiler/measure/slow.h"
 #include "test.h"
 
@@ -22,12 +23,6 @@ static void setup(void)
 static void teardown(void)
 {
     fdl_slow_fini(&slow);
-}
-
-static uint32_t next(uint64_t *x)
-{
-    *x = *x * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*x >> 33);
 }
 
 static void offer(int64_t total, uint32_t place, int64_t done)
@@ -106,9 +101,9 @@ static int descending(const void *a, const void *b)
 }
 
 /* Streams of every kind: flat, with a tail, rising (each beats the others). */
-static int64_t draw(uint64_t *x, int kind, int i)
+static int64_t draw(struct dice *d, int kind, int i)
 {
-    uint32_t r = next(x);
+    uint32_t r = (uint32_t)(dice_u64(d) >> 33);
     if (kind == 0)
         return r % 100;
     if (kind == 1)
@@ -118,13 +113,13 @@ static int64_t draw(uint64_t *x, int kind, int i)
 
 TEST_WITH(test_threads, setup, teardown)
 {
-    uint64_t seed = test_seed();
+    struct dice d = {test_seed()};
     for (int kind = 0; kind < 3; kind++) {
         pthread_t threads[THREADS];
         fdl_slow_reset(&slow);
         for (int t = 0; t < THREADS; t++)
             for (int i = 0; i < OFFERED; i++)
-                offered[t][i] = draw(&seed, kind, i);
+                offered[t][i] = draw(&d, kind, i);
         for (int t = 0; t < THREADS; t++)
             pthread_create(&threads[t], NULL, offer_all, offered[t]);
         for (int t = 0; t < THREADS; t++)
@@ -191,19 +186,19 @@ TEST_WITH(test_alone, setup, teardown)
  * time; which sample it is does not change. */
 TEST_WITH(test_alone_random, setup, teardown)
 {
-    uint64_t x = test_seed();
+    struct dice d = {test_seed()};
     for (int round = 0; round < 20000; round++) {
         int64_t done[8], cut, sum = 0;
-        uint32_t n = 1 + next(&x) % 8, place = 0;
+        uint32_t n = 1 + dice_below(&d, 8), place = 0;
         for (uint32_t i = 0; i < n; i++)
-            done[i] = next(&x) % 5 == 0 ? 0 : 20 + next(&x) % 200;
+            done[i] = dice_below(&d, 5) == 0 ? 0 : 20 + dice_below(&d, 200);
         struct fdl_ticket_times t = ticket(n, done);
-        int64_t a = next(&x) % 100, b = a + 1 + next(&x) % 200;
+        int64_t a = dice_below(&d, 100), b = a + 1 + dice_below(&d, 200);
         int64_t whole = fdl_alone(&t, a, b, &place);
         assert_true(whole >= 0 && whole <= b - a);
         for (int64_t at = a; at < b; at = cut) {
             uint32_t which = place;
-            cut = at + 1 + next(&x) % 50;
+            cut = at + 1 + dice_below(&d, 50);
             cut = FDL_MIN(b, cut);
             sum += fdl_alone(&t, at, cut, &which);
             assert_true(whole == 0 || which == place);

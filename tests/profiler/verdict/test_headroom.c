@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Head-room against its formulas, worked out by hand. */
+#include "base/compiler.h"
+#include "dice.h"
 #include "profiler/verdict/headroom.h"
 #include "test.h"
 
@@ -120,13 +122,11 @@ TEST(test_extremes)
 {
     static const int64_t values[] = {INT64_MIN, -1, 0, 1, SEC, INT64_MAX};
     static const uint32_t counts[] = {0, 1, 2, UINT32_MAX};
-    uint64_t seed = test_seed();
+    struct dice d = {test_seed()};
     for (int i = 0; i < 20000; i++) {
         struct fdl_evidence e;
         fdl_evidence_init(&e);
-#define PICK(list)                                                             \
-  list[(seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u) %  \
-       UINT64_C(1000003) % (sizeof(list) / sizeof(*(list)))]
+#define PICK(list) list[dice_below(&d, FDL_COUNT_OF(list))]
         e.wall_ns = PICK(values);
         e.ledger.wait_ns = PICK(values);
         for (int b = 0; b < FDL_BUCKETS; b++)

@@ -47,7 +47,6 @@ static void add_device(const struct fdl_sources *from, struct fdl_evidence *e)
     e->has_device = true;
     e->device_idle_ns = (int64_t)d.idle_ns;
     e->device_span_ns = (int64_t)d.span_ns;
-    e->steps = d.steps;
     e->copy_ns = (int64_t)d.copy_ns;
     e->overlap_ns = (int64_t)d.overlap_ns;
     e->copy_gbps = achieved_gbps(&d);
@@ -73,7 +72,6 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     e->samples = c->samples;
     e->wall_ns = c->ledger.wait_ns + c->user_ns + c->api_ns;
     e->user_ns = c->user_ns;
-    e->api_ns = c->api_ns;
     e->first_batch_ns = c->first_batch_ns;
     fdl_unlock(&c->lock);
     e->calls = pace->calls;
@@ -83,10 +81,8 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     e->epoch_edges = pace->edges;
     if (pace->edges)
         e->epoch_edge_ns = pace->edge_ns / (int64_t)pace->edges;
-    if (pace->calls) {
-        e->ticket_mean_ns = pace->lead_ns / (int64_t)pace->calls;
+    if (pace->calls)
         e->ticket_tail_ns = fdl_histogram_quantile(&pace->leads, TAIL);
-    }
     if (fdl_histogram_total(&pace->waits))
         e->usual_wait_ns = (double)fdl_histogram_quantile(&pace->waits, 0.5);
     e->epoch_batches = fdl_engine_given(from->engine)
@@ -118,7 +114,6 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     if (under_way == 0)
         return;
     e->read_rate = (double)read.bytes * 1e9 / (double)under_way;
-    e->read_ops = (double)read.items * 1e9 / (double)under_way;
     e->reads_under_way = (double)read.own_ns / (double)under_way;
     struct fdl_read_fit fit;
     fdl_read_fit_of(&read.products, &fit);
@@ -139,7 +134,6 @@ static void add_workers(struct fdl_watch *watch, struct fdl_evidence *e)
     e->worker_throttle_ns = (int64_t)w.throttle_ns;
     e->worker_sleep_ns = (int64_t)w.sleep_ns;
     e->worker_blocked_ns = (int64_t)w.blocked_ns;
-    e->worker_starved_ns = (int64_t)w.starved_ns;
 }
 
 static void add_costs(struct fdl_watch *watch, struct fdl_evidence *e)
@@ -172,12 +166,9 @@ static void add_machine(const struct fdl_watched *w, struct fdl_evidence *e)
     const struct fdl_system_signals *now = &w->system;
     const struct fdl_system_signals *zero = &w->zero;
     double span = (double)w->span_ns;
-    uint64_t total = now->host_total_ns - zero->host_total_ns;
     uint64_t busy = now->host_busy_ns - zero->host_busy_ns;
     uint64_t own = now->process_cpu_ns - zero->process_cpu_ns;
     e->throttled_ns = (int64_t)(now->throttled_ns - zero->throttled_ns);
-    if (now->has_host && total > 0)
-        e->host_busy = (double)FDL_MIN(busy, total) / (double)total;
     if (now->has_host && span > 0)
         e->outside_cores = busy > own ? (double)(busy - own) / span : 0;
     e->foreign_cores = e->consumer_cores = -1;
@@ -186,8 +177,6 @@ static void add_machine(const struct fdl_watched *w, struct fdl_evidence *e)
         e->consumer_cores = (double)w->consumer_ns / (double)w->seconds_ns;
         memcpy(e->foreign_name, w->foreign_name, sizeof(e->foreign_name));
     }
-    if (w->best_read_rate > 0)
-        e->best_read_rate = FDL_MAX(w->best_read_rate, e->read_rate);
     if (w->read_rate_now > 0)
         e->read_rate_now = w->read_rate_now;
     if (w->has_growth) {

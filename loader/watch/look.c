@@ -287,7 +287,6 @@ static void look_at_reads(struct fdl_look *k, int64_t now)
     fdl_engine_read_sums(k->engine, &sums);
     sums.time_ns = now;
     fdl_read_history_add(&k->reads, &sums);
-    w->best_read_rate = k->reads.best_rate;
     w->read_rate_now = k->reads.rate_now;
     w->has_growth = fdl_read_history_growth(&k->reads, &w->rate_by_depth,
                                             &w->latency_by_depth);

@@ -53,7 +53,7 @@ struct fdl_watched {
     int64_t gap_throttled_ns; /* of the consumer's gaps, caused by the quota */
 
     /* Of reads; see read_history.h. Not touched by a reset. */
-    double best_read_rate, read_rate_now; /* 0: not known */
+    double read_rate_now; /* 0: not known */
     bool has_growth;
     double rate_by_depth, latency_by_depth;
 };

@@ -33,7 +33,6 @@ void fdl_pace_add(struct fdl_pace *p, const struct fdl_pace_call *call)
     p->ready_calls += !is_long;
     p->long_waits += is_long;
     p->passed_waits += is_long && call->passed;
-    p->lead_ns += call->lead_ns;
     fdl_histogram_add(&p->leads, call->lead_ns);
     if (!call->starts_epoch)
         fdl_histogram_add(&p->waits, call->wait_ns);
@@ -44,7 +43,7 @@ void fdl_pace_reset(struct fdl_pace *p)
 {
     p->calls = p->ready_calls = p->long_waits = p->passed_waits = 0;
     p->edges = 0;
-    p->edge_ns = p->lead_ns = 0;
+    p->edge_ns = 0;
     memset(&p->interference, 0, sizeof(p->interference));
     memset(&p->leads, 0, sizeof(p->leads));
     memset(&p->waits, 0, sizeof(p->waits));

@@ -42,7 +42,6 @@ struct fdl_pace {
     struct fdl_interference interference;
     struct fdl_histogram leads;
     struct fdl_histogram waits; /* without first batches of runs and epochs */
-    int64_t lead_ns;
 
     /* Unaffected by a reset: there is only one first epoch. */
     bool begun;

@@ -19,7 +19,7 @@
 #define LEAST_PART  0.02 /* of all reads, in each heap */
 #define LEAST_READS 100u
 
-/* A burst out of a cache, or what a volume has saved up, says little. */
+/* Of several seconds: a burst out of a cache says little. */
 static void add_rate(struct fdl_read_history *h)
 {
     if (h->n <= FDL_READ_AROUND)
@@ -31,7 +31,6 @@ static void add_rate(struct fdl_read_history *h)
     if (!(span > 0) || to->bytes < from->bytes)
         return;
     h->rate_now = (double)(to->bytes - from->bytes) * 1e9 / span;
-    h->best_rate = FDL_MAX(h->best_rate, h->rate_now);
 }
 
 void fdl_read_history_add(struct fdl_read_history *h,

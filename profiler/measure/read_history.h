@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The last seconds of reading, for questions that sums cannot answer: how fast
- * was the best second, and did it help when the I/O depth was raised? And from
- * the histogram of read times: are there two kinds of reads, some as slow as a
+ * is it now, and did it help when the I/O depth was raised? And from the
+ * histogram of read times: are there two kinds of reads, some as slow as a
  * device while others are as fast as memory?
  */
 #ifndef FDL_PROFILER_READ_HISTORY_H
@@ -28,9 +28,8 @@ struct fdl_read_sums {
 struct fdl_read_history {
     struct fdl_read_sums seconds[FDL_READ_SECONDS]; /* oldest overwritten */
     uint64_t n;
-    double best_rate; /* bytes per second, kept up for FDL_READ_AROUND
-                         seconds */
-    double rate_now;  /* in the last of them; 0: not known yet */
+    double rate_now; /* bytes per second, over the last FDL_READ_AROUND
+                        seconds; 0: not known yet */
 };
 
 /* About once a second. */

@@ -246,7 +246,7 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->peer_stall = -1;
     e->outside_process_cores = e->outside_queued = -1;
     e->mean_file_bytes = -1;
-    e->read_rate = e->best_read_rate = -1;
+    e->read_rate = -1;
     e->read_p50_us = e->read_p99_us = -1;
     e->rate_by_depth = e->latency_by_depth = -1;
     e->first_epoch_fetch = e->later_epoch_fetch = -1;
@@ -254,7 +254,7 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->cold_fraction = -1;
     e->storage_fraction = e->fetch_cold = e->data_bytes = -1;
     e->memory_bytes = e->cache_bytes = -1;
-    e->host_busy = e->foreign_cores = -1;
+    e->foreign_cores = -1;
     e->consumer_cores = e->outside_cores = -1;
     e->gpu_utilization = e->gpu_sm_active = -1;
     e->gpu_idle_seconds = e->gpu_memory_used = e->gpu_clock = -1;
@@ -262,7 +262,7 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->source_pixels = e->output_pixels = -1;
     e->usual_wait_ns = -1;
     e->cpu_quota = -1;
-    e->read_ops = e->reads_under_way = -1;
+    e->reads_under_way = -1;
     e->read_fixed_ns = e->read_byte_ns = e->read_byte_error_ns = -1;
     e->read_ahead_ns = -1;
     e->read_rate_now = -1;

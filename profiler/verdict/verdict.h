@@ -162,7 +162,7 @@ struct fdl_evidence {
     struct fdl_ledger ledger;
     uint64_t batches, samples;
     int64_t wall_ns;
-    int64_t user_ns, api_ns;
+    int64_t user_ns;
     uint64_t calls;        /* of next() that delivered */
     uint64_t ready_calls;  /* whose batch was ready when they were made */
     uint64_t long_waits;   /* waits of 50 us or more */
@@ -205,7 +205,6 @@ struct fdl_evidence {
     int64_t worker_throttle_ns;
     int64_t worker_sleep_ns;
     int64_t worker_blocked_ns;
-    int64_t worker_starved_ns;
     int64_t custom_ns;   /* of worker_busy_ns, in custom operations */
     int64_t huffman_ns;  /* of worker_busy_ns, for Huffman codes of JPEG */
     bool jpeg_index_off; /* it could save a part of that */
@@ -216,9 +215,9 @@ struct fdl_evidence {
     bool memory_limited;       /* a budget allows no deeper ring: */
     const char *memory_option; /* that one; NULL: memory_budget */
     bool tuning;               /* a tuner changes the options that are auto */
-    int64_t ticket_mean_ns;    /* from issue until ready; 0: not known */
-    int64_t ticket_tail_ns;    /* the same, its 99.6 % quantile */
-    int64_t slow_stall_ns;     /* waits for single slow samples */
+    int64_t ticket_tail_ns; /* from issue until ready, 99.6 % quantile; 0: not
+                                  known */
+    int64_t slow_stall_ns;  /* waits for single slow samples */
 
     /* Reads. */
     bool reads_storage; /* not the memory reader */
@@ -226,7 +225,6 @@ struct fdl_evidence {
     double mean_file_bytes; /* -1: not known */
     double read_rate;       /* bytes/s over the window, while reads were in
                                flight */
-    double best_read_rate;  /* the best second so far */
     double read_p50_us, read_p99_us;
     double rate_by_depth;     /* growth of read_rate since io_depth was last
                                raised, 0.05 is 5 %; -1: never raised */
@@ -258,7 +256,6 @@ struct fdl_evidence {
 
     /* The machine. */
     int64_t throttled_ns;  /* wall time lost to the quota, all cores */
-    double host_busy;      /* fraction of the machine's cores */
     double foreign_cores;  /* cores used by other threads of this process, the
                               consumer's excluded */
     char foreign_name[16]; /* the busiest of them */
@@ -272,7 +269,6 @@ struct fdl_evidence {
     int64_t copy_ns, overlap_ns;
     double copy_gbps;    /* of our copies */
     double ceiling_gbps; /* of copies of their size on this bus; 0: unknown */
-    uint64_t steps;      /* batches that a stream waited for */
 
     /* NVML; -1: not known. */
     double gpu_utilization, gpu_sm_active;
@@ -308,13 +304,11 @@ struct fdl_evidence {
 
     /* Reads. One of b bytes, sent while a bytes were in flight, took
      * read_fixed_ns + b * read_byte_ns + a * read_ahead_ns. */
-    double read_ops;        /* per second, while reads were in flight */
-    double reads_under_way; /* mean, while there were any */
+    double reads_under_way;             /* mean, while there were any */
     double read_fixed_ns, read_byte_ns; /* -1: sizes or times do not show it */
     double read_ahead_ns;
     double read_byte_error_ns; /* standard error of read_byte_ns */
-    double read_rate_now; /* bytes/s in the last seconds; best_read_rate is the
-                               best sustained for as long; -1 */
+    double read_rate_now;      /* bytes/s in the last seconds; -1 */
 
     const struct fdl_terms *terms; /* of the program's interface */
 };

@@ -14,7 +14,7 @@
 #define CACHED           3.0  /* the first epoch over the later ones */
 #define KEEPING_GAINS    0.05 /* of the bytes, or it is not worth a change */
 #define MIXED            0.05 /* of reads are slow, or of reads are fast */
-#define FAR_BELOW        0.50 /* of the ceiling, or of the best rate seen */
+#define FAR_BELOW        0.50 /* of the ceiling */
 #define OVERLAPPED       0.20 /* of copy time: the consumer worked meanwhile */
 #define WORKS            0.20 /* of the span: there is something to overlap */
 #define ONE_SERVER       0.70 /* of the rate: bytes ahead, or a read's own */

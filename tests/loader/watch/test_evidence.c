@@ -92,9 +92,7 @@ TEST_WITH(a_later_batch_was_ready, setup, teardown)
     assert_int_equal(e.calls, e.ready_calls + e.long_waits);
     assert_true(e.passed_waits > 0);
     assert_true(e.passed_waits <= e.long_waits);
-    assert_true(e.ticket_mean_ns > 0);
     assert_true(e.ticket_tail_ns >= SLOWLY);
-    assert_true(e.ticket_tail_ns >= e.ticket_mean_ns);
     assert_true(e.first_batch_ns > 0);
     assert_false(e.reads_storage);
     assert_true(e.custom_ns >= SLOWLY);
@@ -124,7 +122,7 @@ TEST_WITH(a_slow_consumer_finds_batches_ready, setup, teardown)
     run(l, 2, 30 * MS);
     fdl_evidence_gather(&l->sources, &e);
     assert_true(e.ready_calls > e.long_waits);
-    assert_true(e.worker_blocked_ns > e.worker_starved_ns);
+    assert_true(e.worker_blocked_ns > 0);
     assert_true(e.median_step_ns >= 30 * MS);
     assert_true(e.reads_storage);
     assert_true(e.mean_file_bytes > 0 && e.read_rate > 0);
@@ -134,7 +132,7 @@ TEST_WITH(a_slow_consumer_finds_batches_ready, setup, teardown)
     assert_ok(feedline_loader_reset_stats(l));
     fdl_evidence_gather(&l->sources, &e);
     assert_int_equal(e.calls + e.batches, 0);
-    assert_int_equal(e.ticket_mean_ns, 0);
+    assert_int_equal(e.ticket_tail_ns, 0);
     feedline_loader_destroy(l);
 }
 

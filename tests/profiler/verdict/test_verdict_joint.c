@@ -379,11 +379,10 @@ static struct point a_point(void)
 /* Two workers that sleep, 15 % of the time without a core. */
 TEST(sleep_beside_neighbours_is_sleep)
 {
-    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    const struct fdl_verdict *v;
     struct point p = a_point();
     struct fdl_evidence e = evidence_of(&p);
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "PREP_BOUND_TUNABLE");
+    v = first_is("PREP_BOUND_TUNABLE", &e);
     assert_non_null(strstr(v[0].sentence, "slept or waited for 83 %"));
     assert_non_null(strstr(v[0].sentence, "\"python (`step`)\": "));
     assert_non_null(strstr(v[0].action, "num_workers="));
@@ -414,13 +413,12 @@ TEST(workers_as_the_consumer_needs_them)
 /* Seven workers got no more done than two. */
 TEST(what_does_not_scale_is_a_lock)
 {
-    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    const struct fdl_verdict *v;
     struct point p = a_point();
     p.split = &splits[1];
     p.tuner = &tuners[3];
     struct fdl_evidence e = evidence_of(&p);
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "LOCK_BOUND");
+    v = first_is("LOCK_BOUND", &e);
     assert_non_null(strstr(v[0].sentence, "does not scale: 6 workers got 1.0"));
     assert_int_equal(v[0].moves.workers, 0);
     assert_true(v[0].predicted_gain == 0);
@@ -429,7 +427,7 @@ TEST(what_does_not_scale_is_a_lock)
 /* Nor when the trial still goes on, once a gain is out of its range. */
 TEST(a_trial_under_way_tells_of_a_lock)
 {
-    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    const struct fdl_verdict *v;
     struct point p = a_point();
     p.split = &splits[1];
     p.tuner = &tuners[2];
@@ -439,31 +437,27 @@ TEST(a_trial_under_way_tells_of_a_lock)
     e.tried_workers = e.workers;
     e.tried_gain = 0.01;
     e.tried_error = 0.01;
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "LOCK_BOUND");
+    v = first_is("LOCK_BOUND", &e);
     assert_non_null(strstr(v[0].sentence, "2 workers got 1.0 % more done than "
                                           "1"));
     assert_int_equal(v[0].moves.workers, 0);
     e.tried_error = 0.10; /* may yet be a gain */
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "PREP_BOUND_TUNABLE");
+    first_is("PREP_BOUND_TUNABLE", &e);
     e.tried_predicted = 2; /* but not this one */
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "LOCK_BOUND");
+    first_is("LOCK_BOUND", &e);
 }
 
 /* Three workers on two cores do not hide a neighbour. */
 TEST(neighbours_are_named_whatever_the_workers)
 {
     for (size_t i = 0; i < FDL_COUNT_OF(workers_of); i++) {
-        struct fdl_verdict v[FDL_VERDICTS_MAX];
+        const struct fdl_verdict *v;
         struct point p = a_point();
         p.split = &splits[3];
         p.workers = workers_of[i];
         struct fdl_evidence e = evidence_of(&p);
         e.worker_cpu_ns = SEC * 20; /* the neighbour has the rest */
-        judge_rows(&e, v);
-        assert_string_equal(v[0].code, "OVERSUBSCRIBED");
+        v = first_is("OVERSUBSCRIBED", &e);
         assert_non_null(strstr(v[0].sentence, "other processes used 1.8"));
         assert_non_null(strstr(v[0].action, "Other jobs on this machine"));
     }
@@ -472,7 +466,7 @@ TEST(neighbours_are_named_whatever_the_workers)
 /* The quota stops the consumer's thread too: that is no pause of its own. */
 TEST(a_quota_is_no_pause_of_the_program)
 {
-    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    const struct fdl_verdict *v;
     struct point p = a_point();
     p.company = &companies[3];
     p.split = &splits[5];
@@ -480,18 +474,16 @@ TEST(a_quota_is_no_pause_of_the_program)
     struct fdl_evidence e = evidence_of(&p);
     e.gap_ns = 69 * SEC;
     e.gap_throttled_ns = 65 * SEC;
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "CPU_THROTTLED");
+    v = first_is("CPU_THROTTLED", &e);
     assert_non_null(strstr(v[0].sentence, "0.6 usable cores"));
     e.gap_throttled_ns = 0;
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "CONSUMER_HOST_BOUND");
+    first_is("CONSUMER_HOST_BOUND", &e);
 }
 
 /* 106 KiB are no small files: 20 ms a read, two at once. */
 TEST(reads_that_take_long_want_more_of_them)
 {
-    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    const struct fdl_verdict *v;
     struct point p = a_point();
     p.waits = &waits[2];
     struct fdl_evidence e = evidence_of(&p);
@@ -501,8 +493,7 @@ TEST(reads_that_take_long_want_more_of_them)
     e.read_fixed_ns = 20e6;
     e.read_byte_ns = 0.5;
     e.read_rate_now = 10e6;
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
+    v = first_is("FETCH_LATENCY_BOUND", &e);
     assert_non_null(strstr(v[0].action, "Raise options[\"io_depth\"]"));
     assert_non_null(strstr(v[0].sentence, "a read takes 20 ms, 2 at a time"));
 }
@@ -510,31 +501,26 @@ TEST(reads_that_take_long_want_more_of_them)
 /* One server of 5 MB/s: a read waits for those ahead. */
 TEST(a_limit_on_bytes_is_told_as_one)
 {
-    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    const struct fdl_verdict *v;
     struct point p = a_point();
     p.waits = &waits[2];
     struct fdl_evidence e = evidence_of(&p);
     e.read_ahead_ns = 200;
     e.read_rate_now = 5e6;
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "FETCH_BW_BOUND");
+    v = first_is("FETCH_BW_BOUND", &e);
     assert_non_null(strstr(v[0].sentence, "the storage gives 5.0 MB/s"));
     assert_non_null(strstr(v[0].action, "reader=\"memory\""));
     assert_int_equal(v[0].moves.io_depth, 0);
     e.read_byte_ns = 200; /* and for its own bytes */
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "FETCH_BW_BOUND");
+    first_is("FETCH_BW_BOUND", &e);
     e.read_byte_ns = 20; /* it waits for reads, whatever their bytes */
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
+    first_is("FETCH_LATENCY_BOUND", &e);
     e.read_byte_ns = 2400; /* a rate for each read: more of them get more */
     e.read_ahead_ns = 20;
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
+    first_is("FETCH_LATENCY_BOUND", &e);
     e.read_ahead_ns = 200;
     e.reads_under_way = 1; /* it waits for none */
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
+    first_is("FETCH_LATENCY_BOUND", &e);
 }
 
 /* Twelve megapixels for 224 x 224, and neighbours. */
@@ -561,28 +547,24 @@ TEST(images_far_too_large_are_named)
 /* Every batch is the first of its epoch: none of them is slow to start. */
 TEST(short_epochs_do_not_start_slowly)
 {
-    struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     struct fdl_evidence e = evidence_of(&p);
     e.epoch_edge_ns = SEC;
     e.epoch_edges = 40;
     e.median_step_ns = 52000;
     e.epoch_batches = 4;
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "PREP_BOUND_TUNABLE");
+    first_is("PREP_BOUND_TUNABLE", &e);
     e.epoch_batches = 25;
     e.usual_wait_ns = 1000000;
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "SLOW_START");
+    first_is("SLOW_START", &e);
     e.usual_wait_ns = 400000000; /* as other batches wait, too */
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "PREP_BOUND_TUNABLE");
+    first_is("PREP_BOUND_TUNABLE", &e);
 }
 
 /* There are no fewer workers than one. */
 TEST(one_worker_is_not_told_to_go)
 {
-    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    const struct fdl_verdict *v;
     struct fdl_evidence e = {RUN,
                              .workers = 1,
                              .cpus_usable = 2,
@@ -591,8 +573,7 @@ TEST(one_worker_is_not_told_to_go)
                              .interference_sigma = 9,
                              .tuning = true,
                              .workers_auto = true};
-    judge_rows(&e, v);
-    assert_string_equal(v[0].code, "INTERFERENCE");
+    v = first_is("INTERFERENCE", &e);
     assert_null(strstr(v[0].action, "fewer"));
     assert_int_equal(v[0].tuner, 0);
 }

@@ -3,23 +3,17 @@
  * What holds for any evidence, sensible or not: whole sentences, gains within
  * bounds, the largest first, evidence that is JSON.
  */
+#include "dice.h"
 #include "verdict_rows.h"
 
 #include <jansson.h>
 #include <math.h>
 
-static uint64_t state_of;
+static struct dice dice;
 
 static uint32_t pick(uint32_t n)
 {
-    state_of = state_of * UINT64_C(6364136223846793005) +
-               UINT64_C(1442695040888963407);
-    return (uint32_t)(state_of >> 33) % n;
-}
-
-static double fraction(void)
-{
-    return pick(1000001) / 1e6;
+    return dice_below(&dice, n);
 }
 
 static int64_t any_ns(void)
@@ -34,7 +28,8 @@ static double any_double(void)
     static const double odd[] = {NAN, INFINITY, -INFINITY, -1,
                                  0,   -5,       1e300,     1e-300};
     uint32_t k = pick(16);
-    return k < FDL_COUNT_OF(odd) ? odd[k] : fraction() * (k % 2 ? 1 : 20);
+    return k < FDL_COUNT_OF(odd) ? odd[k]
+                                 : dice_between(&dice, 0, 1) * (k % 2 ? 1 : 20);
 }
 
 static uint32_t any_count(void)
@@ -46,16 +41,15 @@ static uint32_t any_count(void)
 static void fill_times(struct fdl_evidence *e)
 {
     int64_t *const of[] = {
-        &e->wall_ns,         &e->user_ns,           &e->api_ns,
-        &e->first_batch_ns,  &e->epoch_edge_ns,     &e->median_step_ns,
-        &e->gap_ns,          &e->phase_ns,          &e->worker_busy_ns,
-        &e->worker_cpu_ns,   &e->worker_runq_ns,    &e->worker_throttle_ns,
-        &e->worker_sleep_ns, &e->worker_blocked_ns, &e->worker_starved_ns,
-        &e->custom_ns,       &e->lock.wall_ns,      &e->ticket_mean_ns,
-        &e->ticket_tail_ns,  &e->slow_stall_ns,     &e->throttled_ns,
-        &e->device_idle_ns,  &e->device_span_ns,    &e->copy_ns,
-        &e->overlap_ns,      &e->ledger.wait_ns,    &e->lock.cpu_ns,
-        &e->lock.wait_ns,    &e->ledger.lacking_ns};
+        &e->lock.wall_ns,   &e->custom_ns,         &e->epoch_edge_ns,
+        &e->ticket_tail_ns, &e->lock.cpu_ns,       &e->worker_throttle_ns,
+        &e->ledger.wait_ns, &e->ledger.lacking_ns, &e->device_idle_ns,
+        &e->lock.wait_ns,   &e->worker_cpu_ns,     &e->worker_busy_ns,
+        &e->user_ns,        &e->worker_sleep_ns,   &e->copy_ns,
+        &e->slow_stall_ns,  &e->wall_ns,           &e->overlap_ns,
+        &e->worker_runq_ns, &e->median_step_ns,    &e->device_span_ns,
+        &e->gap_ns,         &e->phase_ns,          &e->first_batch_ns,
+        &e->throttled_ns,   &e->worker_blocked_ns};
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
         *of[i] = any_ns();
     for (int b = 0; b < FDL_BUCKETS; b++)
@@ -65,17 +59,16 @@ static void fill_times(struct fdl_evidence *e)
 static void fill_numbers(struct fdl_evidence *e)
 {
     double *const of[] = {
-        &e->interference,      &e->interference_sigma, &e->stall_strength,
-        &e->peer_stall,        &e->mean_file_bytes,    &e->read_rate,
-        &e->best_read_rate,    &e->read_p50_us,        &e->read_p99_us,
-        &e->rate_by_depth,     &e->latency_by_depth,   &e->first_epoch_fetch,
-        &e->later_epoch_fetch, &e->cold_fraction,      &e->fetch_cold,
-        &e->host_busy,         &e->foreign_cores,      &e->consumer_cores,
-        &e->outside_cores,     &e->gpu_utilization,    &e->gpu_sm_active,
-        &e->gpu_idle_seconds,  &e->gpu_memory_used,    &e->gpu_clock,
-        &e->copy_gbps,         &e->ceiling_gbps,       &e->first_epoch_read,
-        &e->later_epoch_read,  &e->storage_fraction,   &e->data_bytes,
-        &e->memory_bytes,      &e->cache_bytes};
+        &e->interference,     &e->interference_sigma, &e->stall_strength,
+        &e->peer_stall,       &e->mean_file_bytes,    &e->read_rate,
+        &e->read_p50_us,      &e->read_p99_us,        &e->rate_by_depth,
+        &e->latency_by_depth, &e->first_epoch_fetch,  &e->later_epoch_fetch,
+        &e->cold_fraction,    &e->fetch_cold,         &e->foreign_cores,
+        &e->consumer_cores,   &e->outside_cores,      &e->gpu_utilization,
+        &e->gpu_sm_active,    &e->gpu_idle_seconds,   &e->gpu_memory_used,
+        &e->gpu_clock,        &e->copy_gbps,          &e->ceiling_gbps,
+        &e->first_epoch_read, &e->later_epoch_read,   &e->storage_fraction,
+        &e->data_bytes,       &e->memory_bytes,       &e->cache_bytes};
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
         *of[i] = any_double();
 }
@@ -204,7 +197,7 @@ static void check_list(const struct fdl_evidence *e,
 
 TEST(test_anything)
 {
-    state_of = test_seed();
+    dice.state = test_seed();
     for (int run = 0; run < 60000; run++) {
         struct fdl_verdict v[FDL_VERDICTS_MAX];
         struct fdl_evidence e;
@@ -234,7 +227,7 @@ TEST(test_unknown)
                                           "DEPTH_LIMITED",
                                           "OVERSUBSCRIBED",
                                           "OUT_OF_SCOPE"};
-    state_of = test_seed();
+    dice.state = test_seed();
     for (int run = 0; run < 20000; run++) {
         struct fdl_verdict v[FDL_VERDICTS_MAX];
         struct fdl_evidence e;
@@ -266,7 +259,7 @@ TEST(test_monotonous)
               {FDL_BUCKET_WORKER_WAIT, "PREP_"},
               {FDL_BUCKET_FETCH, "FETCH_"},
               {FDL_BUCKET_TRANSFER, "XFER_"}};
-    state_of = test_seed();
+    dice.state = test_seed();
     for (int run = 0; run < 4000; run++) {
         struct fdl_evidence e;
         size_t cause = pick(FDL_COUNT_OF(of));

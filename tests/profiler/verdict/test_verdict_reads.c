@@ -154,7 +154,6 @@ static const struct verdict_row rows[] = {
     {"a deeper queue gave more bytes",
      {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 1024 * 1024,
       .rate_by_depth = 0.5, .latency_by_depth = 0.2, .read_rate = 1e8,
-      .best_read_rate = 5e8,
       .ledger = {.ns = {[FDL_BUCKET_FETCH_QUEUE] = 20 * SEC}}},
      "FETCH_LATENCY_BOUND",
      "HIGH",

@@ -25,20 +25,19 @@ static inline void fill_unknown(struct fdl_evidence *e)
 {
     struct fdl_evidence init;
     double *const of[] = {
-        &e->interference,      &e->interference_sigma, &e->stall_strength,
-        &e->peer_stall,        &e->mean_file_bytes,    &e->read_rate,
-        &e->best_read_rate,    &e->read_p50_us,        &e->read_p99_us,
-        &e->rate_by_depth,     &e->latency_by_depth,   &e->first_epoch_fetch,
-        &e->later_epoch_fetch, &e->cold_fraction,      &e->fetch_cold,
-        &e->host_busy,         &e->foreign_cores,      &e->consumer_cores,
-        &e->outside_cores,     &e->gpu_utilization,    &e->gpu_sm_active,
-        &e->gpu_idle_seconds,  &e->gpu_memory_used,    &e->gpu_clock,
-        &e->source_pixels,     &e->output_pixels,      &e->usual_wait_ns,
-        &e->cpu_quota,         &e->read_ops,           &e->reads_under_way,
-        &e->read_fixed_ns,     &e->read_byte_ns,       &e->read_rate_now,
-        &e->first_epoch_read,  &e->later_epoch_read,   &e->read_byte_error_ns,
-        &e->read_ahead_ns,     &e->storage_fraction,   &e->data_bytes,
-        &e->memory_bytes,      &e->cache_bytes};
+        &e->interference,     &e->interference_sigma, &e->stall_strength,
+        &e->peer_stall,       &e->mean_file_bytes,    &e->read_rate,
+        &e->read_p50_us,      &e->read_p99_us,        &e->rate_by_depth,
+        &e->latency_by_depth, &e->first_epoch_fetch,  &e->later_epoch_fetch,
+        &e->cold_fraction,    &e->fetch_cold,         &e->foreign_cores,
+        &e->consumer_cores,   &e->outside_cores,      &e->gpu_utilization,
+        &e->gpu_sm_active,    &e->gpu_idle_seconds,   &e->gpu_memory_used,
+        &e->gpu_clock,        &e->source_pixels,      &e->output_pixels,
+        &e->usual_wait_ns,    &e->cpu_quota,          &e->reads_under_way,
+        &e->read_fixed_ns,    &e->read_byte_ns,       &e->read_rate_now,
+        &e->first_epoch_read, &e->later_epoch_read,   &e->read_byte_error_ns,
+        &e->read_ahead_ns,    &e->storage_fraction,   &e->data_bytes,
+        &e->memory_bytes,     &e->cache_bytes};
     fdl_evidence_init(&init);
     e->reads_storage = init.reads_storage;
     if (!e->terms)
@@ -56,6 +55,16 @@ static inline uint32_t judge_rows(struct fdl_evidence *e,
         for (int i = 0; i < FDL_BUCKETS; i++)
             e->ledger.wait_ns += e->ledger.ns[i];
     return fdl_verdict_judge(e, v);
+}
+
+/* All verdicts on it, of which that code comes first. */
+static inline const struct fdl_verdict *first_is(const char *code,
+                                                 struct fdl_evidence *e)
+{
+    static struct fdl_verdict v[FDL_VERDICTS_MAX];
+    judge_rows(e, v);
+    assert_string_equal(v[0].code, code);
+    return v;
 }
 
 /* A minute of work that went so, and what must be said first. */

@@ -20,13 +20,12 @@ CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                      "dataloader_epoch.py")
 
 
-def measure(arguments, loader, workers, what="epochs", epochs=None):
+def measure(arguments, loader, workers):
     return sbs.run([sys.executable, "-W", "ignore:This DataLoader will create",
                     CHILD, arguments.folder,
                     "--loader", loader, "--workers", str(workers),
                     "--batch-size", str(arguments.batch_size),
-                    "--what", what,
-                    "--epochs", str(epochs or arguments.epochs)],
+                    "--epochs", str(arguments.epochs)],
                    os.sched_getaffinity(0))
 
 
@@ -60,7 +59,7 @@ def report(arguments):
     theirs, ours = best(rounds, "torch"), best(rounds, "feedline")
     ratios = [a / b for a, b in zip(speeds(rounds[ours]),
                                     speeds(rounds[theirs]))]
-    out = {
+    return {
         "schema_version": 1,
         "comparison": "DataLoader over an ImageFolder",
         "machine": sbs.machine(),
@@ -73,12 +72,6 @@ def report(arguments):
         "best": {"torch": theirs[1], "feedline": ours[1]},
         "ratio": sbs.summary(ratios),
     }
-    if arguments.memory_epochs:
-        out["memory"] = [
-            dict(measure(arguments, "feedline", w, "memory",
-                         arguments.memory_epochs), workers=w)
-            for w in arguments.memory_workers]
-    return out
 
 
 def say(out):
@@ -86,11 +79,6 @@ def say(out):
         print(sbs.line("%s, %s" % (side["loader"], side["workers"]),
                        side["images_per_second"]["values"]))
     print(sbs.ratio_line("ratio", out["ratio"]))
-    for m in out.get("memory", []):
-        mb = m["anonymous_mb"]
-        print("%s workers: %.0f MB that are no file's after epoch 5, %.0f MB "
-              "after epoch %d" % (m["workers"], mb[min(4, len(mb) - 1)], mb[-1],
-                                  len(mb)))
 
 
 def workers_list(text):
@@ -108,11 +96,6 @@ def main():
     parser.add_argument("--feedline-workers", type=workers_list,
                         default=["auto", 2], metavar="N,N",
                         help="and for feedline [auto,2]")
-    parser.add_argument("--memory-epochs", type=int, default=0, metavar="E",
-                        help="look at resident memory over so many epochs")
-    parser.add_argument("--memory-workers", type=workers_list,
-                        default=[1, 2, 8], metavar="N,N",
-                        help="with these numbers of workers [1,2,8]")
     arguments = parser.parse_args()
     out = report(arguments)
     sbs.write_json(out, arguments.json)

@@ -8,8 +8,8 @@ resized crop and horizontal flip, delivered as
     f32   normalised, [B, 3, 224, 224]
     u8    as decoded, [B, 224, 224, 3] (torchvision: [B, 3, 224, 224])
 
-on one pinned core with one worker and on two with two. full_decode and
-simplejpeg are yardsticks: they decode whole images and do nothing else.
+on one pinned core with one worker and on two with two. simplejpeg is a
+yardstick: it decodes whole images and does nothing else.
 
 Each measurement of a peer comes right after one of feedline on the same cores,
 and the ratio of such a pair is what counts: what slows the machine down slows
@@ -45,7 +45,7 @@ PEERS = {"torchvision": ("f32", "u8"), "torchvision_tensor": ("f32", "u8"),
          "opencv": ("f32", "u8"), "ffcv": ("f32", "u8"), "dali": ("f32", "u8"),
          "spdl": ("f32", "u8"), "tfdata": ("f32", "u8"),
          "ffcv_raw": ("f32", "u8"),
-         "full_decode": ("u8",), "simplejpeg": ("u8",)}
+         "simplejpeg": ("u8",)}
 # feedline as its own peer: without the index of JPEGs, and with --packed.
 OWN = {"feedline_no_index": ["--jpeg-index=false"], "feedline_packed": []}
 # With --shards: what loaderbench is given beside each; None: peer_feedline.

@@ -10,11 +10,8 @@ B] in a new order each epoch: random resized crop to 224, horizontal flip, to
 tensor, normalise. torch's worker processes stay from epoch to epoch. The first
 epoch is not counted: files come to the page cache, workers start.
 
-    --what epochs   images per second of wall clock, and of CPU time with that
-                    of worker processes
-    --what memory   resident memory after each epoch, with that of workers: all
-                    of it, which other programs that use the same files change,
-                    and what is no file's
+Measured are images per second of wall clock, and of CPU time with that of
+worker processes.
 """
 import argparse
 import json
@@ -75,19 +72,6 @@ def children():
     return found
 
 
-def resident(pid, kind):
-    """Bytes in RAM. Pss: its own, and its part of what it shares; Anonymous:
-    what is no file's."""
-    try:
-        with open("/proc/%s/smaps_rollup" % pid, encoding="ascii") as f:
-            for line in f:
-                if line.startswith(kind + ":"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0
-
-
 def epoch(loader):
     n = 0
     for images, labels in loader:
@@ -95,7 +79,7 @@ def epoch(loader):
     return n
 
 
-def measure_epochs(loader, arguments):
+def measure(loader, arguments):
     epoch(loader)
     cpu, begin = cpu_seconds(), time.perf_counter()
     n = sum(epoch(loader) for _ in range(arguments.epochs))
@@ -104,20 +88,6 @@ def measure_epochs(loader, arguments):
     return {"images": n, "seconds": seconds,
             "images_per_second": n / seconds,
             "images_per_cpu_second": n / cpu}
-
-
-def measure_memory(loader, arguments):
-    out = {"resident_mb": [], "anonymous_mb": []}
-    for _ in range(arguments.epochs):
-        epoch(loader)
-        for name, kind in (("resident_mb", "Pss"),
-                           ("anonymous_mb", "Anonymous")):
-            found = sum(resident(pid, kind) for pid in ["self"] + children())
-            out[name].append(round(found / 1e6, 1))
-    return out
-
-
-MEASURES = {"epochs": measure_epochs, "memory": measure_memory}
 
 
 def main():
@@ -129,7 +99,6 @@ def main():
                         default="feedline")
     parser.add_argument("--workers", default="2", metavar="N",
                         help="a number, or for feedline auto [%(default)s]")
-    parser.add_argument("--what", choices=sorted(MEASURES), default="epochs")
     parser.add_argument("--epochs", type=int, default=5, metavar="E",
                         help="that count [%(default)s]")
     parser.add_argument("--batch-size", type=int, default=64, metavar="B",
@@ -137,7 +106,7 @@ def main():
     arguments = parser.parse_args()
     torch.manual_seed(0)
     loader = make_loader(arguments)
-    out = MEASURES[arguments.what](loader, arguments)
+    out = measure(loader, arguments)
     out["versions"] = {"torch": torch.__version__,
                        "torchvision": torchvision.__version__}
     if arguments.loader == "feedline":

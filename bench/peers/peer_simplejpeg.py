@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The yardstick with a newer libjpeg-turbo: simplejpeg brings its own.
+"""The yardstick: libjpeg-turbo's full decode to RGB, and nothing after it.
 
-As peer_full_decode: files in memory, decoded to RGB, nothing after it.
+The files are in memory, and simplejpeg brings a libjpeg-turbo of its own.
 """
 import concurrent.futures
 import itertools

@@ -8,6 +8,7 @@ import outcome
 
 DEPTHS = (4, 16, 64)
 BUDGET = 1 << 30
+UNBOUNDED = {"device_memory_budget": "64g"}
 DEFAULT_BUDGET = 2 * 10**9  # or less, where less is free
 # The driver hands out device memory in pieces of 2 MiB, a few to each slot.
 ROUNDING = 128 << 20
@@ -51,27 +52,17 @@ def ask_for_depth(step, loader, depth):
         step.note("set depth=%d: %s" % (depth, error))
 
 
-def knows_budget(step):
-    import feedline
-    try:
-        feedline.options.Config({"device_memory_budget": BUDGET})
-    except feedline.UnknownName:
-        step.note("this library has no option device_memory_budget")
-        return False
-    return True
-
-
-def check_depths(step, take, **unbounded):
+def check_depths(step, take):
     """What each depth takes, and whether the statistics know."""
     for depth in DEPTHS:
-        seen, told, pinned, _ = take(depth=depth, **unbounded)
+        seen, told, pinned, _ = take(depth=depth, **UNBOUNDED)
         step.number("depth %d: device memory by the driver, GB" % depth,
                     seen / 1e9, form="%.2f")
         step.number("depth %d: beyond what the statistics say, GB" % depth,
                     (seen - told) / 1e9, high=ROUNDING / 1e9, form="%.2f")
         step.note("depth %d: %.2f GB by the statistics, %.2f GB pinned" % (
             depth, told / 1e9, pinned / 1e9))
-    seen, _, pinned, _ = take(depth=16, handover="copy", **unbounded)
+    seen, _, pinned, _ = take(depth=16, handover="copy", **UNBOUNDED)
     step.number("depth 16, handover=copy: device memory by the driver, GB",
                 seen / 1e9, high=(pinned + ROUNDING) / 1e9, form="%.2f")
 
@@ -90,20 +81,17 @@ def run(step):
     driver, data = Driver(), image_set(step)
     if not driver.has("cuMemGetInfo_v2"):
         outcome.skip("this driver does not tell how much memory is free")
-    bounded = knows_budget(step)
     with busy("cuda:0") as gpu:
         def take(**options):
             return taken(step, driver, gpu.stream, data, **options)
 
         take(depth=1)  # what is made once, and stays
         before = driver.free_memory()
-        check_depths(step, take, **(
-            {"device_memory_budget": "64g"} if bounded else {}))
-        if bounded:
-            check_budget(step, "depth 64, budget auto", DEFAULT_BUDGET,
-                         take(depth=64))
-            check_budget(step, "budget 1g, set to depth 64 while it runs",
-                         BUDGET, take(device_memory_budget=BUDGET, deepen=64))
+        check_depths(step, take)
+        check_budget(step, "depth 64, budget auto", DEFAULT_BUDGET,
+                     take(depth=64))
+        check_budget(step, "budget 1g, set to depth 64 while it runs", BUDGET,
+                     take(device_memory_budget=BUDGET, deepen=64))
         step.number("left behind by closed loaders, GB",
                     (before - driver.free_memory()) / 1e9,
                     high=ROUNDING / 1e9, form="%.2f")

@@ -16,10 +16,10 @@ reading torchvision 0.14 to 0.29:
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from . import _compat
-from .chain import Builder, Stage, reads
+from .chain import PILLOW_FIRST, Builder, Stage, reads
 
 _FILTERS = {
     "nearest": "nearest",
@@ -99,6 +99,42 @@ def image_classification(b: Builder, t: Any) -> None:
     b.to_bytes()
     b.to_unit()
     b.normalize(b.numbers("mean", t.mean), b.numbers("std", t.std))
+
+
+# ---- Those that draw what is done of others ---------------------------------
+
+_WEIGHTS = 4  # that the engine takes
+
+
+@reads("v1 v2", "RandomApply", "transforms p")
+def random_apply(b: Builder, t: Any) -> None:
+    b.decide("random_apply", [list(t.transforms)], p=b.number("p", t.p))
+
+
+@reads("v1 v2", "RandomOrder", "transforms")
+def random_order(b: Builder, t: Any) -> None:
+    parts = [[one] for one in t.transforms]
+    if parts:
+        b.decide("random_order", parts)
+
+
+@reads("v1 v2", "RandomChoice", "transforms p")
+def random_choice(b: Builder, t: Any) -> None:
+    parts = [[one] for one in t.transforms]
+    if not parts:
+        b.fail("it has nothing to choose from")
+    weights = [1.0] if t.p is None else b.numbers("p", t.p)
+    if len(weights) not in (1, len(parts)):
+        b.fail(f"p={t.p!r} for {len(parts)} transforms")
+    if len(set(weights)) == 1:
+        b.decide("random_choice", parts)
+    elif len(weights) > _WEIGHTS:
+        b.fail(
+            f"p has {len(weights)} different weights, and the engine takes "
+            f"{_WEIGHTS}; nest one RandomChoice in another"
+        )
+    else:
+        b.decide("random_choice", parts, weights=tuple(weights))
 
 
 # ---- Resampling -------------------------------------------------------------
@@ -390,58 +426,71 @@ def grayscale(b: Builder, t: Any) -> None:
         b.to_gray(t.num_output_channels)
 
 
-@reads("v1 v2", "RandomGrayscale", "p")
-def random_grayscale(b: Builder, t: Any) -> None:
-    how = arithmetic(b)
+def whole_bits(b: Builder, name: str, value: Any) -> int:
+    if value not in range(9):
+        b.fail(f"bits={value!r}; it takes 0 to 8")
+    return int(value)
+
+
+def of_bytes(b: Builder, name: str, value: Any) -> float:
+    return min(max(b.number(name, value), 0), 256)
+
+
+def sometimes(
+    cls: str,
+    op: str,
+    attribute: str = "",
+    value: Callable[[Builder, str, Any], float] = Builder.number,
+    torch_s: bool = False,
+) -> None:
+    """Registers a function of Pillow's, or the same on bytes, that is done with
+    the probability p. attribute: of the transform, beside p, and what is made
+    of its value. torch_s: on bytes it has an arithmetic of torch's."""
+
+    @reads("v1 v2", cls, f"{attribute} p")
+    def read(b: Builder, t: Any) -> None:
+        how = arithmetic(b)
+        b.draws()
+        arguments: Dict[str, Any] = {"p": b.number("p", t.p)}
+        if attribute:
+            arguments[attribute] = value(b, attribute, getattr(t, attribute))
+        b.add(op, **arguments, **(how if torch_s else {}))
+
+
+sometimes("RandomGrayscale", "random_grayscale", torch_s=True)
+sometimes("RandomInvert", "random_invert")
+sometimes("RandomAutocontrast", "random_autocontrast", torch_s=True)
+sometimes("RandomEqualize", "random_equalize")
+sometimes("RandomPosterize", "random_posterize", "bits", whole_bits)
+sometimes("RandomSolarize", "random_solarize", "threshold", of_bytes)
+sometimes(
+    "RandomAdjustSharpness",
+    "random_adjust_sharpness",
+    "sharpness_factor",
+    torch_s=True,
+)
+
+
+# ---- Blur -------------------------------------------------------------------
+
+_KERNEL, _SIGMA = 255, (0.01, 1000)  # its largest, and its range
+
+
+@reads("v1 v2", "GaussianBlur", "kernel_size sigma")
+def gaussian_blur(b: Builder, t: Any) -> None:
+    """On tensors of bytes it is what it is on images."""
+    if b.stage > Stage.BYTES:
+        b.fail(PILLOW_FIRST)
     b.draws()
-    b.add("random_grayscale", p=b.number("p", t.p), **how)
-
-
-@reads("v1 v2", "RandomInvert", "p")
-def random_invert(b: Builder, t: Any) -> None:
-    sometimes(b, t, "random_invert")
-
-
-@reads("v1 v2", "RandomAutocontrast", "p")
-def random_autocontrast(b: Builder, t: Any) -> None:
-    sometimes(b, t, "random_autocontrast", **arithmetic(b))
-
-
-@reads("v1 v2", "RandomEqualize", "p")
-def random_equalize(b: Builder, t: Any) -> None:
-    sometimes(b, t, "random_equalize")
-
-
-@reads("v1 v2", "RandomPosterize", "bits p")
-def random_posterize(b: Builder, t: Any) -> None:
-    if t.bits not in range(9):
-        b.fail(f"bits={t.bits!r}; it takes 0 to 8")
-    sometimes(b, t, "random_posterize", bits=int(t.bits))
-
-
-@reads("v1 v2", "RandomSolarize", "threshold p")
-def random_solarize(b: Builder, t: Any) -> None:
-    threshold = min(max(b.number("threshold", t.threshold), 0), 256)
-    sometimes(b, t, "random_solarize", threshold=threshold)
-
-
-@reads("v1 v2", "RandomAdjustSharpness", "sharpness_factor p")
-def random_adjust_sharpness(b: Builder, t: Any) -> None:
-    factor = b.number("sharpness_factor", t.sharpness_factor)
-    sometimes(
-        b,
-        t,
-        "random_adjust_sharpness",
-        sharpness_factor=factor,
-        **arithmetic(b),
-    )
-
-
-def sometimes(b: Builder, t: Any, op: str, **arguments: Any) -> None:
-    """A function of Pillow's, or the same on bytes, with the probability p."""
-    arithmetic(b)
-    b.draws()
-    b.add(op, p=b.number("p", t.p), **arguments)
+    width, height = b.integers("kernel_size", t.kernel_size)
+    if max(width, height) > _KERNEL:
+        b.fail(f"kernel_size={t.kernel_size!r}; the engine has up to {_KERNEL}")
+    if b.size and (b.size[0] <= width // 2 or b.size[1] <= height // 2):
+        b.fail(f"images of {b.size[0]}x{b.size[1]} are too small for it")
+    sigma = b.pair("sigma", t.sigma)
+    if sigma[0] < _SIGMA[0] or sigma[1] > _SIGMA[1]:
+        b.fail(f"sigma={t.sigma!r}; the engine has {_SIGMA[0]} to {_SIGMA[1]}")
+    b.add("gaussian_blur", kernel_size=(width, height), sigma=sigma)
 
 
 # ---- Tensors ----------------------------------------------------------------

@@ -16,12 +16,12 @@ import feedline
 
 from .chain import Builder, NotNative
 from .compiled import MISSING, Forms, Names, value_of
-from .known_sets import Piece, leaf, ready_piece
+from .known_sets import LEAVES, Piece, reads, ready_piece
 
 _INSTEAD = "feedline.torch.Images(ds, transform) gives pairs of image and label"
 
 
-@leaf("datasets.arrow_dataset.Dataset")
+@reads(LEAVES, "datasets.arrow_dataset.Dataset")
 def _huggingface(dataset: Any, where: str) -> Piece:
     function = _function_of(dataset, where)
     label = _label_of(dataset, function, where)

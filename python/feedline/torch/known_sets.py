@@ -16,6 +16,7 @@ import sys
 from dataclasses import dataclass, field
 from os import fspath
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TypeVar
 
 import feedline
 
@@ -93,60 +94,33 @@ class View:
         return lambda: range(first, first + piece.count)
 
 
-# Name of the class that defines __getitem__ -> its reader.
-_READERS: Dict[str, Callable[[Any, str, View], Mapping]] = {}
-# Name of the class that defines __iter__ -> the reader of a stream.
-_STREAMS: Dict[str, Callable[[Any, str], Piece]] = {}
+Leaf = Callable[[Any, str], Piece]
+Reader = Callable[[Any, str, View], Mapping]
+R = TypeVar("R")
+
+# By the name of the class that defines __getitem__: readers of data sets that
+# are a piece by themselves, and of others; by that which defines __iter__:
+# readers of streams.
+LEAVES: Dict[str, Leaf] = {}
+HOLDERS: Dict[str, Reader] = {}
+STREAMS: Dict[str, Leaf] = {}
 
 
-def knows(
-    *names: str,
-) -> Callable[
-    [Callable[[Any, str, View], Mapping]], Callable[[Any, str, View], Mapping]
-]:
-    def register(
-        function: Callable[[Any, str, View], Mapping]
-    ) -> Callable[[Any, str, View], Mapping]:
-        for name in names:
-            _READERS[name] = function
-        return function
+def reads(table: Dict[str, R], *names: str) -> Callable[[R], R]:
+    """Registers the reader of the classes that have these names."""
 
-    return register
-
-
-def leaf(
-    *names: str,
-) -> Callable[[Callable[[Any, str], Piece]], Callable[[Any, str], Piece]]:
-    """Registers the reader of a data set that is a piece by itself."""
-
-    def register(
-        function: Callable[[Any, str], Piece]
-    ) -> Callable[[Any, str], Piece]:
-        knows(*names)(lambda d, where, view: view.add(function(d, where)))
-        return function
+    def register(reader: R) -> R:
+        table.update(dict.fromkeys(names, reader))
+        return reader
 
     return register
 
 
-def knows_stream(
-    name: str,
-) -> Callable[[Callable[[Any, str], Piece]], Callable[[Any, str], Piece]]:
-    """Registers the reader of an IterableDataset."""
-
-    def register(
-        function: Callable[[Any, str], Piece]
-    ) -> Callable[[Any, str], Piece]:
-        _STREAMS[name] = function
-        return function
-
-    return register
-
-
-def _stream_reader(dataset: Any) -> Optional[Callable[[Any, str], Piece]]:
+def _stream_reader(dataset: Any) -> Optional[Leaf]:
     """None for what is no stream, or none that is known."""
     cls = type(dataset)
     owner = _owner(cls, "__iter__")
-    reader = _STREAMS.get(_name(owner))
+    reader = STREAMS.get(_name(owner))
     if reader is None or owner is None or _is_patched(owner, "__iter__"):
         return None
     package = owner.__module__.split(".")[0] + "."
@@ -210,8 +184,8 @@ _LIBRARIES = (
 def _read(dataset: Any, where: str, view: View) -> Mapping:
     cls = type(dataset)
     owner = _owner(cls, "__getitem__")
-    reader = _READERS.get(_name(owner))
-    if reader is None or _is_patched(owner, "__getitem__"):
+    leaf, holder = LEAVES.get(_name(owner)), HOLDERS.get(_name(owner))
+    if not (leaf or holder) or _is_patched(owner, "__getitem__"):
         raise NotNative(
             f"{where} is a {cls.__name__}, whose __getitem__ feedline does not "
             "know; a list of files and labels runs natively as "
@@ -225,13 +199,16 @@ def _read(dataset: Any, where: str, view: View) -> Mapping:
                     f"{where} is a {cls.__name__}, which overrides {method} of "
                     "its base class; leave that alone, or let torch load it"
                 )
-    return reader(dataset, where, view)
+    if leaf is not None:
+        return view.add(leaf(dataset, where))
+    assert holder is not None
+    return holder(dataset, where, view)
 
 
 # ---- Subsets and concatenations ---------------------------------------------
 
 
-@knows("torch.utils.data.dataset.Subset")
+@reads(HOLDERS, "torch.utils.data.dataset.Subset")
 def _subset(dataset: Any, where: str, view: View) -> Mapping:
     inner = _read(dataset.dataset, where + ".dataset", view)
     indices = dataset.indices
@@ -249,7 +226,7 @@ def _subset(dataset: Any, where: str, view: View) -> Mapping:
     return mapping
 
 
-@knows("torch.utils.data.dataset.ConcatDataset")
+@reads(HOLDERS, "torch.utils.data.dataset.ConcatDataset")
 def _concatenation(dataset: Any, where: str, view: View) -> Mapping:
     parts = [
         _read(part, f"{where}.datasets[{i}]", view)
@@ -382,13 +359,13 @@ def needs_pillow_loader(dataset: Any, loader: Any, where: str) -> None:
         )
 
 
-@leaf("torchvision.datasets.folder.DatasetFolder")
+@reads(LEAVES, "torchvision.datasets.folder.DatasetFolder")
 def _dataset_folder(dataset: Any, where: str) -> Piece:
     needs_pillow_loader(dataset, dataset.loader, where)
     return files_piece(dataset, dataset.samples, where)
 
 
-@leaf("timm.data.dataset.ImageDataset")
+@reads(LEAVES, "timm.data.dataset.ImageDataset")
 def _timm_dataset(dataset: Any, where: str) -> Piece:
     reader = dataset.reader
     name = _name(_owner(type(reader), "__getitem__"))
@@ -410,7 +387,9 @@ def _timm_dataset(dataset: Any, where: str) -> Piece:
     return files_piece(dataset, reader.samples, where, channels)
 
 
-@leaf("feedline.torch.folders.Decoded", "feedline.torch.any_images.Images")
+@reads(
+    LEAVES, "feedline.torch.folders.Decoded", "feedline.torch.any_images.Images"
+)
 def _ours(dataset: Any, where: str) -> Piece:
     piece: Piece = dataset.piece(where)
     return piece
@@ -488,37 +467,31 @@ def _pixels_piece(
     )
 
 
-@leaf("torchvision.datasets.mnist.MNIST", "torchvision.datasets.usps.USPS")
-def _gray_images(dataset: Any, where: str) -> Piece:
-    return _pixels_piece(dataset, where, "NHW", dataset.targets, True)
+# Class -> axes of its array, its labels, and whether it makes an int of each.
+_ARRAYS = {
+    "mnist.MNIST": ("NHW", "targets", True),
+    "usps.USPS": ("NHW", "targets", True),
+    "cifar.CIFAR10": ("NHWC", "targets", False),
+    "semeion.SEMEION": ("NHW", "labels", True),
+    "svhn.SVHN": ("NCHW", "labels", True),
+    "stl10.STL10": ("NCHW", "labels", True),
+}
 
 
-@leaf("torchvision.datasets.mnist.QMNIST")
+@reads(LEAVES, *("torchvision.datasets." + name for name in _ARRAYS))
+def _array(dataset: Any, where: str) -> Piece:
+    cls = _name(_owner(type(dataset), "__getitem__"))
+    axes, name, converted = _ARRAYS[cls[len("torchvision.datasets.") :]]
+    labels = getattr(dataset, name)
+    if labels is None:
+        raise NotNative(f"{where} has no labels")
+    return _pixels_piece(dataset, where, axes, labels, converted)
+
+
+@reads(LEAVES, "torchvision.datasets.mnist.QMNIST")
 def _qmnist(dataset: Any, where: str) -> Piece:
     if not dataset.compat:
         raise NotNative(
             f"{where} has compat=False, so its labels are rows of numbers"
         )
     return _pixels_piece(dataset, where, "NHW", dataset.targets[:, 0], True)
-
-
-@leaf("torchvision.datasets.cifar.CIFAR10")
-def _cifar(dataset: Any, where: str) -> Piece:
-    return _pixels_piece(dataset, where, "NHWC", dataset.targets, False)
-
-
-@leaf("torchvision.datasets.semeion.SEMEION")
-def _semeion(dataset: Any, where: str) -> Piece:
-    return _pixels_piece(dataset, where, "NHW", dataset.labels, True)
-
-
-@leaf("torchvision.datasets.svhn.SVHN")
-def _svhn(dataset: Any, where: str) -> Piece:
-    return _pixels_piece(dataset, where, "NCHW", dataset.labels, True)
-
-
-@leaf("torchvision.datasets.stl10.STL10")
-def _stl10(dataset: Any, where: str) -> Piece:
-    if dataset.labels is None:
-        raise NotNative(f"{where} has no labels")
-    return _pixels_piece(dataset, where, "NCHW", dataset.labels, True)

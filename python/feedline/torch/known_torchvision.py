@@ -11,8 +11,8 @@ import os
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from .chain import NotNative
-from .known_sets import Piece, files_piece, leaf, listed_piece
-from .known_sets import needs_pillow_loader
+from .known_sets import LEAVES, Piece, files_piece, listed_piece
+from .known_sets import needs_pillow_loader, reads
 
 _HERE = "torchvision.datasets."
 
@@ -26,7 +26,8 @@ def _check_loader(dataset: Any, where: str) -> None:
 # ---- Images in RGB ----------------------------------------------------------
 
 
-@leaf(
+@reads(
+    LEAVES,
     _HERE + "clevr.CLEVRClassification",
     _HERE + "dtd.DTD",
     _HERE + "fgvc_aircraft.FGVCAircraft",
@@ -42,7 +43,8 @@ def _two_lists(dataset: Any, where: str) -> Piece:
     )
 
 
-@leaf(
+@reads(
+    LEAVES,
     _HERE + "gtsrb.GTSRB",
     _HERE + "imagenette.Imagenette",
     _HERE + "rendered_sst2.RenderedSST2",
@@ -53,7 +55,7 @@ def _pairs(dataset: Any, where: str) -> Piece:
     return files_piece(dataset, dataset._samples, where)
 
 
-@leaf(_HERE + "lfw.LFWPeople")
+@reads(LEAVES, _HERE + "lfw.LFWPeople")
 def _faces(dataset: Any, where: str) -> Piece:
     loader = dataset._loader  # a function by now, and a method before
     if getattr(loader, "__self__", None) is not dataset:
@@ -83,7 +85,7 @@ def _two_transforms(dataset: Any, where: str) -> Any:
     return found
 
 
-@leaf(_HERE + "places365.Places365")
+@reads(LEAVES, _HERE + "places365.Places365")
 def _places(dataset: Any, where: str) -> Piece:
     _check_loader(dataset, where)
     pairs = dataset.imgs
@@ -95,7 +97,7 @@ def _places(dataset: Any, where: str) -> Piece:
     return listed_piece(dataset, where, [pairs], load, transforms=both)
 
 
-@leaf(_HERE + "oxford_iiit_pet.OxfordIIITPet")
+@reads(LEAVES, _HERE + "oxford_iiit_pet.OxfordIIITPet")
 def _pets(dataset: Any, where: str) -> Piece:
     lists = {"category": "_labels", "binary-category": "_bin_labels"}
     kinds = dataset._target_types
@@ -123,7 +125,7 @@ def _rows(columns: Sequence[Any]) -> Any:
     return list(column) if getattr(column, "ndim", 1) > 1 else column
 
 
-@leaf(_HERE + "omniglot.Omniglot")
+@reads(LEAVES, _HERE + "omniglot.Omniglot")
 def _characters(dataset: Any, where: str) -> Piece:
     if getattr(dataset, "loader", None) is not None:
         raise NotNative(f"{where} has a loader of its own")
@@ -140,7 +142,7 @@ def _characters(dataset: Any, where: str) -> Piece:
 # ---- Images as they are stored ----------------------------------------------
 
 
-@leaf(_HERE + "celeba.CelebA")
+@reads(LEAVES, _HERE + "celeba.CelebA")
 def _celebrities(dataset: Any, where: str) -> Piece:
     """All of its files are RGB."""
     columns = {
@@ -181,7 +183,7 @@ def _category_piece(
     return piece
 
 
-@leaf(_HERE + "caltech.Caltech101")
+@reads(LEAVES, _HERE + "caltech.Caltech101")
 def _caltech101(dataset: Any, where: str) -> Piece:
     if dataset.target_type != ["category"]:
         raise NotNative(
@@ -197,7 +199,7 @@ def _caltech101(dataset: Any, where: str) -> Piece:
     )
 
 
-@leaf(_HERE + "caltech.Caltech256")
+@reads(LEAVES, _HERE + "caltech.Caltech256")
 def _caltech256(dataset: Any, where: str) -> Piece:
     folders = dataset.categories
     return _category_piece(
@@ -208,7 +210,7 @@ def _caltech256(dataset: Any, where: str) -> Piece:
     )
 
 
-@leaf(_HERE + "inaturalist.INaturalist")
+@reads(LEAVES, _HERE + "inaturalist.INaturalist")
 def _species(dataset: Any, where: str) -> Piece:
     _check_loader(dataset, where)
     index, folders = dataset.index, dataset.all_categories

@@ -26,7 +26,8 @@ import feedline
 
 from .chain import NotNative
 from .compiled import what_it_does
-from .known_sets import UNKNOWN, Piece, Stream, knows_stream, ready_piece
+from .known_sets import STREAMS, UNKNOWN, Piece, Stream, reads
+from .known_sets import ready_piece
 
 _PILLOW = ("pil", "pilrgb")  # what decode() makes Pillow images of mode RGB
 _ARRAYS = ("rgb", "rgb8")
@@ -319,7 +320,7 @@ class Order(Stream):
             return self._transform(image.convert("RGB"))
 
 
-@knows_stream("webdataset.pipeline.DataPipeline")
+@reads(STREAMS, "webdataset.pipeline.DataPipeline")
 def _webdataset(dataset: Any, where: str) -> Piece:
     steps = Steps(where)
     if dataset.repetitions != 1 or dataset.nsamples > 0:

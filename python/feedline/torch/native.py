@@ -29,9 +29,9 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import feedline
 
 from ..options import option_pillow
-from . import chain_families, chain_gates, chain_timm, chain_torchvision
-from . import known_detection, known_huggingface, known_segmentation
-from . import known_torchvision, known_webdataset
+from . import chain_families, chain_timm, chain_torchvision
+from . import known_huggingface, known_torchvision, known_webdataset
+from . import known_wrapped
 from .chain import Builder, Chain, NotNative, Size, is_read
 from .chain_pairs import Pair, bytes_of, read_pair
 from .chain_views import Part, parts_of
@@ -455,14 +455,12 @@ def _names_inside(paths: List[str]) -> bytes:
 # Importing these modules registered their readers.
 LIBRARIES = (
     chain_families,
-    chain_gates,
     chain_timm,
     chain_torchvision,
-    known_detection,
     known_huggingface,
-    known_segmentation,
     known_torchvision,
     known_webdataset,
+    known_wrapped,
 )
 
 

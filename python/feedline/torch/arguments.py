@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Dict, Mapping, Optional, Union
 
 import torch
@@ -37,38 +37,29 @@ LAYOUTS = {
 }
 ON_ERROR = ("raise", "skip", "zero")
 BACKENDS = ("auto", "native", "torch")
+# Arguments that torch does not have and the engine gets as they are.
+PASSED_ON = (
+    "tuner tuner_profile memory_budget device_memory_budget reader quality "
+    "affinity"
+).split()
 # Options that the DataLoader sets, and the argument that says the same.
-OURS = {
-    "batch_size": "batch_size",
-    "order": "sampler",
-    "shuffle": "shuffle",
-    "drop_last": "drop_last",
+OURS: Dict[str, str] = {
+    **{name: name for name in PASSED_ON},
+    **{
+        name: name
+        for name in (
+            "batch_size shuffle drop_last seed device dtype layout on_error"
+        ).split()
+    },
     "workers": "num_workers",
     "depth": "prefetch_factor",
-    "seed": "seed",
-    "device": "device",
-    "dtype": "dtype",
-    "layout": "layout",
-    "on_error": "on_error",
-    "tuner": "tuner",
-    "tuner_profile": "tuner_profile",
-    "memory_budget": "memory_budget",
-    "device_memory_budget": "device_memory_budget",
-    "reader": "reader",
-    "quality": "quality",
-    "affinity": "affinity",
-    "rank": "sampler",
-    "world": "sampler",
-    "shard_tail": "sampler",
-    "repeats": "sampler",
-    "epoch_samples": "sampler",
-    "epochs": "sampler",
-    "handover": "",
-    "held": "",
-    "terms": "",
-    "channels": "",
-    "max_sample_bytes": "",
-    "decode": "",
+    **dict.fromkeys(
+        "order rank world shard_tail repeats epoch_samples epochs".split(),
+        "sampler",
+    ),
+    **dict.fromkeys(
+        "handover held terms channels max_sample_bytes decode".split(), ""
+    ),
 }
 
 
@@ -91,6 +82,15 @@ class Given:
     options: Optional[Mapping[str, Any]] = None
     backend: str = "auto"
     snapshot_every_n_steps: int = 1
+
+
+OURS_ALONE = tuple(one.name for one in fields(Given))
+# torch's own; for_torch leaves out what an older one does not have.
+THEIRS = (
+    "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn "
+    "pin_memory drop_last timeout worker_init_fn multiprocessing_context "
+    "generator prefetch_factor persistent_workers pin_memory_device in_order"
+).split()
 
 
 class AutoInt(int):
@@ -308,13 +308,7 @@ def engine_options(
         "device": device_name(ours.device),
         "dtype": dtype_name(ours.dtype),
         "layout": layout_name(ours.layout),
-        "tuner": ours.tuner,
-        "tuner_profile": ours.tuner_profile,
-        "memory_budget": ours.memory_budget,
-        "device_memory_budget": ours.device_memory_budget,
-        "reader": ours.reader,
-        "quality": ours.quality,
-        "affinity": ours.affinity,
+        **{name: getattr(ours, name) for name in PASSED_ON},
     }
     options.update(
         (name, os.fspath(value) if isinstance(value, os.PathLike) else value)

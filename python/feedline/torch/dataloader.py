@@ -40,6 +40,8 @@ import feedline
 from ..observable import Observable
 from ._compat import _BaseDataLoaderIter
 from .arguments import (
+    OURS_ALONE,
+    THEIRS,
     TORCH_PREFETCH,
     AutoInt,
     Given,
@@ -154,59 +156,23 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         backend: str = "auto",
         snapshot_every_n_steps: int = 1,
     ) -> None:
-        self._feedline = Private(
-            Given(
-                device=device,
-                dtype=dtype,
-                layout=layout,
-                on_error=on_error,
-                tuner=tuner,
-                tuner_profile=tuner_profile,
-                memory_budget=memory_budget,
-                device_memory_budget=device_memory_budget,
-                reader=reader,
-                quality=quality,
-                affinity=affinity,
-                seed=seed,
-                options=options,
-                backend=backend,
-                snapshot_every_n_steps=snapshot_every_n_steps,
-            )
-        )
+        given = dict(locals())  # the arguments, and no other name so far
+        self._feedline = Private(Given(**{n: given[n] for n in OURS_ALONE}))
         _show_given(self)
         self.in_order = in_order
         tuned = is_auto(num_workers)
+        theirs = {name: given[name] for name in THEIRS}
+        theirs["num_workers"] = as_number(num_workers, cores())
+        theirs["prefetch_factor"] = as_number(prefetch_factor, TORCH_PREFETCH)
         if isinstance(shuffle, str):
             check_shuffle(shuffle)
-            shuffle = True  # torch judges what it goes with
+            theirs["shuffle"] = True  # torch judges what it goes with
             if sampler is None and batch_sampler is None and sized(dataset):
-                sampler = block_sampler(dataset, options or {}, generator)
-                shuffle = None
-        super().__init__(
-            **for_torch(
-                {
-                    "dataset": dataset,
-                    "batch_size": batch_size,
-                    "shuffle": shuffle,
-                    "sampler": sampler,
-                    "batch_sampler": batch_sampler,
-                    "num_workers": as_number(num_workers, cores()),
-                    "collate_fn": collate_fn,
-                    "pin_memory": pin_memory,
-                    "drop_last": drop_last,
-                    "timeout": timeout,
-                    "worker_init_fn": worker_init_fn,
-                    "multiprocessing_context": multiprocessing_context,
-                    "generator": generator,
-                    "prefetch_factor": as_number(
-                        prefetch_factor, TORCH_PREFETCH
-                    ),
-                    "persistent_workers": persistent_workers,
-                    "pin_memory_device": pin_memory_device,
-                    "in_order": in_order,
-                }
-            )
-        )
+                theirs["sampler"] = block_sampler(
+                    dataset, options or {}, generator
+                )
+                theirs["shuffle"] = None
+        super().__init__(**for_torch(theirs))
         if tuned and prefetch_factor is None:
             self.prefetch_factor = AutoInt(TORCH_PREFETCH)
         check_ours(self._feedline.given)

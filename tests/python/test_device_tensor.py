@@ -520,7 +520,7 @@ for epoch in range(3):
     lease.give_back()
     assert engine.stats()["transfer"]["device_bytes"] == 0
     assert engine.stats()["transfer"]["pinned_bytes"] >= 4 * 4 * 288
-pool.close()
+engine.close()
 del engine, lease, pool
 """
     )

@@ -79,9 +79,7 @@ class Decision:
 
     def plan_now(self, loader: Any) -> Plan:
         """How the engine makes this loader's batches; NotNative why not."""
-        reason = _reason_in_arguments(loader)
-        if reason is not None:
-            raise NotNative(reason)
+        _check_arguments(loader)
         if is_wrapped(loader.dataset):
             check_loader(loader)
             return plan_of(loader.dataset)
@@ -230,24 +228,25 @@ def _check_collate(loader: Any) -> None:
         )
 
 
-def _reason_in_arguments(loader: Any) -> Optional[str]:
+def _check_arguments(loader: Any) -> None:
+    """Raises NotNative for what no data set is native with."""
     if loader._feedline.given.backend == "torch":
-        return 'backend="torch" asks for that'
+        raise NotNative('backend="torch" asks for that')
     if is_stream(loader) and not is_known_stream(loader.dataset):
-        return "the data set is an IterableDataset"
-    collate = loader.collate_fn
+        raise NotNative("the data set is an IterableDataset")
     if collates(loader):
         reason = reason_in_switches()
         if reason is not None:
-            return reason
-    elif collate is not default_convert:
-        return "collate_fn is one of your own, for samples without batches"
+            raise NotNative(reason)
+    elif loader.collate_fn is not default_convert:
+        raise NotNative(
+            "collate_fn is one of your own, for samples without batches"
+        )
     if known_batch_size(loader) > BATCH_MAX:
-        return "batches have more than %d images" % BATCH_MAX
+        raise NotNative("batches have more than %d images" % BATCH_MAX)
     init = loader.worker_init_fn
     if init is not None and not only_seeds(init, loader.num_workers):
-        return (
+        raise NotNative(
             "worker_init_fn does more than seed generators, and the engine has "
             "no processes to do it in"
         )
-    return None

@@ -93,14 +93,6 @@ class EnginePool:
         self._last = weakref.ref(engine)
         return Lease(self, key, engine)
 
-    def close(self) -> None:
-        """Ends the engine that waits."""
-        self._forget_the_parents()
-        with self._lock:
-            idle, self._idle = self._idle, None
-        if idle is not None:
-            idle[1].close()
-
     def _take_back(self, key: Hashable, engine: feedline.Loader) -> None:
         try:
             engine.stop()

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from typing import Any, Callable, Dict, Iterator, Optional, Union
+from typing import Any, Dict, Iterator, Optional, Type, Union
 
 import torch
 
@@ -45,7 +45,17 @@ class MeteredIterator(CountedIterator):
     """
 
     _meter: Meter
-    _head: Optional[Head] = None
+    _theirs: str  # the class of torch's, which tools look for in a profile
+
+    def __init__(
+        self, loader: Any, progress: Progress, saved_seed: Optional[int] = None
+    ) -> None:
+        self._progress = progress
+        self._saved_seed = saved_seed
+        self._head: Optional[Head] = loader._feedline.decision.head
+        self._finish = Finish(loader._feedline.given)
+        super().__init__(loader)
+        self._profile_name = "enumerate(DataLoader)#%s.__next__" % self._theirs
 
     @property
     def _dataset(self) -> Any:
@@ -64,15 +74,12 @@ class MeteredIterator(CountedIterator):
 class SingleProcessIterator(MeteredIterator, _SingleProcessDataLoaderIter):
     """torch's with num_workers=0."""
 
+    _theirs = _SingleProcessDataLoaderIter.__name__
+
     def __init__(
         self, loader: Any, progress: Progress, saved_seed: Optional[int] = None
     ) -> None:
-        self._progress = progress
-        self._saved_seed = saved_seed
-        self._head = loader._feedline.decision.head
-        self._finish = Finish(loader._feedline.given)
-        super().__init__(loader)
-        self._profile_name = _profile_name(_SingleProcessDataLoaderIter)
+        super().__init__(loader, progress, saved_seed)
         progress.fetcher = self._dataset_fetcher
 
     def _next_data(self) -> Any:
@@ -86,15 +93,7 @@ class SingleProcessIterator(MeteredIterator, _SingleProcessDataLoaderIter):
 class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
     """torch's with worker processes."""
 
-    def __init__(
-        self, loader: Any, progress: Progress, saved_seed: Optional[int] = None
-    ) -> None:
-        self._progress = progress
-        self._saved_seed = saved_seed
-        self._head = loader._feedline.decision.head
-        self._finish = Finish(loader._feedline.given)
-        super().__init__(loader)
-        self._profile_name = _profile_name(_MultiProcessingDataLoaderIter)
+    _theirs = _MultiProcessingDataLoaderIter.__name__
 
     def _process_data(self, data: Any, *more: Any) -> Any:
         # torch pulls the next index in there, and raises what a worker raised.
@@ -105,22 +104,14 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
         return self._finish(data) if self._finish else data
 
 
-def _profile_name(theirs: type) -> str:
-    """torch's own, which tools look for in a profile."""
-    return "enumerate(DataLoader)#%s.__next__" % theirs.__name__
-
-
-TorchIterator = Union[SingleProcessIterator, MultiProcessIterator]
-
-
 def make_torch_iterator(
     loader: Any,
     progress: Progress,
     meter: Meter,
     saved_seed: Optional[int] = None,
-) -> TorchIterator:
+) -> MeteredIterator:
     """The iterator that torch would make for this loader."""
-    kind: Callable[..., TorchIterator] = MultiProcessIterator
+    kind: Type[MeteredIterator] = MultiProcessIterator
     if loader.num_workers == 0:
         kind = SingleProcessIterator
     made = meter.nothing(lambda: kind(loader, progress, saved_seed))

@@ -18,18 +18,20 @@ Memory is allocated, and a stream is asked for, in one function each.
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import torch
 
 import feedline
 
+from .. import _c
 from ..batch import exported
 from . import _compat
 from .arguments import DTYPES, LAYOUTS, Given
 from .arguments import device_name, dtype_name, layout_name
+from .targets import changed
 
-IMAGES, LABELS, TARGETS, VIEW = 0, 1, 2, 16
+LABELS, TARGETS = _c.LABELS, _c.TARGETS  # beside the images
 HOST = "cpu"
 
 Tensors = List[torch.Tensor]
@@ -74,7 +76,7 @@ def shared_of(handle: int, second: int = LABELS) -> Tensors:
     second: what comes beside the images, LABELS or TARGETS.
     """
     made = [
-        _compat.from_dlpack(exported(handle, IMAGES)),
+        _compat.from_dlpack(exported(handle, _c.IMAGES)),
         _compat.from_dlpack(exported(handle, second)),
     ]
     assert not made[0].is_cuda, "nobody has waited for the batch's copy"
@@ -85,7 +87,7 @@ def shared_views(batch: feedline.Batch) -> List[Any]:
     """A tensor for each view of the samples, and labels; as `shared`."""
     handle, views = batch.handle, batch.views
     images = [
-        _compat.from_dlpack(exported(handle, VIEW + v)) for v in range(views)
+        _compat.from_dlpack(exported(handle, _c.VIEW + v)) for v in range(views)
     ]
     assert not images[0].is_cuda, "nobody has waited for the batch's copy"
     labels = _compat.from_dlpack(exported(handle, LABELS))
@@ -106,21 +108,6 @@ def copied_views(
         piece.view(part.shape) for piece, part in zip(flat.split(sizes), parts)
     ]
     return [images, labels[:: len(parts)]]
-
-
-def views_to_device(batch: feedline.Batch) -> List[Any]:
-    device = batch.device
-    return copied_views(
-        batch,
-        lambda shape, strides, dtype: device_empty(
-            shape, strides, dtype, device
-        ),
-        current_stream(device),
-    )
-
-
-def views_pinned(batch: feedline.Batch) -> List[Any]:
-    return copied_views(batch, pinned_empty)
 
 
 def targets_of(batch: feedline.Batch, pin: bool) -> torch.Tensor:
@@ -147,15 +134,27 @@ def copied(batch: feedline.Batch, empty: Empty, stream: int = 0) -> Tensors:
     return made
 
 
+def _on_device(device: str) -> Tuple[Empty, int]:
+    """How memory is had there, and the stream that the copy is queued on."""
+
+    def empty(
+        shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype
+    ) -> torch.Tensor:
+        return device_empty(shape, strides, dtype, device)
+
+    return empty, current_stream(device)
+
+
 def to_device(batch: feedline.Batch) -> Tensors:
-    device = batch.device
-    return copied(
-        batch,
-        lambda shape, strides, dtype: device_empty(
-            shape, strides, dtype, device
-        ),
-        current_stream(device),
-    )
+    return copied(batch, *_on_device(batch.device))
+
+
+def views_to_device(batch: feedline.Batch) -> List[Any]:
+    return copied_views(batch, *_on_device(batch.device))
+
+
+def views_pinned(batch: feedline.Batch) -> List[Any]:
+    return copied_views(batch, pinned_empty)
 
 
 class PinnedMemory:
@@ -304,17 +303,7 @@ class Finish:
         return any((self.device, self.dtype, self.layout))
 
     def __call__(self, data: Any) -> Any:
-        if isinstance(data, torch.Tensor):
-            return self.tensor(data)
-        if isinstance(data, (str, bytes)):
-            return data
-        if isinstance(data, dict):
-            return {key: self(value) for key, value in data.items()}
-        if isinstance(data, tuple) and hasattr(data, "_fields"):
-            return type(data)(*(self(value) for value in data))
-        if isinstance(data, (list, tuple)):
-            return type(data)(self(value) for value in data)
-        return data
+        return changed(data, self.tensor)
 
     def tensor(self, data: torch.Tensor) -> torch.Tensor:
         """The device comes first: what torch pinned is copied as it is, and

@@ -9,8 +9,9 @@ it, and phases do nothing, so a training script needs no `if` around them.
 
 from __future__ import annotations
 
-import os
-from typing import Any, Callable, Dict, Generic, List, Optional, TextIO, TypeVar
+import functools
+from typing import Any, Callable, Generic, List, Optional, TextIO, TypeVar
+from typing import cast
 
 import feedline
 
@@ -42,6 +43,21 @@ class readable(Generic[T]):
         return self._compute(instance)
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def counted(method: F) -> F:
+    """The same method of who counts the batches; StateError before the first
+    epoch."""
+
+    @functools.wraps(method)
+    def call(self: "Observing", *arguments: Any, **named: Any) -> Any:
+        theirs = getattr(self._counting(), method.__name__)
+        return theirs(*arguments, **named)
+
+    return cast(F, call)
+
+
 class Observing:
     """Statistics, words and views of a loader that has an engine at times."""
 
@@ -70,31 +86,16 @@ class Observing:
             raise feedline.StateError(why_no_engine(self))
         return observed
 
-    def stats(self, flat: bool = False) -> Dict[str, Any]:
-        """All statistics, with the verdict; see feedline.Loader.stats.
-
-        Since the first epoch or reset_stats(). While torch loads the samples
-        they are those of feedline.watch. StateError before the first epoch.
-        """
-        return self._counting().stats(flat)
+    stats = counted(Observable.stats)
+    tuner_text = counted(Observable.tuner_text)
+    table = counted(Observable.table)
+    trace_save = counted(Observable.trace_save)
 
     def reset_stats(self) -> None:
         """Statistics begin anew; nothing to do before the first epoch."""
         observed = self._feedline_observed()
         if observed is not None:
             observed.reset_stats()
-
-    def tuner_text(self) -> str:
-        """What the tuner did and why, as lines of text."""
-        return self._counting().tuner_text()
-
-    def table(self, sort_by: Optional[str] = None, row_limit: int = 0) -> str:
-        """Stages and phases as lines of text; see feedline.Loader.table."""
-        return self._counting().table(sort_by, row_limit)
-
-    def trace_save(self, path: "str | os.PathLike[str]") -> None:
-        """Writes what led to this moment; see feedline.Loader.trace_save."""
-        self._counting().trace_save(path)
 
     def explain(self) -> str:
         """Why torch loads the samples, where it does; what limits the loader

@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import copy
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Dict, Mapping, Optional
 
 import torch
@@ -114,13 +114,6 @@ class Fingerprint:
     samples: Optional[int]
     fingerprint: Optional[str]
 
-    def to_dict(self) -> Dict[str, Any]:
-        return {
-            "name": self.name,
-            "samples": self.samples,
-            "fingerprint": self.fingerprint,
-        }
-
     def __str__(self) -> str:
         text = self.name
         if self.samples is not None:
@@ -166,7 +159,7 @@ def save(
     ranks = replicas(traced.sampler)
     return {
         "version": VERSION,
-        "dataset": dataset.to_dict(),
+        "dataset": asdict(dataset),
         "epoch": progress.epoch,
         "round": progress.round,
         "seed": progress.seed,

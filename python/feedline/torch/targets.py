@@ -131,14 +131,19 @@ def as_bytes(labels: List[Any]) -> bytes:
     return json.dumps(labels, default=named, skipkeys=True).encode()
 
 
+def changed(data: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """What a collate_fn made, with its tensors changed."""
+    if isinstance(data, torch.Tensor):
+        return change(data)
+    if isinstance(data, dict):
+        return {key: changed(value, change) for key, value in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*(changed(value, change) for value in data))
+    if isinstance(data, (list, tuple)):
+        return type(data)(changed(value, change) for value in data)
+    return data
+
+
 def moved(data: Any, device: str) -> Any:
     """Collated labels with their tensors on a device."""
-    if isinstance(data, torch.Tensor):
-        return data.to(device, non_blocking=True)
-    if isinstance(data, dict):
-        return {key: moved(value, device) for key, value in data.items()}
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*(moved(value, device) for value in data))
-    if isinstance(data, (list, tuple)):
-        return type(data)(moved(value, device) for value in data)
-    return data
+    return changed(data, lambda one: one.to(device, non_blocking=True))

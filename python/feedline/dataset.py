@@ -23,12 +23,10 @@ from .buffers import HeldBuffer
 from .errors import InvalidArgument, NotSupported, RangeError, StateError
 from .errors import check
 from .extents import TO_END, Extents
-from .fields import or_none, value_in_file
+from .fields import bytes_in_file, or_none, value_in_file
 from .options import Config
 from .source import Source
 from .vectors import each_of, joined, labels_for, numbers
-
-_TO_END = 0xFFFFFFFFFFFFFFFF  # bytes of a sample that is all of its file
 
 
 class Dataset:
@@ -383,9 +381,7 @@ class Dataset:
             return ctypes.string_at(address, size)
         if not info.file:
             raise NotSupported("%s is no encoded image" % self.path(index))
-        with open(info.file, "rb") as file:
-            file.seek(info.offset)
-            return file.read(-1 if info.bytes == _TO_END else info.bytes)
+        return bytes_in_file(info)
 
     def mixing(self, **options: Any) -> Dict[str, float]:
         """How well shuffle="block" would mix (docs/shuffle.md).

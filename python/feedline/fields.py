@@ -60,12 +60,14 @@ def value_in_file(field: _c.sample_field) -> Any:
         return int(field.integer)
     if field.kind == _c.FIELD_FLOAT:
         return float(field.number)
-    data = b""
-    if field.file:
-        with open(field.file, "rb") as file:
-            file.seek(field.offset)
-            data = file.read(-1 if field.bytes == _ALL else field.bytes)
-    return value_of(field.kind, data)
+    return value_of(field.kind, bytes_in_file(field) if field.file else b"")
+
+
+def bytes_in_file(part: Any) -> bytes:
+    """What a sample_info or sample_field says the place of."""
+    with open(part.file, "rb") as file:
+        file.seek(part.offset)
+        return file.read(-1 if part.bytes == _ALL else part.bytes)
 
 
 class Memory:

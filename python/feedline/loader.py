@@ -28,7 +28,7 @@ import os
 import threading
 import weakref
 from array import array
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, NoReturn
+from typing import Any, Dict, Iterator, List, NamedTuple, NoReturn
 from typing import Optional, Sequence, Tuple, Type, Union
 
 from . import _c, lifetime, log_lines, torch_ranges
@@ -54,6 +54,7 @@ from .options import Config, option_pillow
 from .pipeline import Pipeline, as_pipeline
 from .python_op import PythonOp, in_callback
 from .source import Source
+from .vectors import numbers
 
 # Between two looks at pending signals.
 _PIECE_NS = 100_000_000
@@ -321,18 +322,18 @@ class Loader(Observable):
         Raises RangeError for an invalid position, too many of them, or if 1024
         batches are queued already; nothing is appended then.
         """
-        places = _unsigned_array("Q", "index", indices)
-        numbers = None
+        places = numbers("Q", indices, "an index")
+        each = None
         if copies is not None:
-            numbers = _unsigned_array("I", "copy", copies)
-            if len(numbers) != len(places):
+            each = numbers("I", copies, "a copy")
+            if len(each) != len(places):
                 raise InvalidArgument(
-                    "%d copies for %d indices" % (len(numbers), len(places))
+                    "%d copies for %d indices" % (len(each), len(places))
                 )
         self._consume(
             lib.loader_append,
             _pointer(ctypes.c_uint64, places),
-            None if numbers is None else _pointer(ctypes.c_uint32, numbers),
+            None if each is None else _pointer(ctypes.c_uint32, each),
             len(places),
         )
 
@@ -779,22 +780,6 @@ def _unsigned(what: str, value: int) -> int:
     if not 0 <= value < 1 << 64:
         raise RangeError("%s is %d; it is 0 to 2**64 - 1" % (what, value))
     return int(value)
-
-
-def _unsigned_array(code: str, what: str, values: Iterable[int]) -> Any:
-    """As an array for C; code: of the module array."""
-    tolist = getattr(values, "tolist", None)
-    if tolist is not None:  # an array of numpy's or torch's: one call for all
-        values = tolist()
-    try:
-        return array(code, values)
-    except OverflowError:
-        wrong = [
-            v for v in values if not 0 <= v < 1 << 8 * array(code).itemsize
-        ]
-        raise RangeError(
-            "%s %s is out of range" % (what, wrong[0] if wrong else "?")
-        ) from None
 
 
 def _pointer(kind: Any, values: Any) -> Any:

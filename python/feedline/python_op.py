@@ -25,15 +25,16 @@ The library's workers call `run`. What happens there, in this order:
 from __future__ import annotations
 
 import ctypes
+import importlib
 import inspect
 import os
 import re
 import threading
 import traceback
 from collections import OrderedDict
-from ctypes import CFUNCTYPE, c_int, c_uint8, c_void_p, memmove
+from ctypes import CFUNCTYPE, c_int, c_uint8, c_void_p
 from time import monotonic_ns
-from typing import Any, Callable, Dict, Optional, Set, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Set, Tuple
 
 from . import _c, thread_draws
 from ._library import lib
@@ -194,7 +195,7 @@ class PythonOp:
         self.name = name
         self.errors = Errors()
         self.takes_rng = _takes_rng(fn)
-        self.pixels = _pixels()
+        self.pixels = _Pixels()
         if not self.takes_rng:
             thread_draws.install()
         self.one_at_a_time = None if thread_safe else threading.Lock()
@@ -310,65 +311,55 @@ def _seed(rng: int) -> int:
     return int(draw(rng)) << 32 | int(draw(rng))
 
 
-class _NumpyPixels:
-    """Images as arrays of numpy.
+def _numpy() -> Any:
+    """None where there is none."""
+    try:
+        return importlib.import_module("numpy")
+    except ImportError:
+        return None
+
+
+class _Pixels:
+    """Images as arrays of numpy, or without numpy as memoryviews.
 
     numpy lets go of the interpreter's lock while it copies, and waits for it
     behind that, which for a few microseconds of work is a bad bargain where
     several threads want it. So it is not numpy that copies.
     """
 
-    def __init__(self, numpy: Any) -> None:
-        self._numpy = numpy
+    def __init__(self) -> None:
+        self._numpy = _numpy()
 
     def take(self, address: int, shape: Shape) -> Any:
         """A copy of the image."""
         copy = bytearray(_bytes_at(address, shape))
+        if self._numpy is None:
+            return memoryview(copy).cast("B", shape)
         return self._numpy.frombuffer(copy, self._numpy.uint8).reshape(shape)
 
     def put(self, address: int, shape: Shape, result: Any) -> Optional[str]:
         """Writes an image back, or says what the result is instead of one."""
-        array = self._numpy.asarray(result)
-        if array.dtype != self._numpy.uint8 or array.shape != shape:
-            return "%s of shape %s" % (array.dtype, array.shape)
-        array = self._numpy.ascontiguousarray(array)
-        memoryview(_bytes_at(address, shape)).cast("B")[:] = memoryview(
-            array
-        ).cast("B")
-        return None
-
-
-class _PlainPixels:
-    """Images as memoryviews, where there is no numpy."""
-
-    def take(self, address: int, shape: Shape) -> Any:
-        """A copy of the image."""
-        return memoryview(bytearray(_bytes_at(address, shape))).cast("B", shape)
-
-    def put(self, address: int, shape: Shape, result: Any) -> Optional[str]:
-        """Writes an image back, or says what the result is instead of one."""
-        try:
-            view = memoryview(result)
-        except TypeError:
-            return "a %s" % type(result).__name__
-        if view.format != "B" or view.shape != shape:
-            return "format %s of shape %s" % (view.format, view.shape)
-        pixels = view.tobytes()
-        memmove(address, pixels, len(pixels))
+        if self._numpy is not None:
+            result = self._numpy.asarray(result)
+            kind, right = str(result.dtype), result.dtype == self._numpy.uint8
+        else:
+            try:
+                result = memoryview(result)
+            except TypeError:
+                return "a %s" % type(result).__name__
+            kind, right = "format " + result.format, result.format == "B"
+        if not right or result.shape != shape:
+            return "%s of shape %s" % (kind, result.shape)
+        if not memoryview(result).c_contiguous:
+            result = memoryview(result.tobytes())
+        pixels = memoryview(_bytes_at(address, shape)).cast("B")
+        pixels[:] = memoryview(result).cast("B")
         return None
 
 
 def _bytes_at(address: int, shape: Shape) -> Any:
     height, width, channels = shape
     return (c_uint8 * (height * width * channels)).from_address(address)
-
-
-def _pixels() -> Union[_NumpyPixels, _PlainPixels]:
-    try:
-        import numpy
-    except ImportError:
-        return _PlainPixels()
-    return _NumpyPixels(numpy)
 
 
 def check_name(name: str) -> str:

@@ -23,14 +23,14 @@ import threading
 import traceback
 from ctypes import memmove
 from time import monotonic_ns
-from typing import Any, Callable, Dict, Optional, Sequence
+from typing import Any, Callable, Dict, Optional
 
 from . import _c
 from ._library import lib
 from .buffers import HeldBuffer
 from .errors import InvalidArgument
 from .python_op import Errors, _inside, keep_state
-from .vectors import Names, labels_for, numbers
+from .vectors import Names, column_for, labels_for
 
 
 def can_read(source: Any) -> bool:
@@ -70,7 +70,9 @@ class Source:
         labels = _of(reader, options["labels"], "labels", "targets")
         names = Names(options["names"], "names")
         classes = Names(_of(reader, options["classes"], "classes"), "classes")
-        sizes = _sizes(options["sizes"], self.count)
+        sizes = column_for(
+            "Q", ctypes.c_uint64, options["sizes"], self.count, "sizes"
+        )
         if options["names"] is not None and len(names) != self.count:
             raise InvalidArgument(
                 "%d names for %d samples" % (len(names), self.count)
@@ -115,15 +117,6 @@ def _of(reader: Any, given: Any, *names: str) -> Any:
         if given is None:
             given = getattr(reader, name, None)
     return given
-
-
-def _sizes(sizes: Optional[Sequence[int]], count: int) -> Any:
-    if sizes is None:
-        return None
-    values = numbers("Q", sizes, "sizes")
-    if len(values) != count:
-        raise InvalidArgument("%d sizes for %d samples" % (len(values), count))
-    return (ctypes.c_uint64 * count).from_buffer(values)
 
 
 def _text(text: Any) -> Optional[bytes]:

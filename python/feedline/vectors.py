@@ -46,14 +46,21 @@ def numbers(code: str, values: Any, what: str) -> "array[int]":
     return found
 
 
+def column_for(code: str, kind: Any, values: Any, count: int, what: str) -> Any:
+    """A number for each sample, as an array of this type for C; None: none."""
+    if values is None:
+        return None
+    found = numbers(code, values, what)
+    if len(found) != count:
+        raise InvalidArgument(
+            "%d %s for %d samples" % (len(found), what, count)
+        )
+    return (kind * count).from_buffer(found)
+
+
 def labels_for(labels: Any, count: int) -> Any:
     """Labels as an array for C, or None."""
-    if labels is None:
-        return None
-    values = numbers("q", labels, "labels")
-    if len(values) != count:
-        raise InvalidArgument("%d labels for %d samples" % (len(values), count))
-    return (ctypes.c_int64 * count).from_buffer(values)
+    return column_for("q", ctypes.c_int64, labels, count, "labels")
 
 
 def joined(paths: Sequence[Any]) -> bytes:

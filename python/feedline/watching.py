@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Dict, Iterable, Iterator, Mapping
 from typing import Optional, Tuple, TypeVar
 
 from . import _c
@@ -204,21 +204,13 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-class _Facts(NamedTuple):
-    """What can be told of an iterable by looking at it."""
-
-    name: str
-    workers: int = 0
-    batch_size: int = 0
-    option: Optional[str] = None
-
-
-def _facts_of(inner: Any) -> _Facts:
-    name = type(inner).__name__
+def _workers_of(inner: Any) -> Tuple[int, int, Optional[str]]:
+    """What can be told of an iterable by looking at it: its workers, its batch
+    size, and what its users call the number of workers."""
     data: Any = sys.modules.get("torch.utils.data")
     if data is None or not isinstance(inner, data.DataLoader):
-        return _Facts(name)
-    return _Facts(name, inner.num_workers, inner.batch_size or 0, "num_workers")
+        return 0, 0, None
+    return inner.num_workers, inner.batch_size or 0, "num_workers"
 
 
 class Watch(Meter):
@@ -239,12 +231,12 @@ class Watch(Meter):
     ) -> None:
         self._inner = inner
         self._made_of = (inner, name, batch_size, dict(options or {}))
-        facts = _facts_of(inner)
+        workers, size, option = _workers_of(inner)
         super().__init__(
-            facts.name if name is None else name,
-            facts.workers,
-            batch_size or facts.batch_size,
-            facts.option,
+            type(inner).__name__ if name is None else name,
+            workers,
+            batch_size or size,
+            option,
             options,
         )
         self._batch_size = batch_size or 0

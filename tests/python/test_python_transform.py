@@ -551,8 +551,7 @@ def test_programs_end_in_peace(text: str) -> None:
 
 
 def test_without_numpy(pixels: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = python_op._PlainPixels()
-    monkeypatch.setattr(python_op, "_pixels", lambda: plain)
+    monkeypatch.setattr(python_op, "_numpy", lambda: None)
     results: Dict[str, Any] = {
         "place": lambda view: view.__setitem__((1, 2, 0), 9),
         "bytes": lambda view: bytes(view.nbytes),

@@ -25,6 +25,10 @@
 #define HURRY_NS     2e9
 #define FAR_OFF      0.2 /* a stall that needs no exact measurement */
 
+/* What the latest window counts of what is known. */
+#define LATEST         0.3
+#define LATEST_OF_PACE 0.08
+
 struct fdl_tuner *fdl_tuner_create(const struct fdl_tuner_limits *limits,
                                    const struct fdl_knobs *start, bool warm)
 {
@@ -239,6 +243,17 @@ static bool starves_suddenly(struct fdl_tuner *t)
     return t->starving_blocks >= 2;
 }
 
+/* What a consumer that is fed takes is its own pace, and known the better the
+ * longer it is watched. */
+static double weight_of_rate(const struct fdl_tuner *t,
+                             const struct fdl_tuner_estimate *e)
+{
+    double all = (double)t->best.blocks + e->blocks;
+    if (fmax(t->best.stall, e->stall) > t->limits.target || !RULE(FED_PACE))
+        return LATEST;
+    return fmin(fmax(e->blocks / all, LATEST_OF_PACE), LATEST);
+}
+
 static void hold(struct fdl_tuner *t)
 {
     struct fdl_tuner_estimate e;
@@ -267,8 +282,8 @@ static void hold(struct fdl_tuner *t)
         return;
     }
     ++t->at_arm;
-    fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.3);
-    fdl_tuner_estimate_mix(&t->best, &e, 0.3);
+    fdl_tuner_arm_note(t, t->knobs.workers, e.rate, LATEST);
+    fdl_tuner_estimate_mix(&t->best, &e, LATEST, weight_of_rate(t, &e));
     if (!go_back(t))
         decide(t);
 }

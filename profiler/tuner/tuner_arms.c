@@ -35,6 +35,20 @@ static bool fresh(const struct fdl_tuner *t, const struct fdl_tuner_arm *a)
            (t->era_windows - a->window <= LASTING || !RULE(FRESH));
 }
 
+/* What failed long ago, and as long as the next trial is put off by failures,
+ * may have failed by chance. */
+static bool remembered(const struct fdl_tuner *t, const struct fdl_tuner_arm *a)
+{
+    double age = t->era_windows - a->window;
+    return a->era == t->era &&
+           (age <= fmax(4 * LASTING, t->backoff) || !RULE(AGED));
+}
+
+double fdl_tuner_fed_rate(const struct fdl_tuner *t)
+{
+    return remembered(t, &t->fed) && RULE(ANCHOR) ? t->fed.rate : 0;
+}
+
 uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t)
 {
     const struct fdl_tuner_arm *here = &t->arms[t->knobs.workers];
@@ -48,15 +62,6 @@ uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t)
             best = n;
     bool clear = t->arms[best].rate * (1 - 2 * DELTA) > here->rate;
     return clear ? best : 0;
-}
-
-/* What failed long ago, and as long as the next trial is put off by failures,
- * may have failed by chance. */
-static bool remembered(const struct fdl_tuner *t, const struct fdl_tuner_arm *a)
-{
-    double age = t->era_windows - a->window;
-    return a->era == t->era &&
-           (age <= fmax(4 * LASTING, t->backoff) || !RULE(AGED));
 }
 
 bool fdl_tuner_arm_useless(const struct fdl_tuner *t, uint32_t workers)

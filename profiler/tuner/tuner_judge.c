@@ -50,6 +50,38 @@ static bool beyond_cores(const struct fdl_tuner *t,
            t->trial.after.workers > fdl_tuner_saturation(t, ref);
 }
 
+/* The error of its pace. Blocks differ by the noise of its steps, and few of
+ * them may look more alike than they are. */
+static double pace_error(const struct fdl_tuner_estimate *ref,
+                         const struct fdl_tuner_estimate *e)
+{
+    return fmax(e->error, ref->g_spread / sqrt(e->blocks));
+}
+
+/* The consumer sets the pace: what differs is the noise of its steps, or that
+ * workers slow it, or that more of them are done sooner and rest. It is fed,
+ * so there is time to tell. If it failed before, the mean of both counts. */
+enum fdl_tuner_verdict fdl_tuner_still_fed(const struct fdl_tuner *t,
+                                           const struct fdl_tuner_estimate *e)
+{
+    const struct fdl_tuner_estimate *ref = &t->trial.reference;
+    const struct fdl_tuner_arm *arm = &t->arms[t->knobs.workers];
+    double rate = e->rate;
+    if (arm->era == t->era && RULE(ALL_KNOWN))
+        rate = sqrt(rate * arm->rate);
+    double d = log(rate / fmax(ref->rate, fdl_tuner_fed_rate(t)));
+    double doubt = 2 * hypot(pace_error(ref, ref), pace_error(ref, e));
+    if (e->blocks < 6)
+        return FDL_VERDICT_OPEN;
+    if (d - doubt > -FED_LOSS)
+        return FDL_VERDICT_BETTER;
+    if (d + doubt < -FED_LOSS)
+        return FDL_VERDICT_WORSE;
+    if (e->batches < FED_BATCHES)
+        return FDL_VERDICT_OPEN;
+    return d >= -FED_LOSS ? FDL_VERDICT_BETTER : FDL_VERDICT_WORSE;
+}
+
 bool fdl_tuner_acceptable(const struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *ref,
                           const struct fdl_tuner_estimate *e,
@@ -78,14 +110,6 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
         return false;
     /* While it waits, fewer must be as good beyond doubt: many small doubts
      * add up to a loss. */
-    if (e->stall > target && RULE(DOWN_DOUBT))
-        return d >= -DELTA / 2 &&
-               (v == FDL_VERDICT_EQUAL || d - doubt >= -DELTA);
-    /* Fed: the consumer sets the pace. What differs is the noise of its steps,
-     * or that workers slow it. If it failed before, the mean of both counts. */
-    const struct fdl_tuner_arm *arm = &t->arms[t->knobs.workers];
-    if (arm->era == t->era && arm->rate > 0 && RULE(ALL_KNOWN))
-        d = log(arm->rate / ref->rate);
-    return d >=
-           -fmax(DELTA / 2, RULE(FED_DOUBT) ? fmin(1.5 * doubt, 2 * DELTA) : 0);
+    bool beyond = v == FDL_VERDICT_EQUAL || d - doubt >= -DELTA;
+    return d >= -DELTA / 2 && (beyond || !RULE(DOWN_DOUBT));
 }

@@ -38,13 +38,16 @@
 #define MEASURE_BLOCKS      12   /* the most that a first measurement takes */
 #define UP_BLOCKS           32   /* and a trial of more */
 #define DOWN_BLOCKS         20   /* of fewer: small doubts add up */
-#define DOUBT_BLOCKS        40   /* of fewer that feed it and look slower */
 #define READ_BLOCKS         16   /* more reads cost little: tried again later */
 #define SETTLE_BATCHES      4.0  /* whose samples were begun before */
 #define FDL_TUNER_SETTLE_NS 50e6 /* of readings that are 25 ms apart */
 #define DELTA               0.015 /* the smallest change worth deciding */
 #define SIGMAS              2.6 /* standard errors of a decision: one in 200 */
-#define BACKOFF_LEAST       4   /* windows from a failed trial to the next */
+#define FED_LOSS            0.02 /* that fewer workers may cost one that is fed */
+#define FED_BATCHES         2000.0 /* of fewer workers for one that is fed ... */
+#define PACE_BATCHES        1000.0 /* ... behind as many that say its pace: */
+#define PACE_ERROR          (DELTA / 3) /* or fewer, if it is as exact */
+#define BACKOFF_LEAST       4 /* windows from a failed trial to the next */
 #define BACKOFF_MOST        512
 #define LASTING             32u /* windows of an era that is one of its own */
 
@@ -189,6 +192,9 @@ struct fdl_tuner {
     unsigned abandoned;        /* trials, since one was judged */
     unsigned turn;             /* of exploration: up, down */
     bool replan;               /* a plan is due at once */
+    /* What a consumer that is fed took before it was given fewer workers:
+     * steps down that each cost too little to be seen add up. */
+    struct fdl_tuner_arm fed;
     bool storage_limit, transfer_limit;
     bool reads_failed;      /* more of them, under these conditions */
     struct fdl_tuner_flat { /* more than these workers brought nothing */
@@ -268,7 +274,8 @@ void fdl_tuner_estimate_of(const struct fdl_tuner *t,
                            const struct fdl_tuner_window *w,
                            struct fdl_tuner_estimate *out);
 void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
-                            const struct fdl_tuner_estimate *with, double a);
+                            const struct fdl_tuner_estimate *with, double a,
+                            double of_rate);
 
 /* tuner_plan.c */
 double fdl_tuner_cores(const struct fdl_tuner *t,
@@ -314,6 +321,12 @@ bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
 enum fdl_tuner_verdict fdl_tuner_compare(const struct fdl_tuner_estimate *ref,
                                          const struct fdl_tuner_estimate *e,
                                          double *gain, double *error);
+/* Of fewer workers, tried on a consumer that is fed and still is: BETTER says
+ * that it can do with them. */
+enum fdl_tuner_verdict fdl_tuner_still_fed(const struct fdl_tuner *t,
+                                           const struct fdl_tuner_estimate *e);
+/* What a consumer took before it was given fewer workers; 0: not known. */
+double fdl_tuner_fed_rate(const struct fdl_tuner *t);
 bool fdl_tuner_acceptable(const struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *ref,
                           const struct fdl_tuner_estimate *e,

@@ -30,7 +30,6 @@
   X(ACCEPT_GAIN)                                                               \
   X(STAYS_FED)                                                                 \
   X(DOWN_DOUBT)                                                                \
-  X(FED_DOUBT)                                                                 \
   X(QUEUES_FULL)                                                               \
   X(OTHERS)                                                                    \
   X(LOCK_ROOM)                                                                 \
@@ -72,6 +71,8 @@
   X(AGED)                                                                      \
   X(READS_DEEP)                                                                \
   X(ALL_KNOWN)                                                                 \
+  X(FED_PACE)                                                                  \
+  X(ANCHOR)                                                                    \
   X(NOISE_0)                                                                   \
   X(NOISE_1)                                                                   \
   X(NOISE_2)

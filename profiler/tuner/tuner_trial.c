@@ -411,9 +411,11 @@ static bool starving(struct fdl_tuner *t)
 static bool fed(struct fdl_tuner *t)
 {
     uint32_t to = t->planned.workers;
+    bool known = t->best.error < PACE_ERROR ||
+                 t->best.batches >= PACE_BATCHES || !RULE(FED_PACE);
     if (deepen(t, false))
         return true;
-    return due(t) && to < t->knobs.workers &&
+    return due(t) && known && to < t->knobs.workers &&
            try_workers(t, to, FDL_REASON_SHRINK);
 }
 
@@ -512,9 +514,27 @@ static void settle_trial(struct fdl_tuner *t, enum fdl_decision_outcome outcome,
     }
 }
 
+static bool more_reads_tried(const struct fdl_tuner *t)
+{
+    return t->trial.knob == FDL_KNOB_IO_DEPTH &&
+           t->trial.after.io_depth > t->trial.before.io_depth;
+}
+
+/* Of one that was fed, and is with fewer. */
+static void keep_pace(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
+{
+    double before = fmax(t->trial.reference.rate, fdl_tuner_fed_rate(t));
+    bool fed = fmax(t->trial.reference.stall, e->stall) <= t->limits.target;
+    if (fed && !t->trial.up)
+        t->fed = (struct fdl_tuner_arm){before, t->era, t->era_windows};
+    else if (t->trial.knob == FDL_KNOB_WORKERS)
+        t->fed = (struct fdl_tuner_arm){0};
+}
+
 static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
 {
     ++t->kept;
+    keep_pace(t, e);
     t->best = *e;
     t->moved_batch = t->trial.batch;
     t->moved_ns = t->trial.now_ns;
@@ -532,12 +552,6 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
 static bool could_tell(double error)
 {
     return error < CLEAR || !RULE(CLEAR);
-}
-
-static bool more_reads_tried(const struct fdl_tuner *t)
-{
-    return t->trial.knob == FDL_KNOB_IO_DEPTH &&
-           t->trial.after.io_depth > t->trial.before.io_depth;
 }
 
 static void learn_reads(struct fdl_tuner *t, double error)
@@ -614,6 +628,14 @@ void fdl_tuner_charge_done(struct fdl_tuner *t)
     t->lost_ns = 0;
 }
 
+/* Until a trial that cannot tell is given up. */
+static unsigned most_blocks(const struct fdl_tuner *t)
+{
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH && RULE(READ_BLOCKS))
+        return READ_BLOCKS;
+    return t->trial.up ? UP_BLOCKS : DOWN_BLOCKS;
+}
+
 bool fdl_tuner_trial_step(struct fdl_tuner *t)
 {
     struct fdl_tuner_estimate e;
@@ -622,12 +644,10 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     fdl_tuner_estimate_of(t, &t->window, &e);
     enum fdl_tuner_verdict v =
         fdl_tuner_compare(&t->trial.reference, &e, &gain, &error);
-    unsigned most = up ? UP_BLOCKS : DOWN_BLOCKS;
-    if (!up && gain < 0 && e.stall <= t->limits.target)
-        most = DOUBT_BLOCKS;
-    if (t->trial.knob == FDL_KNOB_IO_DEPTH && RULE(READ_BLOCKS))
-        most = READ_BLOCKS;
-    if (v == FDL_VERDICT_OPEN && e.blocks < most)
+    bool feeds = !up && e.stall <= t->limits.target;
+    if (feeds)
+        v = fdl_tuner_still_fed(t, &e);
+    if (v == FDL_VERDICT_OPEN && (feeds || e.blocks < most_blocks(t)))
         return false;
     fdl_tuner_charge_done(t);
     if (t->trial.knob == FDL_KNOB_WORKERS)

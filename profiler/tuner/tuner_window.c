@@ -160,7 +160,7 @@ void fdl_tuner_estimate_of(const struct fdl_tuner *t,
     out->workers = (double)t->knobs.workers;
     out->rate = ratio(s->batches, fdl_tuner_block_wall(s));
     out->stall = fdl_tuner_block_stall(s);
-    out->error = error_of(w->ln_step, n);
+    out->error = error_of(w->ln_step, n) * sqrt((double)n / w->n);
     out->g = median(w->g, n);
     out->g_spread = out->g > 0 ? deviation(w->g, n) / out->g : 0;
     out->on_device = s->span_ns > 0;
@@ -173,9 +173,10 @@ void fdl_tuner_estimate_of(const struct fdl_tuner *t,
     out->read_ns = ratio(s->read_ns, s->reads);
 }
 
-/* e + a * (with - e); rates mix as logarithms. */
+/* e + a * (with - e); rates mix as logarithms, by a weight of their own. */
 void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
-                            const struct fdl_tuner_estimate *with, double a)
+                            const struct fdl_tuner_estimate *with, double a,
+                            double of_rate)
 {
     if (!with->valid)
         return;
@@ -183,10 +184,11 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
         *e = *with;
         return;
     }
-    double rate = e->rate > 0 && with->rate > 0
-                      ? exp((1 - a) * log(e->rate) + a * log(with->rate))
-                      : with->rate;
-    double error = hypot((1 - a) * e->error, a * with->error);
+    double rate =
+        e->rate > 0 && with->rate > 0
+            ? exp((1 - of_rate) * log(e->rate) + of_rate * log(with->rate))
+            : with->rate;
+    double error = hypot((1 - of_rate) * e->error, of_rate * with->error);
     double *const mixed[] = {
         &e->stall, &e->g,       &e->g_spread,       &e->work,   &e->share,
         &e->busy,  &e->blocked, &e->starved,        &e->queued, &e->throttled,

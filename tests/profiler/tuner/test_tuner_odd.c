@@ -111,7 +111,7 @@ TEST(counters_may_stand_still)
     }
     uint64_t decided = model_status(&m).decisions;
     assert_true(decided <= 2);
-    model_steps(&m, 500);
+    model_steps(&m, 1500);
     assert_int_equal(m.knobs.workers, 4);
     fdl_tuner_destroy(m.tuner);
 }

@@ -305,6 +305,35 @@ TEST(slow_steps_are_no_lack_of_workers)
     fdl_tuner_destroy(m.tuner);
 }
 
+/* Workers at the end, where steps vary by 29 % and are longer by a part with
+ * fewer than eight; the sum of eight runs. */
+static uint32_t workers_after(double slow)
+{
+    uint32_t sum = 0;
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+        struct tuner_model m;
+        struct fdl_tuner_limits l = model_limits(8);
+        model_begin(&m, &l, 8, 10, 20);
+        m.noise = seed;
+        m.g_noise = 0.5;
+        m.slow_below = 8;
+        m.slow = slow;
+        model_steps(&m, 20000);
+        sum += m.knobs.workers;
+        fdl_tuner_destroy(m.tuner);
+    }
+    return sum;
+}
+
+/* What few blocks cannot tell, many can. */
+TEST(little_is_paid_for_fewer_workers)
+{
+    uint32_t free_of_charge = workers_after(1), dear = workers_after(1.035);
+    printf("%u and %u workers\n", free_of_charge, dear);
+    assert_int_equal(free_of_charge, 8);
+    assert_true(dear >= 40);
+}
+
 /* Each epoch is a run of its own, shorter than any trial. */
 TEST(short_epochs_are_tuned_too)
 {

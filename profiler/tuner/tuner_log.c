@@ -122,8 +122,7 @@ void fdl_tuner_get(const struct fdl_tuner *t, struct fdl_tuner_status *out)
     const struct fdl_tuner_estimate *e = &t->best;
     struct fdl_tuner_estimate first = t->latest;
     double size = t->batch_size ? t->batch_size : 1;
-    double granted = CREDIT_START + CREDIT_CHANGE * (double)t->changes;
-    double credit = granted * e->g + CREDIT_RATE * t->elapsed_ns - t->spent_ns;
+    double credit = fdl_tuner_credit(t);
     memset(out, 0, sizeof(*out));
     if (!first.valid) /* nothing was decided yet: what there is */
         fdl_tuner_estimate_of(t, &t->window, &first);

@@ -51,13 +51,13 @@
 #define BACKOFF_MOST        512
 #define LASTING             32u /* windows of an era that is one of its own */
 
-/* What trials are expected to cost at most, in steps of the consumer, and as a
- * share of all time. Nothing is decided by it: the verification of trials keeps
- * to it, and the simulator's gates check that it does. */
+/* What trials may cost, in steps of the consumer, and as a share of all time.
+ * The simulator's gates check it. */
 #define CREDIT_START  150.0
 #define CREDIT_CHANGE 50.0 /* more for each change of conditions */
 #define CREDIT_RATE   0.005
-#define CLEAR         0.1 /* an error that leaves something to learn */
+#define CREDIT_TRIAL  50.0 /* without as much none begins that can wait */
+#define CLEAR         0.1  /* an error that leaves something to learn */
 
 /* Growth of the counters. */
 struct fdl_tuner_sums {
@@ -370,6 +370,7 @@ void fdl_tuner_back_off(struct fdl_tuner *t);
 /* What a trial loses against its reference is paid from the credit. */
 void fdl_tuner_charge(struct fdl_tuner *t, const struct fdl_tuner_sums *s);
 void fdl_tuner_charge_done(struct fdl_tuner *t);
+double fdl_tuner_credit(const struct fdl_tuner *t); /* what is left, ns */
 
 /* tuner_apply.c: a state begins; a proposal, and the state behind it. */
 void fdl_tuner_enter(struct fdl_tuner *t, enum fdl_tuner_state s);

@@ -73,6 +73,8 @@
   X(ALL_KNOWN)                                                                 \
   X(FED_PACE)                                                                  \
   X(ANCHOR)                                                                    \
+  X(LOSES)                                                                     \
+  X(CREDIT)                                                                    \
   X(NOISE_0)                                                                   \
   X(NOISE_1)                                                                   \
   X(NOISE_2)

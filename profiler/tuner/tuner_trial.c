@@ -39,9 +39,21 @@ void fdl_tuner_back_off(struct fdl_tuner *t)
     t->due = RULE(JITTER) ? t->backoff * (0.75 + 0.5 * jitter(t)) : t->backoff;
 }
 
+double fdl_tuner_credit(const struct fdl_tuner *t)
+{
+    double steps = CREDIT_START + CREDIT_CHANGE * (double)t->changes;
+    return steps * t->best.g + CREDIT_RATE * t->elapsed_ns - t->spent_ns;
+}
+
+/* What costs more than it brings is paid from credit. */
+static bool affords(const struct fdl_tuner *t)
+{
+    return fdl_tuner_credit(t) > CREDIT_TRIAL * t->best.g || !RULE(CREDIT);
+}
+
 static bool due(const struct fdl_tuner *t)
 {
-    return (double)t->held >= t->due;
+    return (double)t->held >= t->due && affords(t);
 }
 
 /* More depth where the target needs it. */
@@ -395,12 +407,14 @@ static bool starving(struct fdl_tuner *t)
         return true;
     if (deepen(t, false))
         return true;
-    if (!now)
+    if (!now || !affords(t))
         return false;
     bool reads = fetching && e->reads > 0;
     if (reads && !t->storage_limit && more_reads(t))
         return true;
-    if (n < t->knobs.workers && RULE(PLAN_DOWN) && !fdl_tuner_arm_useless(t, n))
+    bool loses = predicted(t, n) < -DELTA && RULE(LOSES);
+    if (n < t->knobs.workers && RULE(PLAN_DOWN) && !loses &&
+        !fdl_tuner_arm_useless(t, n))
         return try_workers(t, n, FDL_REASON_PLAN_DOWN);
     if (!due(t) || crossing)
         return false;

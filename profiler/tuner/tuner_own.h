@@ -39,6 +39,7 @@
 #define UP_BLOCKS           32   /* and a trial of more */
 #define DOWN_BLOCKS         20   /* of fewer: small doubts add up */
 #define READ_BLOCKS         16   /* more reads cost little: tried again later */
+#define DIVIDE_BLOCKS       64   /* of a full memory, where noise is largest */
 #define SETTLE_BATCHES      4.0  /* whose samples were begun before */
 #define FDL_TUNER_SETTLE_NS 50e6 /* of readings that are 25 ms apart */
 #define DELTA               0.015 /* the smallest change worth deciding */

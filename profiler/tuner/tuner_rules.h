@@ -73,7 +73,9 @@
   X(ALL_KNOWN)                                                                 \
   X(FED_PACE)                                                                  \
   X(ANCHOR)                                                                    \
+  X(FEWER_READS)                                                               \
   X(LOSES)                                                                     \
+  X(DIVIDE_BLOCKS)                                                             \
   X(CREDIT)                                                                    \
   X(NOISE_0)                                                                   \
   X(NOISE_1)                                                                   \

@@ -557,8 +557,11 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
     t->held = t->at_arm = 0;
     t->converged = false;
     t->splits_tried = 0;
-    if (t->trial.knob == FDL_KNOB_IO_DEPTH)
-        t->storage_limit = t->reads_failed = false;
+    /* If fewer reads did better, more are no help. */
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH) {
+        t->storage_limit = false;
+        t->reads_failed = !more_reads_tried(t) && RULE(FEWER_READS);
+    }
     fdl_tuner_change_begin(t, e);
 }
 
@@ -643,8 +646,11 @@ void fdl_tuner_charge_done(struct fdl_tuner *t)
 }
 
 /* Until a trial that cannot tell is given up. */
-static unsigned most_blocks(const struct fdl_tuner *t)
+static unsigned most_blocks(const struct fdl_tuner *t, double gain,
+                            double error)
 {
+    if (t->trial.divides && fabs(gain) < 2 * error && RULE(DIVIDE_BLOCKS))
+        return DIVIDE_BLOCKS;
     if (t->trial.knob == FDL_KNOB_IO_DEPTH && RULE(READ_BLOCKS))
         return READ_BLOCKS;
     return t->trial.up ? UP_BLOCKS : DOWN_BLOCKS;
@@ -661,7 +667,8 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     bool feeds = !up && e.stall <= t->limits.target;
     if (feeds)
         v = fdl_tuner_still_fed(t, &e);
-    if (v == FDL_VERDICT_OPEN && (feeds || e.blocks < most_blocks(t)))
+    if (v == FDL_VERDICT_OPEN &&
+        (feeds || e.blocks < most_blocks(t, gain, error)))
         return false;
     fdl_tuner_charge_done(t);
     if (t->trial.knob == FDL_KNOB_WORKERS)

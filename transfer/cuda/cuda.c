@@ -31,6 +31,37 @@ static int32_t create(const struct fdl_backend_config *config, void **backend)
     return FEEDLINE_OK;
 }
 
+static void *take(struct fdl_cuda *c, struct fdl_cuda_queue *q, bool *over)
+{
+    fdl_lock(&c->lock);
+    void *popped = fdl_cuda_pop(q);
+    *over = !popped && c->stopping;
+    fdl_unlock(&c->lock);
+    return popped;
+}
+
+void fdl_cuda_serve(struct fdl_cuda *c, struct fdl_cuda_queue *q,
+                    struct fdl_event *changed,
+                    void (*run)(struct fdl_cuda *, void *))
+{
+    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK, over;
+    if (!current)
+        fdl_cuda_lose(c, FEEDLINE_EDEVICE);
+    do {
+        uint32_t key = fdl_event_prepare(changed);
+        void *popped = take(c, q, &over);
+        if (!popped && !over) {
+            fdl_event_wait(changed, key, -1);
+            continue;
+        }
+        fdl_event_cancel(changed);
+        if (popped)
+            run(c, popped);
+    } while (!over);
+    if (current)
+        fdl_cuda_leave(c->device);
+}
+
 static void stop_threads(struct fdl_cuda *c)
 {
     fdl_lock(&c->lock);

@@ -190,6 +190,12 @@ int32_t fdl_cuda_finish_prepare(struct fdl_cuda *c);
 int fdl_cuda_finish(const struct fdl_cuda *c, const struct fdl_transfer *t,
                     void *to, fdl_cuda_stream stream);
 
+/* cuda.c: a thread that runs what is pushed to a queue, in order, with the
+ * device current, until the backend stops and the queue is empty. */
+void fdl_cuda_serve(struct fdl_cuda *c, struct fdl_cuda_queue *q,
+                    struct fdl_event *changed,
+                    void (*run)(struct fdl_cuda *, void *));
+
 /* cuda_copy.c: the copy thread; arg: struct fdl_cuda. And the copy stream goes
  * on once the batch that was in the slab before is used up: CUresult. */
 void *fdl_cuda_copy_main(void *arg);

@@ -225,60 +225,31 @@ static void hand_over(struct fdl_cuda *c, struct fdl_transfer *t,
 
 /* Once the run has failed nothing is moved any more, but each batch still ends,
  * behind its parts. */
-static void run_job(struct fdl_cuda *c, struct fdl_cuda_job job)
+static void run_job(struct fdl_cuda *c, void *popped)
 {
-    struct fdl_cuda_slab *own = job.transfer->slab->own;
-    bool is_rest = job.part.bytes == 0;
+    const struct fdl_cuda_job *job = popped;
+    struct fdl_transfer *t = job->transfer;
+    struct fdl_cuda_slab *own = t->slab->own;
+    bool is_rest = job->part.bytes == 0;
+    fdl_nvtx_push(FDL_NVTX_COPY, t->ticket, t->images);
     fdl_lock(&c->lock);
     if (is_rest)
         own->n_jobs = 0;
     int32_t status = c->failed;
     fdl_unlock(&c->lock);
     if (status >= 0) {
-        status = is_rest ? move_rest(c, job.transfer)
-                         : move_part(c, job.transfer, job.part);
+        status = is_rest ? move_rest(c, t) : move_part(c, t, job->part);
         if (status < 0)
             fdl_cuda_lose(c, status);
     }
     if (is_rest)
-        hand_over(c, job.transfer, status);
-}
-
-static bool take_job(struct fdl_cuda *c, struct fdl_cuda_job *out, bool *over)
-{
-    fdl_lock(&c->lock);
-    const struct fdl_cuda_job *job = fdl_cuda_pop(&c->jobs);
-    *over = !job && c->stopping;
-    if (job)
-        *out = *job;
-    fdl_unlock(&c->lock);
-    return job != NULL;
+        hand_over(c, t, status);
+    fdl_nvtx_pop();
 }
 
 void *fdl_cuda_copy_main(void *arg)
 {
     struct fdl_cuda *c = arg;
-    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
-    if (!current)
-        fdl_cuda_lose(c, FEEDLINE_EDEVICE);
-    for (;;) {
-        struct fdl_cuda_job job;
-        bool over;
-        uint32_t key = fdl_event_prepare(&c->jobs_changed);
-        bool some = take_job(c, &job, &over);
-        if (!some && !over) {
-            fdl_event_wait(&c->jobs_changed, key, -1);
-            continue;
-        }
-        fdl_event_cancel(&c->jobs_changed);
-        if (over)
-            break;
-        fdl_nvtx_push(FDL_NVTX_COPY, job.transfer->ticket,
-                      job.transfer->images);
-        run_job(c, job);
-        fdl_nvtx_pop();
-    }
-    if (current)
-        fdl_cuda_leave(c->device);
+    fdl_cuda_serve(c, &c->jobs, &c->jobs_changed, run_job);
     return NULL;
 }

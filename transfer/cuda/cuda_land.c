@@ -227,15 +227,6 @@ void fdl_cuda_report(struct fdl_cuda *c)
 
 /* ---- Landing ------------------------------------------------------------ */
 
-static struct fdl_cuda_step *take_landing(struct fdl_cuda *c, bool *over)
-{
-    fdl_lock(&c->lock);
-    struct fdl_cuda_step *s = fdl_cuda_pop(&c->landing);
-    *over = !s && c->stopping;
-    fdl_unlock(&c->lock);
-    return s;
-}
-
 static void push_report(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
     fdl_lock(&c->lock);
@@ -267,8 +258,9 @@ void fdl_cuda_settle(struct fdl_cuda *c)
         fdl_cuda_wait_stream(c->device->cuda, c->finishing);
 }
 
-static void land(struct fdl_cuda *c, struct fdl_cuda_step *s)
+static void land(struct fdl_cuda *c, void *popped)
 {
+    struct fdl_cuda_step *s = popped;
     struct fdl_transfer *t = s->transfer;
     int error = fdl_cuda_wait_event(c->device->cuda, s->ready);
     if (error != FDL_CUDA_SUCCESS) {
@@ -286,23 +278,6 @@ static void land(struct fdl_cuda *c, struct fdl_cuda_step *s)
 void *fdl_cuda_land_main(void *arg)
 {
     struct fdl_cuda *c = arg;
-    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
-    if (!current)
-        fdl_cuda_lose(c, FEEDLINE_EDEVICE);
-    for (;;) {
-        bool over;
-        uint32_t key = fdl_event_prepare(&c->landing_changed);
-        struct fdl_cuda_step *s = take_landing(c, &over);
-        if (!s && !over) {
-            fdl_event_wait(&c->landing_changed, key, -1);
-            continue;
-        }
-        fdl_event_cancel(&c->landing_changed);
-        if (over)
-            break;
-        land(c, s);
-    }
-    if (current)
-        fdl_cuda_leave(c->device);
+    fdl_cuda_serve(c, &c->landing, &c->landing_changed, land);
     return NULL;
 }

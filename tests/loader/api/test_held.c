@@ -135,7 +135,7 @@ TEST_WITH(refuse_refuses, setup, teardown)
 
 /* ---- Ahead -------------------------------------------------------------- */
 
-/* Soon after each fixture_take() as many tickets are issued as without a kept batch:
+/* Soon after each next() as many tickets are issued as without a kept batch:
  * all of depth, where a quarter of it is less than one batch. */
 TEST_WITH(depth_stays_ahead, setup, teardown)
 {

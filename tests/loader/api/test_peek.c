@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches that are shown before their fixture_take(): which ones, that nothing else
+ * Batches that are shown before their next(): which ones, that nothing else
  * changes by it, and who keeps what was exported of them.
  */
 #include "loader/api/dlpack.h"
@@ -93,7 +93,7 @@ TEST_WITH(it_is_what_next_returns, setup, teardown)
     feedline_loader_destroy(l);
 }
 
-/* Whatever goes first: the export, before fixture_take() or behind it, or the batch. */
+/* Whatever goes first: the export, before next() or behind it, or the batch. */
 TEST_WITH(an_export_keeps_it_as_long_as_any, setup, teardown)
 {
     struct order_batch given[3];
@@ -180,7 +180,7 @@ static uint32_t outstanding(const feedline_loader *l, bool complete)
     return n;
 }
 
-/* Of 8 batches up to a quarter, so that threads are not woken for each: fixture_take()
+/* Of 8 batches up to a quarter, so that threads are not woken for each: next()
  * leaves two for later, and a release one. */
 TEST_WITH(complete_batches_are_followed_by_several, setup, teardown)
 {

@@ -9,7 +9,7 @@
 
 #define FIRST_CAPACITY 64 /* elements; doubled from there */
 
-int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
+int32_t fdl_array_reserve(void *array, uint64_t *capacity, uint64_t n,
                           size_t each, const char *what)
 {
     if (n < *capacity)
@@ -24,10 +24,12 @@ int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
     size_t bytes;
     if (!fdl_mul_size(wanted, each, &bytes))
         return fdl_fail_memory(UINT64_MAX, what);
-    void *grown = realloc(*array, bytes);
+    void *grown;
+    memcpy(&grown, array, sizeof(grown));
+    grown = realloc(grown, bytes);
     if (!grown)
         return fdl_fail_memory(bytes, what);
-    *array = grown;
+    memcpy(array, &grown, sizeof(grown));
     *capacity = wanted;
     return FEEDLINE_OK;
 }
@@ -39,9 +41,7 @@ int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
     size_t name_bytes = strlen(name) + 1;
     uint64_t end = a->bytes + prefix_bytes + name_bytes;
 
-    void *text = a->text;
-    int32_t status = fdl_array_reserve(&text, &a->capacity, end, 1, "names");
-    a->text = text;
+    int32_t status = fdl_array_reserve(&a->text, &a->capacity, end, 1, "names");
     if (status)
         return status;
 

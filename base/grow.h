@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for n + 1 elements of `each` bytes in *array, whose capacity is
- * *capacity; what: for the message. ENOMEM, with everything unchanged. */
-int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
+/* Room for n + 1 elements of `each` bytes. array: where the pointer to them is,
+ * of whatever type, and capacity how many there is room for; what: for the
+ * message. ENOMEM, with everything unchanged. */
+int32_t fdl_array_reserve(void *array, uint64_t *capacity, uint64_t n,
                           size_t each, const char *what);
 
 /* Cut to `bytes`. Shrinking may fail; then the block stays as large as it is.

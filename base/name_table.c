@@ -53,15 +53,13 @@ static int32_t grow_buckets(struct fdl_name_table *t)
 int32_t fdl_name_table_add(struct fdl_name_table *t, const char *name,
                            uint64_t *number)
 {
-    void *array = t->at;
     int32_t status = grow_buckets(t);
     if (status)
         return status;
     uint32_t *bucket = bucket_of(t, name);
     if (*bucket == 0) {
-        status = fdl_array_reserve(&array, &t->capacity, t->n, sizeof(*t->at),
+        status = fdl_array_reserve(&t->at, &t->capacity, t->n, sizeof(*t->at),
                                    "names");
-        t->at = array;
         if (status == FEEDLINE_OK)
             status = fdl_strings_add(&t->text, "", name, &t->at[t->n]);
         if (status)

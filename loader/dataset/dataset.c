@@ -42,18 +42,14 @@ int32_t fdl_dataset_create(feedline_dataset **out)
 static int32_t reserve_sample(feedline_dataset *ds)
 {
     uint64_t capacity = ds->capacity;
-    void *array = ds->name_at;
-    int32_t status = fdl_array_reserve(&array, &capacity, ds->count,
+    int32_t status = fdl_array_reserve(&ds->name_at, &capacity, ds->count,
                                        sizeof(*ds->name_at), "sample names");
-    ds->name_at = array;
     if (status)
         return status;
 
     capacity = ds->capacity;
-    array = ds->labels;
-    status = fdl_array_reserve(&array, &capacity, ds->count,
+    status = fdl_array_reserve(&ds->labels, &capacity, ds->count,
                                sizeof(*ds->labels), "labels");
-    ds->labels = array;
     if (status)
         return status;
     ds->capacity = capacity;
@@ -85,10 +81,8 @@ int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
 int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name)
 {
     uint64_t capacity = ds->class_capacity;
-    void *array = ds->class_at;
-    int32_t status = fdl_array_reserve(&array, &capacity, ds->n_classes,
+    int32_t status = fdl_array_reserve(&ds->class_at, &capacity, ds->n_classes,
                                        sizeof(*ds->class_at), "class names");
-    ds->class_at = array;
     if (status)
         return status;
     ds->class_capacity = (uint32_t)capacity;

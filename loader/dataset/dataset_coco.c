@@ -162,7 +162,6 @@ static int32_t scan_image(struct fdl_json_scan *s, const char *key, void *user)
 {
     struct coco *c = user;
     struct image_scan found;
-    void *array = c->images;
     (void)key;
     found.has_id = false;
     found.name[0] = '\0';
@@ -170,9 +169,8 @@ static int32_t scan_image(struct fdl_json_scan *s, const char *key, void *user)
     if (status == FEEDLINE_OK && (!found.has_id || !found.name[0]))
         status = fdl_json_scan_fail(s, "an image without id or file_name");
     if (status == FEEDLINE_OK)
-        status = fdl_array_reserve(&array, &c->images_capacity, c->n_images,
+        status = fdl_array_reserve(&c->images, &c->images_capacity, c->n_images,
                                    sizeof(*c->images), "images");
-    c->images = array;
     if (status < 0)
         return status;
     struct image *image = &c->images[c->n_images];
@@ -213,11 +211,9 @@ static int32_t scan_box(struct fdl_json_scan *s, struct note_scan *n)
 static int32_t add_point(struct coco *c, const double xy[2])
 {
     for (int i = 0; i < 2; i++) {
-        void *array = c->points;
         int32_t status =
-            fdl_array_reserve(&array, &c->points_capacity, c->n_points,
+            fdl_array_reserve(&c->points, &c->points_capacity, c->n_points,
                               sizeof(*c->points), "keypoints");
-        c->points = array;
         if (status < 0)
             return status;
         c->points[c->n_points++] = (float)xy[i];
@@ -269,7 +265,6 @@ static int32_t scan_note(struct fdl_json_scan *s, const char *key, void *user)
 {
     struct coco *c = user;
     struct note_scan n = {.coco = c, .note = {.points_at = NOWHERE}};
-    void *array = c->notes;
     (void)key;
     int32_t status = scan_object(s, scan_note_key, &n);
     if (status == FEEDLINE_OK && !(n.has_image && n.has_label && n.has_box))
@@ -277,9 +272,8 @@ static int32_t scan_note(struct fdl_json_scan *s, const char *key, void *user)
             s, "an annotation without image_id, category_id or bbox");
     if (status < 0 || (c->skip_crowd && n.crowd))
         return status;
-    status = fdl_array_reserve(&array, &c->notes_capacity, c->n_notes,
+    status = fdl_array_reserve(&c->notes, &c->notes_capacity, c->n_notes,
                                sizeof(*c->notes), "annotations");
-    c->notes = array;
     if (status == FEEDLINE_OK)
         c->notes[c->n_notes++] = n.note;
     return status;

@@ -12,13 +12,12 @@
 
 int32_t fdl_dataset_add_file(feedline_dataset *ds, const char *path)
 {
-    void *array = ds->file_at;
     if (ds->n_files >= FDL_OWN_FILE)
         return fdl_fail(FEEDLINE_EINVAL, "more than %" PRIu32 " files",
                         FDL_OWN_FILE);
-    int32_t status = fdl_array_reserve(&array, &ds->files_capacity, ds->n_files,
-                                       sizeof(*ds->file_at), "shards");
-    ds->file_at = array;
+    int32_t status =
+        fdl_array_reserve(&ds->file_at, &ds->files_capacity, ds->n_files,
+                          sizeof(*ds->file_at), "shards");
     if (status == FEEDLINE_OK)
         status =
             fdl_strings_add(&ds->files, "", path, &ds->file_at[ds->n_files]);
@@ -31,11 +30,9 @@ int32_t fdl_dataset_add_extent(feedline_dataset *ds, const char *name,
                                const struct feedline_extent *extent,
                                int64_t label)
 {
-    void *array = ds->extents;
     int32_t status =
-        fdl_array_reserve(&array, &ds->extents_capacity, ds->count,
+        fdl_array_reserve(&ds->extents, &ds->extents_capacity, ds->count,
                           sizeof(*ds->extents), "extents of samples");
-    ds->extents = array;
     if (status)
         return status;
     ds->extents[ds->count] = *extent;

@@ -63,11 +63,9 @@ int32_t fdl_dataset_add_cells(feedline_dataset *ds, const struct fdl_cell *from,
                               uint32_t file)
 {
     uint32_t n = ds->fields.n;
-    void *array = ds->cells;
     int32_t status =
-        fdl_array_reserve(&array, &ds->cells_capacity, ds->count - 1,
+        fdl_array_reserve(&ds->cells, &ds->cells_capacity, ds->count - 1,
                           n * sizeof(*ds->cells), "fields of samples");
-    ds->cells = array;
     if (status)
         return status;
     struct fdl_cell *to = &ds->cells[(ds->count - 1) * n];

@@ -167,11 +167,9 @@ static int32_t fail_number(const struct list *l, uint32_t field,
 static int32_t add_number(struct list *l, uint32_t field, const char *text)
 {
     feedline_dataset *ds = l->ds;
-    void *array = ds->numbers;
     int32_t status =
-        fdl_array_reserve(&array, &ds->numbers_capacity, ds->n_numbers,
+        fdl_array_reserve(&ds->numbers, &ds->numbers_capacity, ds->n_numbers,
                           sizeof(*ds->numbers), "fields of samples");
-    ds->numbers = array;
     if (status)
         return status;
     if (!fdl_list_columns_number(ds->fields.kind[field], text,

@@ -47,11 +47,9 @@ static int32_t read_names(const char *list, char *text, uint64_t bytes,
         line[strcspn(line, "\t\r")] = '\0';
         if (*line == '\0' || *line == '#')
             continue;
-        void *array = out->at;
         int32_t status =
-            fdl_array_reserve(&array, &out->capacity, out->n, sizeof(*out->at),
-                              "names in quarantine");
-        out->at = array;
+            fdl_array_reserve(&out->at, &out->capacity, out->n,
+                              sizeof(*out->at), "names in quarantine");
         if (status)
             return status;
         fdl_unescape(line);

@@ -32,11 +32,9 @@ static int32_t fail_folder(const struct fdl_walk *w, const struct fdl_folder *f,
 int32_t fdl_walk_add(struct fdl_walk *w, const char *prefix, const char *name,
                      uint64_t parent)
 {
-    void *array = w->folders;
     int32_t status =
-        fdl_array_reserve(&array, &w->folders_capacity, w->n_folders,
+        fdl_array_reserve(&w->folders, &w->folders_capacity, w->n_folders,
                           sizeof(*w->folders), "folders of a data set");
-    w->folders = array;
     if (status)
         return status;
     struct fdl_folder f = {.parent = parent};
@@ -49,10 +47,9 @@ int32_t fdl_walk_add(struct fdl_walk *w, const char *prefix, const char *name,
 
 static int32_t add_file(struct fdl_walk *w, const char *name)
 {
-    void *array = w->files;
-    int32_t status = fdl_array_reserve(&array, &w->files_capacity, w->n_files,
-                                       sizeof(*w->files), "files of a class");
-    w->files = array;
+    int32_t status =
+        fdl_array_reserve(&w->files, &w->files_capacity, w->n_files,
+                          sizeof(*w->files), "files of a class");
     if (status)
         return status;
     status = fdl_strings_add(&w->text, "", name, &w->files[w->n_files]);

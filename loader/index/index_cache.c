@@ -202,10 +202,8 @@ static const char *parse(struct fdl_cache *c, uint64_t size)
         memcmp(identity, c->identity, bytes) != 0)
         return "it is of another data set or version";
     while (at.left > 0) {
-        void *array = c->entries;
-        int32_t status = fdl_array_reserve(&array, &capacity, c->n,
+        int32_t status = fdl_array_reserve(&c->entries, &capacity, c->n,
                                            sizeof(*c->entries), "a cache");
-        c->entries = array;
         if (status)
             return fdl_last_error();
         if (!take_entry(&at, &c->entries[c->n]))

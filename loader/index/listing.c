@@ -25,14 +25,12 @@ static uint32_t n_fields(const struct fdl_listing *l)
 /* Of a sample that is about to be added. */
 static int32_t add_cells(struct fdl_listing *l)
 {
-    void *array = l->cells;
     uint32_t n = n_fields(l);
     if (n == 0)
         return FEEDLINE_OK;
     int32_t status =
-        fdl_array_reserve(&array, &l->cells_capacity, l->count,
+        fdl_array_reserve(&l->cells, &l->cells_capacity, l->count,
                           n * sizeof(*l->cells), "fields of samples");
-    l->cells = array;
     for (uint32_t i = 0; status == FEEDLINE_OK && i < n; i++)
         l->cells[l->count * n + i] = (struct fdl_cell){.file = FDL_NO_FILE};
     return status;
@@ -41,15 +39,13 @@ static int32_t add_cells(struct fdl_listing *l)
 int32_t fdl_listing_add(struct fdl_listing *l, const char *name,
                         uint64_t offset, uint64_t length)
 {
-    void *array = l->samples;
     if (length >= UINT32_MAX)
         return fdl_fail(FEEDLINE_EINVAL,
                         "a sample of %" PRIu64 " bytes: less than 4 GiB is "
                         "supported",
                         length);
-    int32_t status = fdl_array_reserve(&array, &l->capacity, l->count,
+    int32_t status = fdl_array_reserve(&l->samples, &l->capacity, l->count,
                                        sizeof(*l->samples), "samples");
-    l->samples = array;
     if (status == FEEDLINE_OK)
         status = add_cells(l);
     if (status)

@@ -60,11 +60,9 @@ static int32_t load(struct fdl_shard *s, uint64_t offset, uint64_t n)
     uint64_t wanted = n < READ_BYTES ? READ_BYTES : n;
     if (wanted > s->size - offset)
         wanted = s->size - offset;
-    void *buffer = s->buffer;
     s->have = 0;
     int32_t status =
-        fdl_array_reserve(&buffer, &s->capacity, wanted, 1, s->path);
-    s->buffer = buffer;
+        fdl_array_reserve(&s->buffer, &s->capacity, wanted, 1, s->path);
     if (status)
         return status;
     s->at = offset;

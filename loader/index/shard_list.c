@@ -47,13 +47,11 @@ const char *fdl_shard_list_path(const struct fdl_shard_list *l, uint64_t i)
 int32_t fdl_shard_list_add(struct fdl_shard_list *l, const char *folder,
                            const char *name)
 {
-    void *array = l->at;
     if (l->n == MAX_SHARDS)
         return fdl_fail(FEEDLINE_EINVAL, "%s: more than %u shards", name,
                         MAX_SHARDS);
     int32_t status =
-        fdl_array_reserve(&array, &l->capacity, l->n, sizeof(*l->at), "shards");
-    l->at = array;
+        fdl_array_reserve(&l->at, &l->capacity, l->n, sizeof(*l->at), "shards");
     if (status == FEEDLINE_OK)
         status = fdl_strings_add(&l->text, folder, name, &l->at[l->n]);
     if (status == FEEDLINE_OK)

@@ -39,10 +39,8 @@ void fdl_tar_fields_free(struct fdl_tar_fields *t)
 /* Rows up to that of the group. */
 static int32_t reserve(struct fdl_tar_fields *t, uint32_t n, uint64_t group)
 {
-    void *array = t->cells;
-    int32_t status = fdl_array_reserve(&array, &t->capacity, group,
+    int32_t status = fdl_array_reserve(&t->cells, &t->capacity, group,
                                        n * sizeof(*t->cells), "fields");
-    t->cells = array;
     for (; status == FEEDLINE_OK && t->rows <= group; t->rows++)
         for (uint32_t i = 0; i < n; i++)
             t->cells[t->rows * n + i].file = FDL_NO_FILE;

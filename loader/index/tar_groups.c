@@ -111,16 +111,14 @@ static struct fdl_tar_group *find(const struct fdl_tar_groups *g,
 int32_t fdl_tar_groups_join(struct fdl_tar_groups *g, const char *key,
                             bool anywhere, struct fdl_tar_group **out)
 {
-    void *array = g->groups;
     struct fdl_tar_group made = {0};
     *out = find(g, key, anywhere);
     if (*out)
         return FEEDLINE_OK;
     if (g->n >= UINT32_MAX - 1)
         return fdl_fail(FEEDLINE_EINVAL, "too many samples in one archive");
-    int32_t status = fdl_array_reserve(&array, &g->capacity, g->n,
+    int32_t status = fdl_array_reserve(&g->groups, &g->capacity, g->n,
                                        sizeof(*g->groups), "samples");
-    g->groups = array;
     if (status == FEEDLINE_OK)
         status = fdl_strings_add(&g->names, "", key, &made.key_at);
     if (status)

@@ -14,11 +14,9 @@ void fdl_tar_links_free(struct fdl_tar_links *l)
 static int32_t enter(struct fdl_tar_links *l, const char *name,
                      struct fdl_tar_place place)
 {
-    void *array = l->places;
     uint64_t number;
-    int32_t status = fdl_array_reserve(&array, &l->capacity, l->names.n,
+    int32_t status = fdl_array_reserve(&l->places, &l->capacity, l->names.n,
                                        sizeof(*l->places), "names of members");
-    l->places = array;
     if (status == FEEDLINE_OK)
         status = fdl_name_table_add(&l->names, name, &number);
     if (status == FEEDLINE_OK)

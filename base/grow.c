@@ -52,6 +52,33 @@ int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
     return FEEDLINE_OK;
 }
 
+int32_t fdl_string_list_add(struct fdl_string_list *l, const char *prefix,
+                            const char *name)
+{
+    int32_t status =
+        fdl_array_reserve(&l->at, &l->capacity, l->n, sizeof(*l->at), "names");
+    if (status == FEEDLINE_OK)
+        status = fdl_strings_add(&l->text, prefix, name, &l->at[l->n]);
+    if (status == FEEDLINE_OK)
+        l->n++;
+    return status;
+}
+
+void fdl_string_list_free(struct fdl_string_list *l)
+{
+    free(l->text.text);
+    free(l->at);
+    *l = (struct fdl_string_list){0};
+}
+
+void fdl_string_list_trim(struct fdl_string_list *l)
+{
+    l->text.text = fdl_array_trimmed(l->text.text, l->text.bytes);
+    l->text.capacity = l->text.bytes;
+    l->at = fdl_array_trimmed(l->at, l->n * sizeof(*l->at));
+    l->capacity = l->n;
+}
+
 void *fdl_array_trimmed(void *array, uint64_t bytes)
 {
     void *smaller = bytes ? realloc(array, bytes) : NULL;

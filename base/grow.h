@@ -30,4 +30,25 @@ struct fdl_strings {
 int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
                         const char *name, uint64_t *at);
 
+/* The same by number. Starts zeroed. */
+struct fdl_string_list {
+    struct fdl_strings text;
+    uint64_t *at; /* [n] offsets into text */
+    uint64_t n, capacity;
+};
+
+int32_t fdl_string_list_add(struct fdl_string_list *l, const char *prefix,
+                            const char *name);
+void fdl_string_list_free(struct fdl_string_list *l);
+
+/* Gives spare memory back: no more will be added. */
+void fdl_string_list_trim(struct fdl_string_list *l);
+
+/* Valid until the next one is added. */
+static inline const char *fdl_string_list_at(const struct fdl_string_list *l,
+                                             uint64_t i)
+{
+    return l->text.text + l->at[i];
+}
+
 #endif

@@ -2,8 +2,11 @@
 /* The words of a JSON text; see json_scan.h. */
 #include "base/json_scan.h"
 
+#include "base/file.h"
 #include "base/status.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct text {
@@ -207,4 +210,24 @@ int32_t fdl_json_scan_skip(struct fdl_json_scan *s)
         fdl_json_scan_word(s, "null"))
         return FEEDLINE_OK;
     return fdl_json_scan_number(s);
+}
+
+/* ---- Files --------------------------------------------------------------- */
+
+int32_t fdl_json_scan_file(const char *path, uint32_t depth,
+                           fdl_json_each *each, void *user)
+{
+    char what[FDL_ERROR_BYTES], *text = NULL;
+    uint64_t bytes;
+    int32_t status = fdl_file_load(path, &text, &bytes);
+    if (status)
+        return status;
+    snprintf(what, sizeof(what), "%s: ", path);
+    struct fdl_json_scan s = {
+        .text = text, .at = text, .what = what, .depth = depth};
+    status = fdl_json_scan_peek(&s) == '{'
+                 ? fdl_json_scan_each(&s, each, user)
+                 : fdl_json_scan_fail(&s, "no object");
+    free(text);
+    return status;
 }

@@ -47,6 +47,11 @@ typedef int32_t fdl_json_each(struct fdl_json_scan *s, const char *key,
 int32_t fdl_json_scan_each(struct fdl_json_scan *s, fdl_json_each *each,
                            void *user);
 
+/* Goes through the object that a file is. Complaints begin with its path.
+ * ENOENT, EIO, ENOMEM; else as above. */
+int32_t fdl_json_scan_file(const char *path, uint32_t depth,
+                           fdl_json_each *each, void *user);
+
 /* Skips any value. */
 int32_t fdl_json_scan_skip(struct fdl_json_scan *s);
 

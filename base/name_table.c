@@ -9,15 +9,9 @@
 
 #define FIRST_BUCKETS 64 /* a power of two; at least twice the names */
 
-const char *fdl_name_table_text(const struct fdl_name_table *t, uint64_t i)
-{
-    return t->text.text + t->at[i];
-}
-
 void fdl_name_table_free(struct fdl_name_table *t)
 {
-    free(t->text.text);
-    free(t->at);
+    fdl_string_list_free(&t->names);
     free(t->buckets);
     *t = (struct fdl_name_table){0};
 }
@@ -29,14 +23,14 @@ static uint32_t *bucket_of(const struct fdl_name_table *t, const char *name)
     for (;; at++) {
         uint32_t *bucket = &t->buckets[at & (t->n_buckets - 1)];
         if (*bucket == 0 ||
-            strcmp(fdl_name_table_text(t, *bucket - 1), name) == 0)
+            strcmp(fdl_string_list_at(&t->names, *bucket - 1), name) == 0)
             return bucket;
     }
 }
 
 static int32_t grow_buckets(struct fdl_name_table *t)
 {
-    if (t->n_buckets > 2 * t->n)
+    if (t->n_buckets > 2 * t->names.n)
         return FEEDLINE_OK;
     uint64_t n = t->n_buckets ? 2 * t->n_buckets : FIRST_BUCKETS;
     uint32_t *buckets = calloc(n, sizeof(*buckets));
@@ -45,8 +39,8 @@ static int32_t grow_buckets(struct fdl_name_table *t)
     free(t->buckets);
     t->buckets = buckets;
     t->n_buckets = n;
-    for (uint64_t i = 0; i < t->n; i++)
-        *bucket_of(t, fdl_name_table_text(t, i)) = (uint32_t)i + 1;
+    for (uint64_t i = 0; i < t->names.n; i++)
+        *bucket_of(t, fdl_string_list_at(&t->names, i)) = (uint32_t)i + 1;
     return FEEDLINE_OK;
 }
 
@@ -58,13 +52,10 @@ int32_t fdl_name_table_add(struct fdl_name_table *t, const char *name,
         return status;
     uint32_t *bucket = bucket_of(t, name);
     if (*bucket == 0) {
-        status = fdl_array_reserve(&t->at, &t->capacity, t->n, sizeof(*t->at),
-                                   "names");
-        if (status == FEEDLINE_OK)
-            status = fdl_strings_add(&t->text, "", name, &t->at[t->n]);
+        status = fdl_string_list_add(&t->names, "", name);
         if (status)
             return status;
-        *bucket = (uint32_t)++t->n;
+        *bucket = (uint32_t)t->names.n;
     }
     *number = *bucket - 1;
     return FEEDLINE_OK;

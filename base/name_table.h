@@ -12,17 +12,14 @@
 
 /* Zeroed memory is an empty table. */
 struct fdl_name_table {
-    struct fdl_strings text;
-    uint64_t *at; /* [n] offsets into text */
-    uint64_t n, capacity;
-    uint32_t *buckets; /* number + 1, or 0 */
+    struct fdl_string_list names; /* by number */
+    uint32_t *buckets;            /* number + 1, or 0 */
     uint64_t n_buckets;
 };
 
 /* The number of name, which it gets if it is new. ENOMEM. */
 int32_t fdl_name_table_add(struct fdl_name_table *t, const char *name,
                            uint64_t *number);
-const char *fdl_name_table_text(const struct fdl_name_table *t, uint64_t i);
 void fdl_name_table_free(struct fdl_name_table *t);
 
 #endif

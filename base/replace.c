@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 void fdl_replace_begin(struct fdl_replace *r, const char *path, unsigned mode)
@@ -13,6 +14,7 @@ void fdl_replace_begin(struct fdl_replace *r, const char *path, unsigned mode)
     static _Atomic uint32_t begun; /* several may be in progress */
     r->path = path;
     r->fd = -1;
+    r->used = 0;
     do {
         int length = snprintf(
             r->beside, sizeof(r->beside), "%s.tmp.%ld.%" PRIu32, path,
@@ -28,9 +30,8 @@ void fdl_replace_begin(struct fdl_replace *r, const char *path, unsigned mode)
     r->error = r->fd < 0 ? errno : 0;
 }
 
-void fdl_replace_write(struct fdl_replace *r, const void *data, size_t n)
+static void write_out(struct fdl_replace *r, const char *at, size_t n)
 {
-    const char *at = data;
     while (n > 0 && !r->error) {
         ssize_t wrote = write(r->fd, at, n);
         if (wrote < 0 && errno != EINTR)
@@ -40,10 +41,26 @@ void fdl_replace_write(struct fdl_replace *r, const void *data, size_t n)
     }
 }
 
+void fdl_replace_write(struct fdl_replace *r, const void *data, size_t n)
+{
+    if (n > sizeof(r->buffer) - r->used) {
+        write_out(r, r->buffer, r->used);
+        r->used = 0;
+    }
+    if (n > sizeof(r->buffer)) {
+        write_out(r, data, n);
+        return;
+    }
+    if (n > 0)
+        memcpy(r->buffer + r->used, data, n);
+    r->used += n;
+}
+
 int fdl_replace_end(struct fdl_replace *r)
 {
     if (r->fd < 0)
         return r->error;
+    write_out(r, r->buffer, r->used);
     if (!r->error && fsync(r->fd) < 0 && errno != EINVAL)
         r->error = errno;
     if (close(r->fd) < 0 && !r->error)

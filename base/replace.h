@@ -13,13 +13,16 @@
 
 #include <stddef.h>
 
-#define FDL_REPLACE_NAME_BYTES 4096
+#define FDL_REPLACE_NAME_BYTES   4096
+#define FDL_REPLACE_BUFFER_BYTES 16384
 
 struct fdl_replace {
     const char *path;
     int fd;
     int error; /* errno of the first call that failed, or 0 */
     char beside[FDL_REPLACE_NAME_BYTES];
+    size_t used; /* of the buffer, which small writes go through */
+    char buffer[FDL_REPLACE_BUFFER_BYTES];
 };
 
 /* path lives until the end. An error is remembered and told at the end. */

@@ -156,7 +156,7 @@ int32_t feedline_dataset_get_field(const feedline_dataset *ds, uint64_t index,
 int32_t feedline_dataset_class_count(const feedline_dataset *ds)
 {
     int32_t status = fdl_api_enter_dataset(ds);
-    return status < 0 ? status : (int32_t)ds->n_classes;
+    return status < 0 ? status : (int32_t)ds->classes.n;
 }
 
 const char *feedline_dataset_class_name(const feedline_dataset *ds,
@@ -164,7 +164,8 @@ const char *feedline_dataset_class_name(const feedline_dataset *ds,
 {
     if (fdl_api_enter_dataset(ds) < 0)
         return NULL;
-    return label < ds->n_classes ? ds->classes + ds->class_at[label] : NULL;
+    return label < ds->classes.n ? fdl_string_list_at(&ds->classes, label)
+                                 : NULL;
 }
 
 int32_t feedline_dataset_add_files(feedline_dataset *ds, const char *field,

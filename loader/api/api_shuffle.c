@@ -53,7 +53,7 @@ static int32_t measure(const feedline_dataset *ds, const struct fdl_options *o,
         (uint64_t)((double)bytes * (double)out->buffer / (double)ds->count);
     uint64_t *runs = find_runs(ds, &from.n_runs);
     if (!runs)
-        return fdl_fail_memory(ds->n_files * sizeof(*runs), "files in a row");
+        return fdl_fail_memory(ds->files.n * sizeof(*runs), "files in a row");
     from.runs = runs;
     status =
         fdl_mixing_of_buffer(&from, out->buffer, batch, &out->buffer_variance);

@@ -38,67 +38,17 @@ int32_t fdl_dataset_create(feedline_dataset **out)
     return FEEDLINE_OK;
 }
 
-/* name_at and labels share one capacity, it counts once both have it. */
-static int32_t reserve_sample(feedline_dataset *ds)
-{
-    uint64_t capacity = ds->capacity;
-    int32_t status = fdl_array_reserve(&ds->name_at, &capacity, ds->count,
-                                       sizeof(*ds->name_at), "sample names");
-    if (status)
-        return status;
-
-    capacity = ds->capacity;
-    status = fdl_array_reserve(&ds->labels, &capacity, ds->count,
-                               sizeof(*ds->labels), "labels");
-    if (status)
-        return status;
-    ds->capacity = capacity;
-    return FEEDLINE_OK;
-}
-
 int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
                                const char *name, int64_t label)
 {
-    int32_t status = reserve_sample(ds);
-    if (status)
-        return status;
-
-    struct fdl_strings names = {ds->names, ds->names_bytes, ds->names_capacity};
-    uint64_t at = 0;
-    status = fdl_strings_add(&names, prefix, name, &at);
-    ds->names = names.text;
-    ds->names_bytes = names.bytes;
-    ds->names_capacity = names.capacity;
-    if (status)
-        return status;
-
-    ds->name_at[ds->count] = at;
-    ds->labels[ds->count] = label;
-    ds->count++;
-    return FEEDLINE_OK;
-}
-
-int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name)
-{
-    uint64_t capacity = ds->class_capacity;
-    int32_t status = fdl_array_reserve(&ds->class_at, &capacity, ds->n_classes,
-                                       sizeof(*ds->class_at), "class names");
-    if (status)
-        return status;
-    ds->class_capacity = (uint32_t)capacity;
-
-    struct fdl_strings classes = {ds->classes, ds->classes_bytes,
-                                  ds->classes_capacity};
-    uint64_t at = 0;
-    status = fdl_strings_add(&classes, "", name, &at);
-    ds->classes = classes.text;
-    ds->classes_bytes = classes.bytes;
-    ds->classes_capacity = classes.capacity;
-    if (status)
-        return status;
-
-    ds->class_at[ds->n_classes++] = at;
-    return FEEDLINE_OK;
+    int32_t status =
+        fdl_array_reserve(&ds->labels, &ds->labels_capacity, ds->count,
+                          sizeof(*ds->labels), "labels");
+    if (status == FEEDLINE_OK)
+        status = fdl_string_list_add(&ds->names, prefix, name);
+    if (status == FEEDLINE_OK)
+        ds->labels[ds->count++] = label;
+    return status;
 }
 
 static void hash_number(XXH64_state_t *hash, uint64_t number)
@@ -117,7 +67,7 @@ static uint64_t fingerprint(const feedline_dataset *ds, const char *root)
     hash_number(&hash, (uint64_t)ds->raw_height);
     hash_number(&hash, (uint64_t)ds->raw_channels);
     for (uint64_t i = 0; i < ds->count; i++) {
-        const char *name = ds->names + ds->name_at[i];
+        const char *name = fdl_string_list_at(&ds->names, i);
         if (strncmp(name, root, root_bytes) == 0)
             name += root_bytes;
         XXH64_update(&hash, name, strlen(name) + 1);
@@ -132,12 +82,9 @@ static uint64_t fingerprint(const feedline_dataset *ds, const char *root)
 
 void fdl_dataset_finish(feedline_dataset *ds, const char *root)
 {
-    ds->names = fdl_array_trimmed(ds->names, ds->names_bytes);
-    ds->name_at =
-        fdl_array_trimmed(ds->name_at, ds->count * sizeof(*ds->name_at));
+    fdl_string_list_trim(&ds->names);
     ds->labels = fdl_array_trimmed(ds->labels, ds->count * sizeof(*ds->labels));
-    ds->names_capacity = ds->names_bytes;
-    ds->capacity = ds->count;
+    ds->labels_capacity = ds->count;
     ds->root = fdl_strdup(root);
     ds->fingerprint = fingerprint(ds, root);
 }
@@ -146,6 +93,16 @@ void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
                               uint64_t size)
 {
     ds->fingerprint = XXH64(bytes, size, ds->fingerprint);
+}
+
+int32_t fdl_dataset_hand_out(feedline_dataset *ds, int32_t status,
+                             feedline_dataset **out)
+{
+    if (status)
+        fdl_dataset_unref(ds);
+    else
+        *out = ds;
+    return status;
 }
 
 int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
@@ -163,13 +120,9 @@ int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
         else
             status = fdl_fail(FEEDLINE_EINVAL, "path %" PRIu64 " is NULL", i);
     }
-    if (status) {
-        fdl_dataset_unref(ds);
-        return status;
-    }
-    fdl_dataset_finish(ds, "");
-    *out = ds;
-    return FEEDLINE_OK;
+    if (status == FEEDLINE_OK)
+        fdl_dataset_finish(ds, "");
+    return fdl_dataset_hand_out(ds, status, out);
 }
 
 int32_t fdl_dataset_reserve_memory(feedline_dataset *ds, uint64_t count)
@@ -223,13 +176,9 @@ int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,
     int32_t status = fdl_dataset_create(&ds);
     if (status == FEEDLINE_OK)
         status = add_memory(ds, data, sizes, labels, count);
-    if (status) {
-        fdl_dataset_unref(ds);
-        return status;
-    }
-    fdl_dataset_finish(ds, "");
-    *out = ds;
-    return FEEDLINE_OK;
+    if (status == FEEDLINE_OK)
+        fdl_dataset_finish(ds, "");
+    return fdl_dataset_hand_out(ds, status, out);
 }
 
 void fdl_dataset_ref(feedline_dataset *ds)
@@ -254,15 +203,13 @@ void fdl_dataset_unref(feedline_dataset *ds)
      * this same operation on another thread. */
     if (atomic_fetch_sub_explicit(&ds->refs, 1, memory_order_acq_rel) != 1)
         return;
-    free(ds->names);
-    free(ds->name_at);
+    fdl_string_list_free(&ds->names);
     free(ds->labels);
     free(ds->data);
     free(ds->sizes);
     free(ds->owned);
     free(ds->extents);
-    free(ds->files.text);
-    free(ds->file_at);
+    fdl_string_list_free(&ds->files);
     free(ds->cells);
     free(ds->numbers);
     fdl_object_table_free(ds->objects);
@@ -270,15 +217,14 @@ void fdl_dataset_unref(feedline_dataset *ds)
     fdl_dataset_forget_names(ds);
     free(ds->full_names);
     free(ds->root);
-    free(ds->classes);
-    free(ds->class_at);
+    fdl_string_list_free(&ds->classes);
     fdl_user_reader_free(ds->user);
     free(ds);
 }
 
 static const char *file_of(const feedline_dataset *ds, uint64_t index)
 {
-    return ds->files.text + ds->file_at[ds->extents[index].file];
+    return fdl_string_list_at(&ds->files, ds->extents[index].file);
 }
 
 static bool is_whole_file(const struct feedline_extent *e)
@@ -291,7 +237,7 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
 {
     fdl_assert(index < ds->count);
     *out = (struct fdl_source){
-        .path = ds->names + ds->name_at[index],
+        .path = fdl_string_list_at(&ds->names, index),
         .file = FDL_OWN_FILE,
         .data = ds->data ? ds->data[index] : NULL,
         .length = ds->sizes ? (int64_t)ds->sizes[index] : -1,
@@ -320,7 +266,7 @@ static char *full_name(const feedline_dataset *ds, uint64_t index)
 {
     const struct feedline_extent *e = &ds->extents[index];
     const char *file = file_of(ds, index);
-    const char *name = ds->names + ds->name_at[index];
+    const char *name = fdl_string_list_at(&ds->names, index);
     char offset[24];
     bool named = *name != '\0';
     if (!named && is_whole_file(e))
@@ -339,7 +285,7 @@ const char *fdl_dataset_name(const feedline_dataset *ds, uint64_t index)
 {
     fdl_assert(index < ds->count);
     if (!ds->extents)
-        return ds->names + ds->name_at[index];
+        return fdl_string_list_at(&ds->names, index);
     /* acquire: pairs with the release below: the text is there. */
     char *name =
         atomic_load_explicit(&ds->full_names[index], memory_order_acquire);

@@ -55,18 +55,14 @@ struct feedline_dataset {
     _Atomic uint32_t refs;
     uint32_t fork_generation;
     uint64_t count;
-    char *names; /* arena of NUL-terminated names */
-    uint64_t names_bytes, names_capacity;
-    uint64_t *name_at; /* [count] offset into names */
-    int64_t *labels;   /* [count] */
-    uint64_t capacity; /* of name_at and labels */
+    struct fdl_string_list names; /* [count] */
+    int64_t *labels;              /* [count] */
+    uint64_t labels_capacity;
 
     /* Samples that are parts of files; names are then those within them. */
     struct feedline_extent *extents; /* [count], or NULL */
     uint64_t extents_capacity;
-    struct fdl_strings files;
-    uint64_t *file_at; /* [n_files] offset into files */
-    uint64_t n_files, files_capacity;
+    struct fdl_string_list files;
     char *_Atomic *full_names; /* [count], see fdl_dataset_name */
 
     const uint8_t **data; /* [count], or NULL: not in memory */
@@ -83,10 +79,7 @@ struct feedline_dataset {
 
     struct fdl_object_table *objects; /* NULL: none; dataset_objects.h */
 
-    char *classes; /* arena of class names in label order */
-    uint64_t classes_bytes, classes_capacity;
-    uint64_t *class_at;
-    uint32_t n_classes, class_capacity;
+    struct fdl_string_list classes; /* their names, in label order */
 
     char *root; /* leading part of names that may change; NULL: no memory */
     uint64_t fingerprint; /* of count, names (relative), labels, sizes, and of
@@ -120,7 +113,6 @@ int32_t fdl_dataset_leave_out(feedline_dataset *ds, const char *list);
 
 /* For builders. */
 int32_t fdl_dataset_create(feedline_dataset **out);
-int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name);
 
 /* Any thread. ref/unref: shared by the loaders made from it. */
 void fdl_dataset_ref(feedline_dataset *ds);

@@ -4,12 +4,12 @@
  * table, adds sample after sample, finishes it and hands it out:
  *
  *     fdl_dataset_create -> fdl_dataset_add_joined ... -> fdl_dataset_finish
- *
- * and on any error drops what it has with fdl_dataset_unref.
+ *                                                      -> fdl_dataset_hand_out
  */
 #ifndef FDL_LOADER_DATASET_BUILD_H
 #define FDL_LOADER_DATASET_BUILD_H
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "loader/dataset/dataset.h"
 
@@ -44,6 +44,11 @@ int32_t fdl_dataset_reserve_memory(feedline_dataset *ds, uint64_t count);
 int32_t fdl_dataset_add_memory(feedline_dataset *ds, const char *place,
                                const void *data, uint64_t size, int64_t label);
 
+/* The end of a builder: *out is the data set, which is gone if status is an
+ * error. Returns that. */
+int32_t fdl_dataset_hand_out(feedline_dataset *ds, int32_t status,
+                             feedline_dataset **out);
+
 /* Completes the table: returns spare memory and computes the fingerprint. A
  * leading `root` ("" if none) of names does not count, so a data set that was
  * moved keeps its fingerprint. */
@@ -59,15 +64,9 @@ void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
 /* The data set and every loader of it are gone. NULL is fine. */
 void fdl_user_reader_free(struct fdl_user_reader *user);
 
-/* The whole file, followed by a NUL. ENOENT, EIO, ENOMEM; *out for free(). */
-int32_t fdl_file_load(const char *path, char **out, uint64_t *bytes);
-
 /* Of a line that is a name, in place: a backslash before n, r and t stands for
  * what a line cannot hold, and before anything else for that itself. */
 void fdl_unescape(char *text);
-
-/* The status for errno on a path: ENOENT if it is missing, else EIO. */
-int32_t fdl_fail_path(const char *path, int error);
 
 /* Whether a file with this start is an IDX file, or a compressed one. */
 bool fdl_idx_is_file(const char *start, uint64_t bytes);

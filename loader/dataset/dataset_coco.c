@@ -502,16 +502,11 @@ int32_t fdl_dataset_open_coco(const char *spec, feedline_dataset **out)
         status = fdl_dataset_create(&ds);
     if (status == FEEDLINE_OK)
         status = load(&c, ds);
-    if (status == FEEDLINE_OK) {
-        *out = ds;
-        ds = NULL;
-    }
-    fdl_dataset_unref(ds);
     free(c.names.text);
     free(c.images);
     free(c.notes);
     free(c.points);
     free(folder);
     free(path);
-    return status;
+    return fdl_dataset_hand_out(ds, status, out);
 }

@@ -12,18 +12,10 @@
 
 int32_t fdl_dataset_add_file(feedline_dataset *ds, const char *path)
 {
-    if (ds->n_files >= FDL_OWN_FILE)
+    if (ds->files.n >= FDL_OWN_FILE)
         return fdl_fail(FEEDLINE_EINVAL, "more than %" PRIu32 " files",
                         FDL_OWN_FILE);
-    int32_t status =
-        fdl_array_reserve(&ds->file_at, &ds->files_capacity, ds->n_files,
-                          sizeof(*ds->file_at), "shards");
-    if (status == FEEDLINE_OK)
-        status =
-            fdl_strings_add(&ds->files, "", path, &ds->file_at[ds->n_files]);
-    if (status == FEEDLINE_OK)
-        ds->n_files++;
-    return status;
+    return fdl_string_list_add(&ds->files, "", path);
 }
 
 int32_t fdl_dataset_add_extent(feedline_dataset *ds, const char *name,
@@ -73,9 +65,10 @@ static int32_t add_files(feedline_dataset *ds,
                      ? fdl_dataset_add_file(ds, from->files[i])
                      : fdl_fail(FEEDLINE_EINVAL, "file %" PRIu32 " is NULL", i);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < from->n_classes; i++)
-        status = from->classes[i] ? fdl_dataset_add_class(ds, from->classes[i])
-                                  : fdl_fail(FEEDLINE_EINVAL,
-                                             "class %" PRIu64 " is NULL", i);
+        status =
+            from->classes[i]
+                ? fdl_string_list_add(&ds->classes, "", from->classes[i])
+                : fdl_fail(FEEDLINE_EINVAL, "class %" PRIu64 " is NULL", i);
     return status;
 }
 
@@ -207,10 +200,5 @@ int32_t fdl_dataset_open_extents(const struct feedline_extents *from,
     }
     if (status == FEEDLINE_OK)
         status = fdl_dataset_finish_extents(ds);
-    if (status) {
-        fdl_dataset_unref(ds);
-        return status;
-    }
-    *out = ds;
-    return FEEDLINE_OK;
+    return fdl_dataset_hand_out(ds, status, out);
 }

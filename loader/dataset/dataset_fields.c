@@ -97,7 +97,7 @@ void fdl_dataset_get_field(const feedline_dataset *ds, uint64_t index,
     } else if (kind == FEEDLINE_FIELD_FLOAT) {
         memcpy(&out->number, &c->word, sizeof(c->word));
     } else if (c->file != FDL_NO_FILE) {
-        out->file = ds->files.text + ds->file_at[c->file];
+        out->file = fdl_string_list_at(&ds->files, c->file);
         out->offset = c->word;
         out->bytes = c->length == FEEDLINE_TO_END ? UINT64_MAX : c->length;
     }
@@ -134,7 +134,7 @@ static int32_t add_column(feedline_dataset *ds, const char *name)
 static int32_t set_file(feedline_dataset *ds, uint64_t index, const char *path)
 {
     struct fdl_cell *row = &ds->cells[index * ds->fields.n];
-    uint32_t number = (uint32_t)ds->n_files;
+    uint32_t number = (uint32_t)ds->files.n;
     int32_t status = fdl_dataset_add_file(ds, path);
     if (status == FEEDLINE_OK)
         row[ds->fields.n - 1] =

@@ -88,7 +88,8 @@ static int32_t walk_class(void *arg, uint64_t label)
         return status;
     w->folders[0].device = l->top.folders[0].device;
     w->folders[0].inode = l->top.folders[0].inode;
-    status = fdl_walk_add(w, l->ds->classes + l->ds->class_at[label], "/", 0);
+    status =
+        fdl_walk_add(w, fdl_string_list_at(&l->ds->classes, label), "/", 0);
     for (uint64_t i = 1; status == FEEDLINE_OK && i < w->n_folders; i++)
         status = fdl_walk_scan(w, i);
     w->text.text = fdl_array_trimmed(w->text.text, w->text.bytes);
@@ -121,38 +122,38 @@ static int32_t find_classes(struct fdl_walk *w, feedline_dataset *ds)
     for (uint64_t i = 1; status == FEEDLINE_OK && i < w->n_folders; i++) {
         char *name = w->text.text + w->folders[i].path_at;
         name[strlen(name) - 1] = '\0'; /* the '/' */
-        status = fdl_dataset_add_class(ds, name);
+        status = fdl_string_list_add(&ds->classes, "", name);
     }
     return status;
 }
 
 /* Lists the first classes without a sample. */
 static int32_t fail_empty(const struct fdl_walk *w, const feedline_dataset *ds,
-                          const uint32_t *empty, uint64_t n_empty)
+                          const uint64_t *empty, uint64_t n_empty)
 {
     char names[512] = "";
     size_t length = 0;
     for (uint64_t i = 0; i < n_empty && i < MAX_NAMED_CLASSES; i++) {
-        const char *name = ds->classes + ds->class_at[empty[i]];
+        const char *name = fdl_string_list_at(&ds->classes, empty[i]);
         int n = snprintf(names + length, sizeof(names) - length, "%s%s",
                          i ? ", " : "", name);
         length = FDL_MIN(length + (size_t)n, sizeof(names) - 1);
     }
     return fdl_fail(FEEDLINE_ENOENT,
-                    "%s: %" PRIu64 " of %" PRIu32
+                    "%s: %" PRIu64 " of %" PRIu64
                     " class folders have no image: %s%s",
-                    w->root, n_empty, ds->n_classes, names,
+                    w->root, n_empty, ds->classes.n, names,
                     n_empty > MAX_NAMED_CLASSES ? ", ..." : "");
 }
 
 static int32_t add_classes(const struct listing *l)
 {
-    uint32_t empty[MAX_NAMED_CLASSES];
+    uint64_t empty[MAX_NAMED_CLASSES];
     uint64_t n_empty = 0;
     int32_t status = FEEDLINE_OK;
-    for (uint32_t i = 0; status == FEEDLINE_OK && i < l->ds->n_classes; i++) {
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < l->ds->classes.n; i++) {
         uint64_t before = l->ds->count;
-        status = add_samples(&l->classes[i], i, l->ds);
+        status = add_samples(&l->classes[i], (int64_t)i, l->ds);
         if (l->ds->count == before) {
             if (n_empty < MAX_NAMED_CLASSES)
                 empty[n_empty] = i;
@@ -180,7 +181,7 @@ static void keep(const struct listing *l)
     uint64_t stamps = 0;
     bool news = false;
     count_kept(&l->top, &stamps, &news);
-    for (uint32_t i = 0; i < l->ds->n_classes; i++)
+    for (uint64_t i = 0; i < l->ds->classes.n; i++)
         count_kept(&l->classes[i], &stamps, &news);
     if (l->ds->count < FDL_CACHE_LEAST_SAMPLES || stamps == 0 ||
         (!news && stamps == l->top.cache->n))
@@ -189,7 +190,7 @@ static void keep(const struct listing *l)
     if (!writer)
         return;
     fdl_walk_keep(&l->top, writer);
-    for (uint32_t i = 0; i < l->ds->n_classes; i++)
+    for (uint64_t i = 0; i < l->ds->classes.n; i++)
         fdl_walk_keep(&l->classes[i], writer);
     fdl_cache_end(writer);
 }
@@ -197,7 +198,7 @@ static void keep(const struct listing *l)
 static int32_t list_root(struct listing *l)
 {
     int32_t status = find_classes(&l->top, l->ds);
-    uint32_t n = l->ds->n_classes;
+    uint64_t n = l->ds->classes.n;
     if (status)
         return status;
     l->classes = calloc(n, sizeof(*l->classes));
@@ -208,7 +209,7 @@ static int32_t list_root(struct listing *l)
         status = add_classes(l);
     if (status == FEEDLINE_OK)
         keep(l);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n; i++)
         fdl_walk_free(&l->classes[i]);
     free(l->classes);
     return status;
@@ -243,14 +244,11 @@ int32_t fdl_dataset_open_folder(const char *path, feedline_dataset **out)
     if (status)
         goto out;
     fdl_dataset_finish(l.ds, root.text);
-    *out = l.ds;
-    l.ds = NULL;
 out:
-    fdl_dataset_unref(l.ds);
     if (l.top.root_fd >= 0)
         close(l.top.root_fd);
     fdl_walk_free(&l.top);
     fdl_cache_close(&cache);
     free(root.text);
-    return status;
+    return fdl_dataset_hand_out(l.ds, status, out);
 }

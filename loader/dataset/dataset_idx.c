@@ -247,59 +247,58 @@ static int32_t load_images(const char *path, struct idx_file *f,
     return status ? status : take_shape(path, f, ds);
 }
 
-static int32_t load_labels(const char *path, const char *images_path,
-                           const struct idx_file *images, struct idx_file *f)
+struct opening {
+    char *images_path, *labels_path;
+    struct idx_file images, labels;
+};
+
+static int32_t load_labels(struct opening *o)
 {
-    int32_t status = fdl_file_load(path, &f->bytes, &f->size);
+    struct idx_file *f = &o->labels;
+    int32_t status = fdl_file_load(o->labels_path, &f->bytes, &f->size);
     if (status == FEEDLINE_OK)
-        status = parse_header(path, "labels", 1, 1, f);
+        status = parse_header(o->labels_path, "labels", 1, 1, f);
     if (status)
         return status;
-    if (images->dimension[0] != f->dimension[0])
+    if (o->images.dimension[0] != f->dimension[0])
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: %" PRIu32 " labels for %" PRIu32 " images of %s",
-                        path, f->dimension[0], images->dimension[0],
-                        images_path);
+                        o->labels_path, f->dimension[0], o->images.dimension[0],
+                        o->images_path);
+    return FEEDLINE_OK;
+}
+
+static int32_t load(const char *spec, struct opening *o, feedline_dataset *ds)
+{
+    int32_t status = resolve(spec, &o->images_path, &o->labels_path);
+    if (status == FEEDLINE_OK)
+        status = load_images(o->images_path, &o->images, ds);
+    if (status == FEEDLINE_OK && !o->labels_path)
+        status = labels_of(o->images_path, &o->labels_path);
+    if (status == FEEDLINE_OK)
+        status = load_labels(o);
+    if (status == FEEDLINE_OK)
+        status = add_samples(o->images_path, &o->images, &o->labels, ds);
+    if (status)
+        return status;
+
+    /* Up to the last slash, the path is where the file lies. */
+    char *slash = strrchr(o->images_path, '/');
+    if (slash)
+        slash[1] = '\0';
+    fdl_dataset_finish(ds, slash ? o->images_path : "");
     return FEEDLINE_OK;
 }
 
 int32_t fdl_dataset_open_idx(const char *spec, feedline_dataset **out)
 {
     feedline_dataset *ds = NULL;
-    char *images_path = NULL, *labels_path = NULL;
-    struct idx_file images = {0}, labels = {0};
-
-    int32_t status = resolve(spec, &images_path, &labels_path);
-    if (status)
-        goto out;
-    status = fdl_dataset_create(&ds);
-    if (status)
-        goto out;
-    status = load_images(images_path, &images, ds);
-    if (status)
-        goto out;
-    if (!labels_path)
-        status = labels_of(images_path, &labels_path);
-    if (status)
-        goto out;
-    status = load_labels(labels_path, images_path, &images, &labels);
-    if (status)
-        goto out;
-    status = add_samples(images_path, &images, &labels, ds);
-    if (status)
-        goto out;
-
-    /* Up to the last slash, the path is where the file lies. */
-    char *slash = strrchr(images_path, '/');
-    if (slash)
-        slash[1] = '\0';
-    fdl_dataset_finish(ds, slash ? images_path : "");
-    *out = ds;
-    ds = NULL;
-out:
-    fdl_dataset_unref(ds);
-    free(labels.bytes);
-    free(images_path);
-    free(labels_path);
-    return status;
+    struct opening o = {0};
+    int32_t status = fdl_dataset_create(&ds);
+    if (status == FEEDLINE_OK)
+        status = load(spec, &o, ds);
+    free(o.labels.bytes);
+    free(o.images_path);
+    free(o.labels_path);
+    return fdl_dataset_hand_out(ds, status, out);
 }

@@ -126,7 +126,7 @@ static int32_t number_file(struct list *l, const char *path, uint32_t *out)
     uint64_t number, at;
     struct fdl_strings full = {0};
     int32_t status = fdl_name_table_add(&l->files, path, &number);
-    if (status == FEEDLINE_OK && number == l->ds->n_files) {
+    if (status == FEEDLINE_OK && number == l->ds->files.n) {
         status =
             fdl_strings_add(&full, *path == '/' ? "" : l->folder, path, &at);
         if (status == FEEDLINE_OK)
@@ -316,7 +316,7 @@ static int32_t add_lines(struct list *l, char *text, uint64_t bytes)
 static int32_t add_list_itself(const struct list *l)
 {
     feedline_dataset *ds = l->ds;
-    uint32_t number = (uint32_t)ds->n_files;
+    uint32_t number = (uint32_t)ds->files.n;
     for (uint64_t i = 0; i < ds->count * ds->fields.n; i++)
         if (ds->cells[i].file == FDL_LIST_ITSELF)
             ds->cells[i].file = number;
@@ -339,7 +339,8 @@ static int32_t finish(const struct list *l)
         fdl_dataset_finish_bytes(ds, ds->extents,
                                  ds->count * sizeof(*ds->extents));
     if (status == FEEDLINE_OK)
-        fdl_dataset_finish_bytes(ds, l->files.text.text, l->files.text.bytes);
+        fdl_dataset_finish_bytes(ds, l->files.names.text.text,
+                                 l->files.names.text.bytes);
     return status ? status : add_list_itself(l);
 }
 
@@ -386,12 +387,7 @@ int32_t fdl_dataset_open_list(const char *spec, feedline_dataset **out)
         status = take_options(path, &l.ds->fields);
     if (status == FEEDLINE_OK)
         status = open_list(&l, path);
-    if (status == FEEDLINE_OK) {
-        *out = l.ds;
-        l.ds = NULL;
-    }
-    fdl_dataset_unref(l.ds);
     fdl_name_table_free(&l.files);
     free(path);
-    return status;
+    return fdl_dataset_hand_out(l.ds, status, out);
 }

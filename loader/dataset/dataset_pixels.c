@@ -64,15 +64,12 @@ int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,
         status = fdl_dataset_create(&ds);
     if (status == FEEDLINE_OK)
         status = add_samples(ds, pixels, labels, count, each);
-    if (status) {
-        fdl_dataset_unref(ds);
-        return status;
+    if (status == FEEDLINE_OK) {
+        ds->raw_height = height;
+        ds->raw_width = width;
+        ds->raw_channels = channels;
+        fdl_dataset_finish(ds, "");
+        fdl_dataset_finish_bytes(ds, pixels, count * each);
     }
-    ds->raw_height = height;
-    ds->raw_width = width;
-    ds->raw_channels = channels;
-    fdl_dataset_finish(ds, "");
-    fdl_dataset_finish_bytes(ds, pixels, count * each);
-    *out = ds;
-    return FEEDLINE_OK;
+    return fdl_dataset_hand_out(ds, status, out);
 }

@@ -21,6 +21,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+void fdl_unescape(char *text)
+{
+    char *to = text;
+    for (; *text; text++) {
+        static const char names[] = "nrt", means[] = "\n\r\t";
+        const char *found = NULL;
+        if (*text == '\\' && text[1]) {
+            text++;
+            found = strchr(names, *text);
+        }
+        *to++ = found ? means[found - names] : *text;
+    }
+    *to = '\0';
+}
+
 struct names {
     const char **at; /* sorted */
     uint64_t n, capacity;
@@ -63,7 +78,7 @@ static int32_t read_names(const char *list, char *text, uint64_t bytes,
 /* Sample i becomes sample `to`, which is not behind it. */
 static void move(feedline_dataset *ds, uint64_t i, uint64_t to)
 {
-    ds->name_at[to] = ds->name_at[i];
+    ds->names.at[to] = ds->names.at[i];
     ds->labels[to] = ds->labels[i];
     if (ds->extents)
         ds->extents[to] = ds->extents[i];

@@ -26,19 +26,20 @@ static int32_t add_classes(feedline_dataset *ds, const struct fdl_index *index)
     uint64_t n = 0, at = 0;
     int32_t status = FEEDLINE_OK;
     for (uint64_t i = 0; i < index->shards.n; i++)
-        n += index->listings[i].classes.n;
+        n += index->listings[i].classes.names.n;
     if (n == 0)
         return FEEDLINE_OK;
     const char **names = calloc(n, sizeof(*names));
     if (!names)
         return fdl_fail_memory(n * sizeof(*names), "class names");
     for (uint64_t i = 0; i < index->shards.n; i++)
-        for (uint64_t k = 0; k < index->listings[i].classes.n; k++)
-            names[at++] = fdl_name_table_text(&index->listings[i].classes, k);
+        for (uint64_t k = 0; k < index->listings[i].classes.names.n; k++)
+            names[at++] =
+                fdl_string_list_at(&index->listings[i].classes.names, k);
     qsort(names, n, sizeof(*names), compare_names);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < n; i++)
         if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
-            status = fdl_dataset_add_class(ds, names[i]);
+            status = fdl_string_list_add(&ds->classes, "", names[i]);
     free(names);
     return status;
 }
@@ -97,7 +98,7 @@ static int32_t name_numbers(feedline_dataset *ds, const char *path, char *text,
         *next = '\0';
         line[strcspn(line, "\r")] = '\0';
         fdl_unescape(line);
-        status = fdl_dataset_add_class(ds, line);
+        status = fdl_string_list_add(&ds->classes, "", line);
         line = next + more;
     }
     return status;
@@ -110,7 +111,7 @@ static int32_t add_names_of_numbers(feedline_dataset *ds,
     uint64_t bytes = 0;
     if (!are_numbers(index))
         return FEEDLINE_OK;
-    path = names_path(fdl_shard_list_path(&index->shards, 0));
+    path = names_path(fdl_string_list_at(&index->shards, 0));
     if (!path)
         return fdl_fail_memory(sizeof(CLASS_NAMES), "a path");
     int32_t status = FEEDLINE_OK;
@@ -126,12 +127,13 @@ static int32_t add_names_of_numbers(feedline_dataset *ds,
 
 static int64_t label_of(const feedline_dataset *ds, const char *name)
 {
-    uint32_t low = 0, high = ds->n_classes;
+    uint64_t low = 0, high = ds->classes.n;
     while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = fdl_name_compare(ds->classes + ds->class_at[middle], name);
+        uint64_t middle = low + (high - low) / 2;
+        int order =
+            fdl_name_compare(fdl_string_list_at(&ds->classes, middle), name);
         if (order == 0)
-            return middle;
+            return (int64_t)middle;
         if (order < 0)
             low = middle + 1;
         else
@@ -145,9 +147,10 @@ static int64_t label_of(const feedline_dataset *ds, const char *name)
 static int64_t *number_classes(const feedline_dataset *ds,
                                const struct fdl_listing *list)
 {
-    int64_t *labels = calloc(FDL_MAX(list->classes.n, 1), sizeof(*labels));
-    for (uint64_t k = 0; labels && k < list->classes.n; k++)
-        labels[k] = label_of(ds, fdl_name_table_text(&list->classes, k));
+    int64_t *labels =
+        calloc(FDL_MAX(list->classes.names.n, 1), sizeof(*labels));
+    for (uint64_t k = 0; labels && k < list->classes.names.n; k++)
+        labels[k] = label_of(ds, fdl_string_list_at(&list->classes.names, k));
     return labels;
 }
 
@@ -157,7 +160,8 @@ static int32_t add_samples(feedline_dataset *ds, uint32_t file,
     int32_t status = FEEDLINE_OK;
     int64_t *labels = number_classes(ds, list);
     if (!labels)
-        return fdl_fail_memory(list->classes.n * sizeof(*labels), "labels");
+        return fdl_fail_memory(list->classes.names.n * sizeof(*labels),
+                               "labels");
     for (uint64_t i = 0; status == FEEDLINE_OK && i < list->count; i++) {
         const struct fdl_listed *s = &list->samples[i];
         struct feedline_extent e = {s->offset, file, s->length};
@@ -178,7 +182,7 @@ static int32_t check_labels(const struct fdl_index *index)
     uint64_t first = UINT64_MAX;
     for (uint64_t i = 0; i < index->shards.n; i++) {
         const struct fdl_listing *l = &index->listings[i];
-        const char *path = fdl_shard_list_path(&index->shards, i);
+        const char *path = fdl_string_list_at(&index->shards, i);
         if (l->labelled > 0 && l->labelled < l->count)
             return fdl_fail(FEEDLINE_EINVAL,
                             "%s: %" PRIu64 " of %" PRIu64
@@ -192,7 +196,7 @@ static int32_t check_labels(const struct fdl_index *index)
             return fdl_fail(FEEDLINE_EINVAL,
                             "%s: its labels are of another kind than those of "
                             "%s (names, numbers, none)",
-                            path, fdl_shard_list_path(&index->shards, first));
+                            path, fdl_string_list_at(&index->shards, first));
     }
     return FEEDLINE_OK;
 }
@@ -218,7 +222,7 @@ static int32_t need_field(const struct fdl_index *index, uint32_t field)
             return fdl_fail(FEEDLINE_ENOENT,
                             "%s:%s: no field '%s'; missing_field=empty "
                             "delivers an empty one",
-                            fdl_shard_list_path(&index->shards, i),
+                            fdl_string_list_at(&index->shards, i),
                             l->names.text + l->samples[missing].name_at,
                             fdl_field_set_name(index->fields, field));
     }
@@ -237,13 +241,13 @@ static int32_t settle_kind(const struct fdl_index *index, uint32_t field,
             return fdl_fail(FEEDLINE_EINVAL,
                             "%s: its field '%s' is of another kind than that "
                             "of shards before it",
-                            fdl_shard_list_path(&index->shards, i), name);
+                            fdl_string_list_at(&index->shards, i), name);
         if (found != FDL_FIELD_UNKNOWN)
             *kind = found;
     }
     if (*kind == FDL_FIELD_UNKNOWN)
         return fdl_fail(FEEDLINE_ENOENT, "%s: no sample has a field '%s'",
-                        fdl_shard_list_path(&index->shards, 0), name);
+                        fdl_string_list_at(&index->shards, 0), name);
     return FEEDLINE_OK;
 }
 
@@ -269,7 +273,7 @@ static int32_t fill(feedline_dataset *ds, const struct fdl_index *index)
         status = add_fields(ds, index);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < index->shards.n; i++) {
         status =
-            fdl_dataset_add_file(ds, fdl_shard_list_path(&index->shards, i));
+            fdl_dataset_add_file(ds, fdl_string_list_at(&index->shards, i));
         if (status == FEEDLINE_OK)
             status = add_samples(ds, (uint32_t)i, &index->listings[i]);
     }
@@ -306,10 +310,5 @@ int32_t fdl_dataset_open_shards(const struct fdl_index_format *format,
     if (status == FEEDLINE_OK)
         status = fdl_dataset_finish_extents(ds);
     fdl_index_free(&index);
-    if (status) {
-        fdl_dataset_unref(ds);
-        return status;
-    }
-    *out = ds;
-    return FEEDLINE_OK;
+    return fdl_dataset_hand_out(ds, status, out);
 }

@@ -94,10 +94,11 @@ static int32_t add_sample(feedline_dataset *ds,
 static int32_t add_class(feedline_dataset *ds,
                          const struct feedline_source *from, uint64_t i)
 {
-    return from->classes[i] ? fdl_dataset_add_class(ds, from->classes[i])
-                            : fdl_fail(FEEDLINE_EINVAL,
-                                       "source %s: class %" PRIu64 " is NULL",
-                                       from->name, i);
+    return from->classes[i]
+               ? fdl_string_list_add(&ds->classes, "", from->classes[i])
+               : fdl_fail(FEEDLINE_EINVAL,
+                          "source %s: class %" PRIu64 " is NULL", from->name,
+                          i);
 }
 
 /* Samples keep the numbers that the program knows them by. */
@@ -139,11 +140,7 @@ int32_t fdl_dataset_open_source(const struct feedline_source *from,
         status = fdl_dataset_create(&ds);
     if (status == FEEDLINE_OK)
         status = build(ds, from);
-    if (status) {
-        fdl_dataset_unref(ds);
-        return status;
-    }
-    ds->user->source.close = from->close;
-    *out = ds;
-    return FEEDLINE_OK;
+    if (status == FEEDLINE_OK)
+        ds->user->source.close = from->close;
+    return fdl_dataset_hand_out(ds, status, out);
 }

@@ -195,10 +195,5 @@ int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out)
     free(bare);
     if (status == FEEDLINE_OK)
         status = fdl_dataset_leave_out(ds, mark + 1 + strlen(QUARANTINE));
-    if (status) {
-        fdl_dataset_unref(ds);
-        return status;
-    }
-    *out = ds;
-    return FEEDLINE_OK;
+    return fdl_dataset_hand_out(ds, status, out);
 }

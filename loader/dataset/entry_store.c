@@ -24,8 +24,7 @@
 #include <xxhash.h>
 
 /* Another number where records or FDL_ENTRIES_EVERY are others. */
-#define MAGIC        UINT64_C(0xfeed11e17e0001)
-#define BUFFER_BYTES (256u << 10)
+#define MAGIC UINT64_C(0xfeed11e17e0001)
 
 /* The file is replaced for so much more than it has. */
 #define WORTH_PART 16
@@ -139,26 +138,6 @@ static bool is_mapped(const struct fdl_entry_store *s,
 
 /* ---- Writing ------------------------------------------------------------- */
 
-struct writer {
-    struct fdl_replace file;
-    uint64_t used;
-    uint8_t buffer[BUFFER_BYTES];
-};
-
-static void put(struct writer *w, const void *data, uint64_t bytes)
-{
-    if (bytes > sizeof(w->buffer) - w->used) {
-        fdl_replace_write(&w->file, w->buffer, w->used);
-        w->used = 0;
-    }
-    if (bytes > sizeof(w->buffer)) {
-        fdl_replace_write(&w->file, data, bytes);
-        return;
-    }
-    memcpy(w->buffer + w->used, data, bytes);
-    w->used += bytes;
-}
-
 /* What is known of a sample, here or in the file as it is now, which another
  * process may have replaced. */
 static const struct fdl_entries *best(struct fdl_entry_store *s,
@@ -171,18 +150,18 @@ static const struct fdl_entries *best(struct fdl_entry_store *s,
     return other->hash == own->hash && other->n > own->n ? other : own;
 }
 
-static void put_record(struct writer *w, const struct fdl_entries *e)
+static void put_record(struct fdl_replace *w, const struct fdl_entries *e)
 {
     const struct fdl_entries head = {.hash = e->hash,
                                      .n = e->n,
                                      .capacity =
                                          record_sum(e->hash, e->n, e->at)};
-    put(w, &head, sizeof(head));
-    put(w, e->at, e->n * sizeof(e->at[0]));
+    fdl_replace_write(w, &head, sizeof(head));
+    fdl_replace_write(w, e->at, e->n * sizeof(e->at[0]));
 }
 
 static void write_all(struct fdl_entry_store *s, const struct map *now,
-                      struct writer *w, uint64_t *table)
+                      struct fdl_replace *w, uint64_t *table)
 {
     uint64_t bytes = table_bytes(s->count), end = bytes + sizeof(uint64_t);
     const struct head head = {MAGIC, s->fingerprint, s->count};
@@ -194,37 +173,32 @@ static void write_all(struct fdl_entry_store *s, const struct map *now,
         end += e ? record_bytes(e->n) : 0;
     }
     uint64_t sum = XXH3_64bits(table, bytes);
-    put(w, table, bytes);
-    put(w, &sum, sizeof(sum));
+    fdl_replace_write(w, table, bytes);
+    fdl_replace_write(w, &sum, sizeof(sum));
     for (uint64_t i = 0; i < s->count; i++) {
         if (offsets[i] != 0)
             put_record(w, best(s, now, i));
     }
-    fdl_replace_write(&w->file, w->buffer, w->used);
 }
 
 static void save(struct fdl_entry_store *s)
 {
-    struct map now;
-    struct writer *w = malloc(sizeof(*w));
+    struct map now = {0};
+    struct fdl_replace file;
     uint64_t *table = malloc(table_bytes(s->count));
-    if (w && table) {
-        if (access(s->path, F_OK) == 0)
-            open_map(s, &now);
-        else
-            now = (struct map){0};
-        w->used = 0;
-        fdl_cache_make_folders(s->path);
-        fdl_replace_begin(&w->file, s->path, 0600);
-        write_all(s, &now, w, table);
-        int error = fdl_replace_end(&w->file);
-        if (error)
-            fdl_log(FDL_LOG_WARNING, "JPEG index %s: %s; not kept", s->path,
-                    strerror(error));
-        close_map(&now);
-    }
+    if (!table)
+        return;
+    if (access(s->path, F_OK) == 0)
+        open_map(s, &now);
+    fdl_cache_make_folders(s->path);
+    fdl_replace_begin(&file, s->path, 0600);
+    write_all(s, &now, &file, table);
+    int error = fdl_replace_end(&file);
+    if (error)
+        fdl_log(FDL_LOG_WARNING, "JPEG index %s: %s; not kept", s->path,
+                strerror(error));
+    close_map(&now);
     free(table);
-    free(w);
 }
 
 /* ---- The store ----------------------------------------------------------- */

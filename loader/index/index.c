@@ -77,7 +77,7 @@ static bool take_cached(const struct work *w, uint64_t i)
     struct stat st;
     uint64_t bytes;
     struct state *state = &w->states[i];
-    const char *path = fdl_shard_list_path(&w->index->shards, i);
+    const char *path = fdl_string_list_at(&w->index->shards, i);
     if (w->cache->n == 0 || stat(path, &st) != 0)
         return false;
     state->stamp = fdl_stamp_of(&st);
@@ -104,7 +104,7 @@ static int32_t look(void *arg, uint64_t i)
     struct looks *l = arg;
     uint64_t n = l->work->index->shards.n, bytes, now;
     uint64_t number = n <= LOOKED_AT ? i : (l->first + i * n / LOOKED_AT) % n;
-    const char *path = fdl_shard_list_path(&l->work->index->shards, number);
+    const char *path = fdl_string_list_at(&l->work->index->shards, number);
     struct fdl_shard s = {.fd = -1};
     if (fdl_shard_open(&s, path) == FEEDLINE_OK) {
         struct fdl_stamp kept = fdl_stamp_of(&s.state);
@@ -148,7 +148,7 @@ static int32_t list_shard(void *arg, uint64_t i)
         return FEEDLINE_OK;
     w->states[i] = (struct state){0};
     int32_t status =
-        fdl_shard_open(&s, fdl_shard_list_path(&w->index->shards, i));
+        fdl_shard_open(&s, fdl_string_list_at(&w->index->shards, i));
     struct fdl_stamp stamp = fdl_stamp_of(&s.state); /* before it is read */
     if (status == FEEDLINE_OK)
         status = w->format->index(&s);
@@ -195,7 +195,7 @@ static void keep(const struct work *w)
             fdl_clear_error(); /* listed anew the next time */
             continue;
         }
-        fdl_cache_add(writer, fdl_shard_list_path(&w->index->shards, i),
+        fdl_cache_add(writer, fdl_string_list_at(&w->index->shards, i),
                       &w->states[i].stamp, data, bytes);
         free(data);
     }
@@ -230,7 +230,7 @@ static void tell_oddities(const struct fdl_index *index)
             uint64_t count = count_oddity(index, i, l->oddities[k].what);
             if (count > 0)
                 fdl_log(FDL_LOG_WARNING, "%s: %s: %" PRIu64 ", the first: %s",
-                        fdl_shard_list_path(&index->shards, i),
+                        fdl_string_list_at(&index->shards, i),
                         l->oddities[k].what, count, l->oddities[k].first);
         }
     }
@@ -263,7 +263,7 @@ static void tell_unlabelled(const struct fdl_index *index,
     }
     if (samples > 0)
         fdl_log(FDL_LOG_WARNING, "%s: no sample has a label, so all are 0%s",
-                fdl_shard_list_path(&index->shards, 0),
+                fdl_string_list_at(&index->shards, 0),
                 label ? "; label=none says that they have none" : "");
 }
 
@@ -374,6 +374,6 @@ void fdl_index_free(struct fdl_index *index)
     if (index->fields)
         fdl_field_set_free(index->fields);
     free(index->fields);
-    fdl_shard_list_free(&index->shards);
+    fdl_string_list_free(&index->shards);
     *index = (struct fdl_index){0};
 }

@@ -9,7 +9,7 @@
 #include "loader/index/index_format.h"
 
 struct fdl_index {
-    struct fdl_shard_list shards;
+    struct fdl_string_list shards;
     struct fdl_listing *listings; /* [shards.n] */
     struct fdl_field_set *fields; /* asked for, of unknown kinds; or NULL */
     bool needs_fields;            /* of every sample */

@@ -10,12 +10,14 @@
  */
 #include "loader/index/index_cache.h"
 
+#include "base/file.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/replace.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "base/text_hash.h"
-#include "loader/index/shard.h"
 
 #define XXH_INLINE_ALL
 #include <errno.h>
@@ -30,7 +32,6 @@
 /* Another number where an entry or what formats keep in it is another. */
 #define MAGIC         UINT64_C(0xfeed11e1de80003)
 #define LEAST_AGE_NS  INT64_C(2000000000)
-#define BUFFER_BYTES  (256u << 10)
 #define NS_PER_SECOND INT64_C(1000000000)
 
 /* As in the file. */
@@ -184,7 +185,7 @@ static int by_path(const void *a, const void *b)
 /* NULL, or what is wrong. */
 static const char *parse(struct fdl_cache *c, uint64_t size)
 {
-    struct cursor at = {c->bytes, size};
+    struct cursor at = {(const uint8_t *)c->bytes, size};
     uint64_t magic, bytes, sum, capacity = 0;
     const char *identity;
     if (size < sizeof(sum))
@@ -226,18 +227,9 @@ void fdl_cache_forget(struct fdl_cache *c)
 
 static void load(struct fdl_cache *c)
 {
-    struct fdl_shard s = {.fd = -1};
-    const uint8_t *bytes;
-    int32_t status = fdl_shard_open(&s, c->path);
-    if (status == FEEDLINE_OK)
-        status = fdl_shard_bytes(&s, 0, s.size, &bytes);
-    if (status == FEEDLINE_OK) {
-        c->bytes = s.buffer;
-        s.buffer = NULL;
-    }
-    fdl_shard_close(&s);
-    const char *why =
-        status == FEEDLINE_OK ? parse(c, s.size) : fdl_last_error();
+    uint64_t size = 0;
+    int32_t status = fdl_file_load(c->path, &c->bytes, &size);
+    const char *why = status == FEEDLINE_OK ? parse(c, size) : fdl_last_error();
     if (why) {
         if (status != FEEDLINE_ENOENT)
             fdl_log(FDL_LOG_WARNING, "index cache %s: %s; not used", c->path,
@@ -287,25 +279,13 @@ const uint8_t *fdl_cache_find(const struct fdl_cache *c, const char *path,
 struct fdl_cache_writer {
     struct fdl_replace file;
     XXH64_state_t hash;
-    uint64_t used;
-    uint8_t buffer[BUFFER_BYTES];
 };
 
 static void put(struct fdl_cache_writer *w, const void *data, uint64_t bytes)
 {
-    if (bytes == 0)
-        return;
-    XXH64_update(&w->hash, data, bytes);
-    if (bytes > sizeof(w->buffer) - w->used) {
-        fdl_replace_write(&w->file, w->buffer, w->used);
-        w->used = 0;
-    }
-    if (bytes > sizeof(w->buffer)) {
-        fdl_replace_write(&w->file, data, bytes);
-        return;
-    }
-    memcpy(w->buffer + w->used, data, bytes);
-    w->used += bytes;
+    if (bytes > 0)
+        XXH64_update(&w->hash, data, bytes);
+    fdl_replace_write(&w->file, data, bytes);
 }
 
 struct fdl_cache_writer *fdl_cache_begin(const struct fdl_cache *c)
@@ -315,7 +295,6 @@ struct fdl_cache_writer *fdl_cache_begin(const struct fdl_cache *c)
     if (!w)
         return NULL;
     fdl_cache_make_folders(c->path);
-    w->used = 0;
     XXH64_reset(&w->hash, 0);
     fdl_replace_begin(&w->file, c->path, 0600);
     uint64_t bytes = strlen(c->identity);
@@ -341,7 +320,6 @@ void fdl_cache_end(struct fdl_cache_writer *w)
 {
     uint64_t sum = XXH64_digest(&w->hash);
     put(w, &sum, sizeof(sum));
-    fdl_replace_write(&w->file, w->buffer, w->used);
     const char *path = w->file.path;
     int error = fdl_replace_end(&w->file);
     if (error)

@@ -44,9 +44,9 @@ struct fdl_stamp fdl_stamp_of(const struct stat *st);
 bool fdl_stamp_is_set(const struct fdl_stamp *stamp);
 
 struct fdl_cache {
-    char *path;     /* of the file; NULL: none is kept */
-    char *identity; /* of the data set */
-    uint8_t *bytes;
+    char *path;                      /* of the file; NULL: none is kept */
+    char *identity;                  /* of the data set */
+    char *bytes;                     /* of all of it */
     struct fdl_cache_entry *entries; /* by path */
     uint64_t n;
 };

@@ -46,7 +46,7 @@ struct fdl_index_format {
 
     /* The shards that a path names; NULL: patterns, folders and files, as
      * fdl_shard_list_find does. */
-    int32_t (*find)(const char *path, struct fdl_shard_list *out);
+    int32_t (*find)(const char *path, struct fdl_string_list *out);
 
     const struct fdl_option *options; /* row 0: FDL_INDEX_DAMAGED */
     uint32_t n_options;
@@ -88,6 +88,11 @@ enum fdl_missing_field { FDL_CHOICE_VALUES(FDL_MISSING_FIELD_CHOICES) };
     .name = key, .type = FEEDLINE_T_STRING, .default_text = text, .unit = "",  \
     .help = about                                                              \
   }
+
+/* `find` of those whose folders or lists have an index of their own: MDS's
+ * index.json, in a folder (mds_folder.c), and the JSON of wids (tar_find.c). */
+int32_t fdl_mds_find(const char *path, struct fdl_string_list *out);
+int32_t fdl_tar_find(const char *path, struct fdl_string_list *out);
 
 #define FDL_INDEX_DECLARE(name)                                                \
   extern const struct fdl_index_format fdl_index_##name;

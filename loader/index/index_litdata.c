@@ -12,7 +12,7 @@
  */
 #include "base/json_scan.h"
 #include "base/memory.h"
-#include "loader/index/mds.h"
+#include "loader/index/index_format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,6 +23,7 @@
 #define INDEX       "index.json"
 #define MAX_LEAVES  64u
 #define TEXT_BYTES  64u
+#define MAX_DEPTH   16u
 #define PATH_BYTES  4096u
 #define ARROW_BYTES 8u
 #define ARROW_MAGIC "LDARW01"
@@ -49,9 +50,8 @@ static const struct fdl_option options[ROWS] = {
 };
 
 struct config {
-    const char *path;
-    struct fdl_shard_list *chunks; /* NULL: they are not wanted */
-    char folder[PATH_BYTES];       /* ends with a slash, or is empty */
+    struct fdl_string_list *chunks; /* NULL: they are not wanted */
+    char folder[PATH_BYTES];        /* ends with a slash, or is empty */
     char compression[TEXT_BYTES], encryption[TEXT_BYTES], loader[TEXT_BYTES];
     char leaves[MAX_LEAVES][TEXT_BYTES];
     uint32_t n;
@@ -125,48 +125,28 @@ static int32_t take_member(struct fdl_json_scan *s, const char *key, void *user)
 }
 
 /* What only litdata itself reads. */
-static int32_t check_config(const struct config *c)
+static int32_t check_config(const struct config *c, const char *path)
 {
     if (*c->compression)
         return fdl_fail(FEEDLINE_ENOSYS,
                         "%s: its chunks are compressed (%s), so no sample can "
                         "be read separately; run optimize() without "
                         "compression",
-                        c->path, c->compression);
+                        path, c->compression);
     if (*c->encryption)
         return fdl_fail(FEEDLINE_ENOSYS,
                         "%s: its chunks are encrypted; run optimize() without "
                         "encryption",
-                        c->path);
+                        path);
     if (*c->loader && strcmp(c->loader, LOADER) != 0)
         return fdl_fail(FEEDLINE_ENOSYS,
                         "%s: its chunks are for litdata's %s, and those of "
                         "the " LOADER " are read; run optimize() without an "
                         "item_loader",
-                        c->path, c->loader);
+                        path, c->loader);
     if (c->n == 0)
-        return fdl_fail(FEEDLINE_EINVAL, "%s: it has no data_format", c->path);
+        return fdl_fail(FEEDLINE_EINVAL, "%s: it has no data_format", path);
     return FEEDLINE_OK;
-}
-
-static int32_t read_config(struct config *c)
-{
-    char what[FDL_ERROR_BYTES], *text = NULL;
-    struct fdl_shard file = {.fd = -1};
-    int32_t status = fdl_shard_open(&file, c->path);
-    if (status == FEEDLINE_OK)
-        status = fdl_mds_text(&file, 0, file.size, &text);
-    fdl_shard_close(&file);
-    if (status)
-        return status;
-    snprintf(what, sizeof(what), "%s: ", c->path);
-    struct fdl_json_scan s = {
-        .text = text, .at = text, .what = what, .depth = FDL_MDS_JSON_DEPTH};
-    status = fdl_json_scan_peek(&s) == '{'
-                 ? fdl_json_scan_each(&s, take_member, c)
-                 : fdl_json_scan_fail(&s, "no object");
-    free(text);
-    return status ? status : check_config(c);
 }
 
 /* The index.json in `folder`. */
@@ -179,13 +159,11 @@ static int32_t read_folder(struct config *c, const char *folder, size_t bytes)
     int whole = snprintf(path, sizeof(path), "%s" INDEX, c->folder);
     if (bytes >= PATH_BYTES || n < 0 || whole >= (int)sizeof(path))
         return fdl_fail(FEEDLINE_EINVAL, "%s: too long a name", folder);
-    c->path = path;
-    int32_t status = read_config(c);
-    c->path = NULL;
-    return status;
+    int32_t status = fdl_json_scan_file(path, MAX_DEPTH, take_member, c);
+    return status ? status : check_config(c, path);
 }
 
-static int32_t find(const char *path, struct fdl_shard_list *out)
+static int32_t find(const char *path, struct fdl_string_list *out)
 {
     static const char *const endings[] = {".bin", NULL};
     struct config c = {.chunks = out};
@@ -399,7 +377,7 @@ static int32_t list_samples(const struct chunk *c)
     uint64_t n = fdl_le32(p);
     if (fdl_le32(p + 4) != 4 * (n + 2))
         return fdl_shard_fail(c->shard, 0, "not a chunk of litdata");
-    status = fdl_mds_text(c->shard, 4, 4 * (n + 1), &offsets);
+    status = fdl_shard_text(c->shard, 4, 4 * (n + 1), &offsets);
     if (status)
         return status;
     for (uint64_t i = 0; status == FEEDLINE_OK && i < n; i++) {

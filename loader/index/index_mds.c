@@ -11,7 +11,7 @@
  */
 #include "base/json_scan.h"
 #include "base/memory.h"
-#include "loader/index/mds.h"
+#include "loader/index/index_format.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +22,7 @@
 #define MAX_COLUMNS  64u
 #define COLUMN_BYTES 64u
 #define MAX_JSON     (1u << 16)
+#define MAX_DEPTH    16u
 #define TEXT_BYTES   1024u
 #define NONE         "none"
 
@@ -220,12 +221,12 @@ static int32_t read_columns(struct fdl_shard *s, uint64_t at, uint64_t end,
         return fdl_shard_fail(s, 0,
                               "no MDS shard, or a compressed one, which has to "
                               "be decompressed first");
-    int32_t status = fdl_mds_text(s, at, end - at, &text);
+    int32_t status = fdl_shard_text(s, at, end - at, &text);
     if (status)
         return status;
     snprintf(what, sizeof(what), "%s: columns ", s->path);
     struct fdl_json_scan scan = {
-        .text = text, .at = text, .what = what, .depth = FDL_MDS_JSON_DEPTH};
+        .text = text, .at = text, .what = what, .depth = MAX_DEPTH};
     if (fdl_json_scan_peek(&scan) == '{')
         status = fdl_json_scan_each(&scan, take_member, l);
     free(text);
@@ -539,7 +540,7 @@ static int32_t list_shard(struct fdl_shard *s)
     if (status)
         return status;
     uint64_t n = fdl_le32(p), first = fdl_le32(p + 4), table = 4 * (n + 2);
-    status = fdl_mds_text(s, 4, table - 4, &offsets);
+    status = fdl_shard_text(s, 4, table - 4, &offsets);
     if (status)
         return status;
     status = read_columns(s, table, first, &l);

@@ -10,7 +10,6 @@
 #include "loader/index/index_format.h"
 #include "loader/index/tar_dali.h"
 #include "loader/index/tar_fields.h"
-#include "loader/index/tar_find.h"
 #include "loader/index/tar_groups.h"
 #include "loader/index/tar_label.h"
 #include "loader/index/tar_links.h"

@@ -82,10 +82,10 @@ int32_t fdl_listing_pack(const struct fdl_listing *l, uint8_t **out,
         .count = l->count,
         .labels = (uint64_t)l->labels,
         .labelled = l->labelled,
-        .n_classes = l->classes.n,
+        .n_classes = l->classes.names.n,
         .n_oddities = l->n_oddities,
         .names_bytes = l->names.bytes,
-        .classes_bytes = l->classes.text.bytes,
+        .classes_bytes = l->classes.names.text.bytes,
         .oddities_bytes = odd.bytes,
         .n_fields = n_fields(l),
     };
@@ -101,7 +101,7 @@ int32_t fdl_listing_pack(const struct fdl_listing *l, uint8_t **out,
         put(&at, &head, sizeof(head));
         pack_samples(l, &at);
         put(&at, l->names.text, head.names_bytes);
-        put(&at, l->classes.text.text, head.classes_bytes);
+        put(&at, l->classes.names.text.text, head.classes_bytes);
         put(&at, odd.text, head.oddities_bytes);
         *out = data;
         *bytes = size;
@@ -240,14 +240,16 @@ static bool unpack(const uint8_t *data, const struct head *h, uint64_t size,
     const uint8_t *odd = classes + h->classes_bytes;
     l->labels = (enum fdl_label_kind)h->labels;
     l->labelled = h->labelled;
-    l->classes.at = calloc(FDL_MAX(h->n_classes, 1), sizeof(*l->classes.at));
-    l->classes.n = l->classes.capacity = h->n_classes;
-    return l->classes.at && take_cells(data + sizeof(*h), h, size, l) &&
+    l->classes.names.at =
+        calloc(FDL_MAX(h->n_classes, 1), sizeof(*l->classes.names.at));
+    l->classes.names.n = l->classes.names.capacity = h->n_classes;
+    return l->classes.names.at && take_cells(data + sizeof(*h), h, size, l) &&
            take_samples(samples, h, size, l) &&
            take_texts(names, h->names_bytes, h->count, &l->names,
                       &l->samples->name_at, sizeof(*l->samples)) &&
-           take_texts(classes, h->classes_bytes, h->n_classes, &l->classes.text,
-                      l->classes.at, sizeof(*l->classes.at)) &&
+           take_texts(classes, h->classes_bytes, h->n_classes,
+                      &l->classes.names.text, l->classes.names.at,
+                      sizeof(*l->classes.names.at)) &&
            take_oddities((const char *)odd, h->oddities_bytes, h->n_oddities,
                          l);
 }

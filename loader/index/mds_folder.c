@@ -5,8 +5,7 @@
  * Streaming does when it reads them.
  */
 #include "base/json_scan.h"
-#include "base/memory.h"
-#include "loader/index/mds.h"
+#include "loader/index/index_format.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -18,27 +17,12 @@
 #define INDEX      "/index.json"
 #define NAME_BYTES 1024u
 #define TEXT_BYTES 32u
-
-int32_t fdl_mds_text(struct fdl_shard *s, uint64_t offset, uint64_t n,
-                     char **out)
-{
-    const uint8_t *bytes;
-    int32_t status = fdl_shard_bytes(s, offset, n, &bytes);
-    if (status)
-        return status;
-    char *text = malloc(n + 1);
-    if (!text)
-        return fdl_fail_memory(n + 1, s->path);
-    memcpy(text, bytes, n);
-    text[n] = '\0';
-    *out = text;
-    return FEEDLINE_OK;
-}
+#define MAX_DEPTH  16u
 
 /* ---- index.json ---------------------------------------------------------- */
 
 struct reading {
-    struct fdl_shard_list *shards;
+    struct fdl_string_list *shards;
     const char *folder; /* ends with a slash */
     const char *path;   /* of index.json */
 
@@ -102,7 +86,7 @@ static int32_t add_shard(const struct reading *r)
                         r->path, r->raw);
     int32_t status = fdl_shard_list_add(r->shards, r->folder, r->raw);
     const char *path =
-        status ? NULL : fdl_shard_list_path(r->shards, r->shards->n - 1);
+        status ? NULL : fdl_string_list_at(r->shards, r->shards->n - 1);
     if (status == FEEDLINE_OK && r->zip[0] && access(path, F_OK) != 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: %s is compressed (%s): decompress the shards in "
@@ -129,37 +113,17 @@ static int32_t take_member(struct fdl_json_scan *s, const char *key, void *user)
     return fdl_json_scan_skip(s);
 }
 
-static int32_t parse_index(struct reading *r, const char *text)
+static int32_t read_index(const char *folder, const char *path,
+                          struct fdl_string_list *out)
 {
-    char what[FDL_ERROR_BYTES];
-    snprintf(what, sizeof(what), "%s: ", r->path);
-    struct fdl_json_scan scan = {
-        .text = text, .at = text, .what = what, .depth = FDL_MDS_JSON_DEPTH};
-    int32_t status = fdl_json_scan_peek(&scan) == '{'
-                         ? fdl_json_scan_each(&scan, take_member, r)
-                         : fdl_json_scan_fail(&scan, "no object");
-    if (status == FEEDLINE_OK && r->shards->n == 0)
-        status = fdl_fail(FEEDLINE_EINVAL, "%s: it names no shards", r->path);
+    struct reading r = {.shards = out, .folder = folder, .path = path};
+    int32_t status = fdl_json_scan_file(path, MAX_DEPTH, take_member, &r);
+    if (status == FEEDLINE_OK && out->n == 0)
+        status = fdl_fail(FEEDLINE_EINVAL, "%s: it names no shards", path);
     return status;
 }
 
 /* ---- Folders ------------------------------------------------------------- */
-
-static int32_t read_index(const char *folder, const char *path,
-                          struct fdl_shard_list *out)
-{
-    struct fdl_shard file = {.fd = -1};
-    struct reading r = {.shards = out, .folder = folder, .path = path};
-    char *text = NULL;
-    int32_t status = fdl_shard_open(&file, path);
-    if (status == FEEDLINE_OK)
-        status = fdl_mds_text(&file, 0, file.size, &text);
-    if (status == FEEDLINE_OK)
-        status = parse_index(&r, text);
-    fdl_shard_close(&file);
-    free(text);
-    return status;
-}
 
 /* Says which sub-folders are data sets, where there are any. */
 static int32_t fail_without_shards(const char *folder, int32_t status)
@@ -184,7 +148,7 @@ static int32_t fail_without_shards(const char *folder, int32_t status)
     return status;
 }
 
-int32_t fdl_mds_find(const char *path, struct fdl_shard_list *out)
+int32_t fdl_mds_find(const char *path, struct fdl_string_list *out)
 {
     struct fdl_strings names = {0};
     struct stat st;

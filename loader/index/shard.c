@@ -100,6 +100,23 @@ int32_t fdl_shard_bytes(struct fdl_shard *s, uint64_t offset, uint64_t n,
     return status;
 }
 
+int32_t fdl_shard_text(struct fdl_shard *s, uint64_t offset, uint64_t n,
+                       char **out)
+{
+    const uint8_t *bytes;
+    int32_t status = fdl_shard_bytes(s, offset, n, &bytes);
+    if (status)
+        return status;
+    char *text = malloc(n + 1);
+    if (!text)
+        return fdl_fail_memory(n + 1, s->path);
+    if (n > 0)
+        memcpy(text, bytes, n);
+    text[n] = '\0';
+    *out = text;
+    return FEEDLINE_OK;
+}
+
 int32_t fdl_shard_sample(struct fdl_shard *s, uint64_t *hash)
 {
     uint64_t blocks = (s->size + READ_BYTES - 1) / READ_BYTES;

@@ -42,6 +42,10 @@ bool fdl_shard_has(const struct fdl_shard *s, uint64_t offset, uint64_t length);
 int32_t fdl_shard_bytes(struct fdl_shard *s, uint64_t offset, uint64_t n,
                         const uint8_t **out);
 
+/* A copy of them, and a NUL; *out for free(). */
+int32_t fdl_shard_text(struct fdl_shard *s, uint64_t offset, uint64_t n,
+                       char **out);
+
 /* A hash of a few blocks: the first, the last, and two between whose places the
  * path decides; not 0. EIO, ENOMEM. */
 int32_t fdl_shard_sample(struct fdl_shard *s, uint64_t *hash);

@@ -32,31 +32,13 @@
 #define MAX_PASSES     10u
 #define PATH_MAX_BYTES (1u << 20)
 
-void fdl_shard_list_free(struct fdl_shard_list *l)
-{
-    free(l->text.text);
-    free(l->at);
-    *l = (struct fdl_shard_list){0};
-}
-
-const char *fdl_shard_list_path(const struct fdl_shard_list *l, uint64_t i)
-{
-    return l->text.text + l->at[i];
-}
-
-int32_t fdl_shard_list_add(struct fdl_shard_list *l, const char *folder,
+int32_t fdl_shard_list_add(struct fdl_string_list *l, const char *folder,
                            const char *name)
 {
     if (l->n == MAX_SHARDS)
         return fdl_fail(FEEDLINE_EINVAL, "%s: more than %u shards", name,
                         MAX_SHARDS);
-    int32_t status =
-        fdl_array_reserve(&l->at, &l->capacity, l->n, sizeof(*l->at), "shards");
-    if (status == FEEDLINE_OK)
-        status = fdl_strings_add(&l->text, folder, name, &l->at[l->n]);
-    if (status == FEEDLINE_OK)
-        l->n++;
-    return status;
+    return fdl_string_list_add(l, folder, name);
 }
 
 /* ---- Braces -------------------------------------------------------------- */
@@ -132,11 +114,11 @@ static bool take_range(const char *at, const char *end, struct range *r)
     return at == end;
 }
 
-static int32_t expand(struct fdl_shard_list *l, const char *pattern,
+static int32_t expand(struct fdl_string_list *l, const char *pattern,
                       uint32_t depth);
 
 /* Expands before + [middle, middle_end) + after. */
-static int32_t expand_with(struct fdl_shard_list *l, const char *pattern,
+static int32_t expand_with(struct fdl_string_list *l, const char *pattern,
                            const char *open, const char *middle,
                            const char *middle_end, const char *after,
                            uint32_t depth)
@@ -155,7 +137,7 @@ static int32_t expand_with(struct fdl_shard_list *l, const char *pattern,
     return status;
 }
 
-static int32_t expand_range(struct fdl_shard_list *l, const char *pattern,
+static int32_t expand_range(struct fdl_string_list *l, const char *pattern,
                             const char *open, const char *close,
                             const struct range *r, uint32_t depth)
 {
@@ -181,7 +163,7 @@ static int32_t expand_range(struct fdl_shard_list *l, const char *pattern,
     return status;
 }
 
-static int32_t expand_list(struct fdl_shard_list *l, const char *pattern,
+static int32_t expand_list(struct fdl_string_list *l, const char *pattern,
                            const char *open, const char *close, uint32_t depth)
 {
     uint32_t inner = 0;
@@ -202,7 +184,7 @@ static int32_t expand_list(struct fdl_shard_list *l, const char *pattern,
 }
 
 /* The name itself, without backslashes. */
-static int32_t add_plain(struct fdl_shard_list *l, const char *pattern)
+static int32_t add_plain(struct fdl_string_list *l, const char *pattern)
 {
     char *plain = fdl_strdup(pattern), *to = plain;
     if (!plain)
@@ -218,7 +200,7 @@ static int32_t add_plain(struct fdl_shard_list *l, const char *pattern)
     return status;
 }
 
-static int32_t expand(struct fdl_shard_list *l, const char *pattern,
+static int32_t expand(struct fdl_string_list *l, const char *pattern,
                       uint32_t depth)
 {
     if (depth > MAX_NESTED)
@@ -264,7 +246,7 @@ static int compare(const void *a, const void *b, void *text)
     return strcmp((const char *)text + *at_a, (const char *)text + *at_b);
 }
 
-static int32_t add_folder(struct fdl_shard_list *l, const char *path,
+static int32_t add_folder(struct fdl_string_list *l, const char *path,
                           const char *const *endings)
 {
     uint64_t first = l->n;
@@ -361,7 +343,7 @@ static int32_t replace_variables(const char *path, char **out, bool *replaced)
 
 /* ---- All of it ----------------------------------------------------------- */
 
-static int32_t find_one(struct fdl_shard_list *l, const char *path,
+static int32_t find_one(struct fdl_string_list *l, const char *path,
                         const char *const *endings)
 {
     struct stat st;
@@ -371,7 +353,7 @@ static int32_t find_one(struct fdl_shard_list *l, const char *path,
                                : fdl_shard_list_add(l, "", path);
 }
 
-static int32_t find_all(struct fdl_shard_list *l, const char *path,
+static int32_t find_all(struct fdl_string_list *l, const char *path,
                         const char *const *endings)
 {
     int32_t status = FEEDLINE_OK;
@@ -392,7 +374,7 @@ static int32_t find_all(struct fdl_shard_list *l, const char *path,
 }
 
 /* A variable may have others in it, and "::". */
-int32_t fdl_shard_list_find(struct fdl_shard_list *l, const char *path,
+int32_t fdl_shard_list_find(struct fdl_string_list *l, const char *path,
                             const char *const *endings)
 {
     char *copy = fdl_strdup(path), *next;

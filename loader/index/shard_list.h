@@ -11,20 +11,13 @@
 
 #include <stdint.h>
 
-struct fdl_shard_list {
-    struct fdl_strings text;
-    uint64_t *at; /* [n] offsets into text */
-    uint64_t n, capacity;
-};
-
-void fdl_shard_list_free(struct fdl_shard_list *l);
-int32_t fdl_shard_list_add(struct fdl_shard_list *l, const char *folder,
+/* EINVAL: too many. */
+int32_t fdl_shard_list_add(struct fdl_string_list *l, const char *folder,
                            const char *name);
-const char *fdl_shard_list_path(const struct fdl_shard_list *l, uint64_t i);
 
 /* Adds the files that `path` means. endings: up to a NULL. ENOENT: a folder
  * without such files; EINVAL: braces that do not pair, or too many files. */
-int32_t fdl_shard_list_find(struct fdl_shard_list *l, const char *path,
+int32_t fdl_shard_list_find(struct fdl_string_list *l, const char *path,
                             const char *const *endings);
 
 #endif

@@ -175,20 +175,12 @@ static bool is_older(const struct fdl_shard *index, const struct fdl_shard *s)
 
 static int32_t read_index(struct reader *r, struct fdl_shard *file)
 {
-    const uint8_t *bytes = NULL;
-    int32_t status = FEEDLINE_OK;
+    char *text;
     if (is_older(file, r->shard))
         return fail(r, "it is older than its shard");
-    if (file->size > 0)
-        status = fdl_shard_bytes(file, 0, file->size, &bytes);
+    int32_t status = fdl_shard_text(file, 0, file->size, &text);
     if (status)
         return status;
-    char *text = malloc((size_t)file->size + 1);
-    if (!text)
-        return fdl_fail_memory((size_t)file->size + 1, r->path);
-    if (bytes)
-        memcpy(text, bytes, (size_t)file->size);
-    text[file->size] = '\0';
     status = take_text(r, text);
     free(text);
     return status;

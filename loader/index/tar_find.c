@@ -9,10 +9,7 @@
  * their sizes. Relative names are of the folder that is the base, or of the
  * index's own.
  */
-#include "loader/index/tar_find.h"
-
 #include "base/json_scan.h"
-#include "base/text.h"
 #include "loader/index/index_format.h"
 
 #include <inttypes.h>
@@ -41,8 +38,8 @@ static int32_t refuse_streams(const char *path)
 
 struct wids {
     const char *path;
-    struct fdl_shard_list *shards; /* NULL: only the base is looked for */
-    char folder[URL_BYTES];        /* ends with a slash, or is empty */
+    struct fdl_string_list *shards; /* NULL: only the base is looked for */
+    char folder[URL_BYTES];         /* ends with a slash, or is empty */
     int64_t version;
 
     /* The shard that is being read. */
@@ -83,7 +80,7 @@ static int32_t add_shard(const struct wids *w)
                                     w->url);
     if (status)
         return status;
-    const char *path = fdl_shard_list_path(w->shards, w->shards->n - 1);
+    const char *path = fdl_string_list_at(w->shards, w->shards->n - 1);
     if (w->bytes >= 0 && stat(path, &st) == 0 && st.st_size != w->bytes)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: it says that %s has %" PRId64 " bytes, and it has "
@@ -126,59 +123,28 @@ static int32_t take_member(struct fdl_json_scan *s, const char *key, void *user)
     return fdl_json_scan_skip(s);
 }
 
-static int32_t walk(struct wids *w, const char *text)
+/* Twice: the base may come behind the shards. */
+static int32_t find_listed(const char *path, struct fdl_string_list *out)
 {
-    char what[FDL_ERROR_BYTES];
-    snprintf(what, sizeof(what), "%s: ", w->path);
-    struct fdl_json_scan s = {
-        .text = text, .at = text, .what = what, .depth = MAX_DEPTH};
-    return fdl_json_scan_peek(&s) == '{'
-               ? fdl_json_scan_each(&s, take_member, w)
-               : fdl_json_scan_fail(&s, "no object");
-}
-
-static int32_t read_text(const char *path, struct fdl_text *out)
-{
-    struct fdl_shard file = {.fd = -1};
-    const uint8_t *bytes = (const uint8_t *)"";
-    int32_t status = fdl_shard_open(&file, path);
-    if (status == FEEDLINE_OK && file.size > 0)
-        status = fdl_shard_bytes(&file, 0, file.size, &bytes);
-    if (status == FEEDLINE_OK && !fdl_text_reserve(out, file.size))
-        status = fdl_fail_memory(file.size, path);
-    if (status == FEEDLINE_OK) {
-        memcpy(out->data, bytes, file.size);
-        out->data[file.size] = '\0';
-    }
-    fdl_shard_close(&file);
-    return status;
-}
-
-static int32_t find_listed(const char *path, struct fdl_shard_list *out)
-{
-    struct fdl_text text = {0};
     struct wids w = {.path = path};
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash + 1 - path) : 0;
     if (n >= URL_BYTES)
         return fdl_fail(FEEDLINE_EINVAL, "%s: too long a name", path);
     memcpy(w.folder, path, n);
-    int32_t status = read_text(path, &text);
-    if (status == FEEDLINE_OK)
-        status = walk(&w, text.data);
+    int32_t status = fdl_json_scan_file(path, MAX_DEPTH, take_member, &w);
     if (status == FEEDLINE_OK && w.version != 1)
         status = fdl_fail(FEEDLINE_EINVAL,
                           "%s: not an index of wids, version 1", path);
     w.shards = out;
     if (status == FEEDLINE_OK)
-        status = walk(&w, text.data);
+        status = fdl_json_scan_file(path, MAX_DEPTH, take_member, &w);
     if (status == FEEDLINE_OK && out->n == 0)
         status = fdl_fail(FEEDLINE_EINVAL, "%s: it names no shards", path);
-    fdl_text_free(&text);
     return status;
 }
 
-int32_t fdl_tar_find(const char *path, struct fdl_shard_list *out)
+int32_t fdl_tar_find(const char *path, struct fdl_string_list *out)
 {
     size_t n = strlen(path);
     int32_t status = refuse_streams(path);

@@ -15,8 +15,9 @@ static int32_t enter(struct fdl_tar_links *l, const char *name,
                      struct fdl_tar_place place)
 {
     uint64_t number;
-    int32_t status = fdl_array_reserve(&l->places, &l->capacity, l->names.n,
-                                       sizeof(*l->places), "names of members");
+    int32_t status =
+        fdl_array_reserve(&l->places, &l->capacity, l->names.names.n,
+                          sizeof(*l->places), "names of members");
     if (status == FEEDLINE_OK)
         status = fdl_name_table_add(&l->names, name, &number);
     if (status == FEEDLINE_OK)
@@ -62,7 +63,7 @@ int32_t fdl_tar_links_follow(struct fdl_tar_links *l, struct fdl_shard *s,
         if (status)
             return status;
     }
-    uint64_t known = l->names.n;
+    uint64_t known = l->names.names.n;
     int32_t status = fdl_name_table_add(&l->names, m->link, &number);
     if (status)
         return status;

@@ -200,7 +200,7 @@ static int32_t prepare(struct reading *g, struct feedline_reading *out)
 {
     const struct fdl_reading_plan *p = g->plan;
     size_t stages = FDL_MAX_IO_DEPTH * sizeof(*g->stages);
-    uint8_t *dropped = calloc(FDL_MAX(p->dataset->n_files, 1), 1);
+    uint8_t *dropped = calloc(FDL_MAX(p->dataset->files.n, 1), 1);
     g->times = calloc(p->n, sizeof(*g->times));
     g->stages = fdl_pages_alloc(stages);
     if (!dropped || !g->times || !g->stages) {
@@ -215,7 +215,7 @@ static int32_t prepare(struct reading *g, struct feedline_reading *out)
         2 * FDL_MAX_IO_DEPTH + 1, p->max_file_bytes, resolve, g, &g->window);
     if (status >= 0)
         status =
-            fdl_window_open_shards(g->window, p->dataset->n_files, p->random);
+            fdl_window_open_shards(g->window, p->dataset->files.n, p->random);
     if (status >= 0)
         fdl_window_direct(g->window)->mode = p->direct;
     if (status >= 0 && !p->random)

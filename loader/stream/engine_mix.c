@@ -29,7 +29,7 @@ static int32_t check_format(const struct fdl_engine *e,
 static int32_t check_labels(struct fdl_engine *e)
 {
     const feedline_dataset *ds = e->dataset;
-    int64_t most = (int64_t)ds->n_classes - 1;
+    int64_t most = (int64_t)ds->classes.n - 1;
     for (uint64_t i = 0; i < ds->count; i++) {
         int64_t label = fdl_dataset_label(ds, i);
         if (label < 0 || label > INT32_MAX ||

@@ -106,7 +106,7 @@ static int32_t make_slots_locked(struct fdl_engine *e)
 static int32_t start_threads_locked(struct fdl_engine *e)
 {
     fdl_window_reset(e->window);
-    int32_t status = fdl_window_open_shards(e->window, e->dataset->n_files,
+    int32_t status = fdl_window_open_shards(e->window, e->dataset->files.n,
                                             e->random_shards);
     if (status == FEEDLINE_OK)
         status = start_reader_locked(e);

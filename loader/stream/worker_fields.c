@@ -68,7 +68,7 @@ static int32_t read_part(struct fdl_worker *w, const struct fdl_cell *c)
     struct fdl_read *r = &w->part;
     r->status = FEEDLINE_OK;
     r->source = (struct fdl_source){
-        .path = ds->files.text + ds->file_at[c->file],
+        .path = fdl_string_list_at(&ds->files, c->file),
         .file = is_whole(c) ? FDL_OWN_FILE : c->file,
         .offset = c->word,
         .length = is_whole(c) ? -1 : (int64_t)c->length,

@@ -90,7 +90,8 @@ static void check_listing(const uint8_t *data, uint64_t bytes, uint64_t size,
         fuzz_check(s->offset <= size && s->length <= size - s->offset);
         (void)strlen(l.names.text + s->name_at);
         if (l.labels == FDL_LABEL_CLASS && l.labelled == l.count)
-            (void)strlen(fdl_name_table_text(&l.classes, (uint64_t)s->label));
+            (void)strlen(
+                fdl_string_list_at(&l.classes.names, (uint64_t)s->label));
     }
     check_cells(&l, size);
     fdl_listing_free(&l);

@@ -180,10 +180,10 @@ TEST(folder_in_torchvision_order)
     make_tree();
     feedline_dataset *ds = opened(scheme("folder", "t"));
     assert_samples(ds, tree, FDL_COUNT_OF(tree));
-    assert_int_equal(ds->n_classes, 3);
-    assert_string_equal(ds->classes + ds->class_at[0], "Emu");
-    assert_string_equal(ds->classes + ds->class_at[1], "cat");
-    assert_string_equal(ds->classes + ds->class_at[2], "dog");
+    assert_int_equal(ds->classes.n, 3);
+    assert_string_equal(fdl_string_list_at(&ds->classes, 0), "Emu");
+    assert_string_equal(fdl_string_list_at(&ds->classes, 1), "cat");
+    assert_string_equal(fdl_string_list_at(&ds->classes, 2), "dog");
     uint64_t fingerprint = ds->fingerprint;
     fdl_dataset_unref(ds);
 
@@ -311,7 +311,7 @@ TEST(list_of_all_shapes)
     };
     feedline_dataset *ds = opened(scheme("list", "l/train.tsv"));
     assert_samples(ds, lines, FDL_COUNT_OF(lines));
-    assert_int_equal(ds->n_classes, 0);
+    assert_int_equal(ds->classes.n, 0);
     fdl_dataset_unref(ds);
     ds = opened(at("l/train.tsv"));
     assert_samples(ds, lines, FDL_COUNT_OF(lines));
@@ -387,7 +387,7 @@ TEST(list_of_parts)
     };
     feedline_dataset *ds = opened(at("l.tsv"));
     assert_int_equal(ds->count, FDL_COUNT_OF(parts));
-    assert_int_equal(ds->n_files, 3);
+    assert_int_equal(ds->files.n, 3);
     for (uint64_t i = 0; i < ds->count; i++) {
         struct fdl_source source;
         fdl_dataset_get(ds, i, &source);
@@ -577,8 +577,9 @@ TEST(long_list)
         assert_string_equal(source.path, at(name));
         assert_int_equal(fdl_dataset_label(ds, i), i * 3);
     }
-    assert_int_equal(ds->capacity, LINES);
-    assert_int_equal(ds->names_capacity, ds->names_bytes);
+    assert_int_equal(ds->labels_capacity, LINES);
+    assert_int_equal(ds->names.capacity, LINES);
+    assert_int_equal(ds->names.text.capacity, ds->names.text.bytes);
     fdl_dataset_unref(ds);
 }
 

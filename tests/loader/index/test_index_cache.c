@@ -485,9 +485,9 @@ TEST(a_listing_comes_back)
         assert_int_equal(back.samples[i].length, i);
         assert_string_equal(back.names.text + back.samples[i].name_at,
                             l.names.text + l.samples[i].name_at);
-        assert_string_equal(
-            fdl_name_table_text(&back.classes, (uint64_t)back.samples[i].label),
-            i % 2 ? "odd" : "even");
+        assert_string_equal(fdl_string_list_at(&back.classes.names,
+                                               (uint64_t)back.samples[i].label),
+                            i % 2 ? "odd" : "even");
     }
     assert_memory_equal(back.cells, l.cells, 5 * 2 * sizeof(*l.cells));
     assert_int_equal(back.kinds[0], FEEDLINE_FIELD_TEXT);

@@ -10,14 +10,14 @@ static const char *const endings[] = {".tar", NULL};
 static const char *expanded(const char *pattern)
 {
     static char text[4096];
-    struct fdl_shard_list l = {0};
+    struct fdl_string_list l = {0};
     size_t n = 0;
     text[0] = '\0';
     if (fdl_shard_list_find(&l, pattern, endings) == FEEDLINE_OK)
         for (uint64_t i = 0; i < l.n && n < sizeof(text) - 1; i++)
             n += (size_t)snprintf(text + n, sizeof(text) - n, "%s ",
-                                  fdl_shard_list_path(&l, i));
-    fdl_shard_list_free(&l);
+                                  fdl_string_list_at(&l, i));
+    fdl_string_list_free(&l);
     return text;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builders need of single files: whole contents, and words for what
- * errno says. */
-#include "loader/dataset/dataset_build.h"
+#include "base/file.h"
+
+#include "base/grow.h"
+#include "base/status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,19 +73,4 @@ out:
     free(buf);
     close(fd);
     return status;
-}
-
-void fdl_unescape(char *text)
-{
-    char *to = text;
-    for (; *text; text++) {
-        static const char names[] = "nrt", means[] = "\n\r\t";
-        const char *found = NULL;
-        if (*text == '\\' && text[1]) {
-            text++;
-            found = strchr(names, *text);
-        }
-        *to++ = found ? means[found - names] : *text;
-    }
-    *to = '\0';
 }

@@ -12,7 +12,6 @@
 #include "loader/index/tar_fields.h"
 #include "loader/index/tar_groups.h"
 #include "loader/index/tar_label.h"
-#include "loader/index/tar_links.h"
 #include "loader/index/tar_member.h"
 
 #include <inttypes.h>
@@ -175,7 +174,7 @@ static int32_t take_image(struct lister *l, struct fdl_tar_group *g,
     g->offset = m->begin;
     g->size = m->size;
     l->has_folders |= in_folder(l->name.data);
-    return fdl_tar_groups_name(&l->groups, g, l->name.data);
+    return fdl_strings_add(&l->groups.names, "", l->name.data, &g->image_at);
 }
 
 static int32_t take_label(struct lister *l, struct fdl_tar_group *g,
@@ -251,22 +250,10 @@ static int32_t take_part(struct lister *l, const struct fdl_tar_member *m)
 
 /* As the file that it is a link to. */
 static int32_t take_link(struct lister *l, const struct fdl_tar *t,
-                         const char *prefix, struct fdl_tar_member *m)
+                         struct fdl_tar_member *m)
 {
-    struct fdl_text *target = &l->key;
-    if (!text_is(target, prefix, m->link, strlen(m->link)))
-        return fdl_fail_memory(target->length, "the name of a member");
-    const struct fdl_tar_group *g =
-        fdl_tar_groups_with_image(&l->groups, target->data);
-    bool found = g;
-    int32_t status = FEEDLINE_OK;
-    if (g) {
-        m->begin = g->offset;
-        m->size = g->size;
-    } else {
-        status = fdl_tar_links_follow(&l->links, l->shard, t->begin, t->end, m,
-                                      &found);
-    }
+    bool found;
+    int32_t status = fdl_tar_links_follow(&l->links, t, m, &found);
     if (status == FEEDLINE_OK && !found)
         odd(l, "hard link to no file, left out", m->name);
     return status || !found ? status : take_part(l, m);
@@ -309,7 +296,7 @@ static int32_t take_member(struct lister *l, const struct fdl_tar *t,
     if (!text_is(&l->name, prefix, m->name, strlen(m->name)))
         return fdl_fail_memory(strlen(m->name), "the name of a member");
     if (m->type == FDL_TAR_HARD_LINK)
-        return take_link(l, t, prefix, m);
+        return take_link(l, t, m);
     if (*prefix == '\0') {
         if (is_archive(m->name) && !l->has_files)
             return take_archive(l, m);

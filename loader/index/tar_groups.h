@@ -20,17 +20,11 @@ struct fdl_tar_group {
     bool has_image, has_more; /* members besides image and label */
 };
 
-/* Hash table of groups by one of their names: number + 1, or 0. */
-struct fdl_tar_lookup {
-    uint32_t *buckets;
-    uint64_t n_buckets, used;
-};
-
 struct fdl_tar_groups {
     struct fdl_strings names;
     struct fdl_tar_group *groups;
     uint64_t n, capacity;
-    struct fdl_tar_lookup keys, images;
+    struct fdl_name_table keys; /* of those that are joined anywhere */
 };
 
 void fdl_tar_groups_free(struct fdl_tar_groups *g);
@@ -43,13 +37,5 @@ size_t fdl_tar_key_bytes(const char *name);
  * the last. Valid until the next call. */
 int32_t fdl_tar_groups_join(struct fdl_tar_groups *g, const char *key,
                             bool anywhere, struct fdl_tar_group **out);
-
-/* Names the image of a group, so that links find it. */
-int32_t fdl_tar_groups_name(struct fdl_tar_groups *g,
-                            struct fdl_tar_group *group, const char *name);
-
-/* The group with the image of that name; NULL: none. */
-const struct fdl_tar_group *fdl_tar_groups_with_image(
-    const struct fdl_tar_groups *g, const char *name);
 
 #endif

@@ -2,6 +2,7 @@
 #include "loader/index/tar_member.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of one extended header; names of 4,000 bytes and attributes of files fit many
@@ -350,4 +351,79 @@ void fdl_tar_free(struct fdl_tar *t)
     free_extended(&t->all);
     fdl_text_free(&t->name);
     fdl_text_free(&t->link);
+}
+
+/* ---- Hard links ---------------------------------------------------------- */
+
+static int32_t find_place(struct fdl_tar_links *l, const char *name,
+                          struct fdl_tar_place **out)
+{
+    uint64_t number = 0, known = l->names.names.n;
+    int32_t status = fdl_array_reserve(&l->places, &l->capacity, known,
+                                       sizeof(*l->places), "names of members");
+    if (status == FEEDLINE_OK)
+        status = fdl_name_table_add(&l->names, name, &number);
+    if (status)
+        return status;
+    if (number == known)
+        l->places[number] = (struct fdl_tar_place){0};
+    *out = &l->places[number];
+    return FEEDLINE_OK;
+}
+
+/* The latest of a name wins, as it does where an archive is unpacked. */
+static int32_t enter(struct fdl_tar_links *l, const struct fdl_tar_member *m)
+{
+    struct fdl_tar_place place = {m->begin, m->size}, *p;
+    int32_t status = FEEDLINE_OK;
+    if (m->type == FDL_TAR_HARD_LINK) {
+        status = find_place(l, m->link, &p);
+        if (status == FEEDLINE_OK)
+            place = *p;
+    } else if (m->type != FDL_TAR_FILE) {
+        return FEEDLINE_OK;
+    }
+    if (status == FEEDLINE_OK)
+        status = find_place(l, m->name, &p);
+    if (status == FEEDLINE_OK)
+        *p = place;
+    return status;
+}
+
+int32_t fdl_tar_links_follow(struct fdl_tar_links *l, const struct fdl_tar *t,
+                             struct fdl_tar_member *m, bool *found)
+{
+    if (!l->walk.shard || l->walk.begin != t->begin) {
+        fdl_tar_links_free(l);
+        l->walk = (struct fdl_tar){.shard = t->shard,
+                                   .begin = t->begin,
+                                   .at = t->begin,
+                                   .end = t->end,
+                                   .ignore_zeros = t->ignore_zeros};
+    }
+    int32_t status = FEEDLINE_OK;
+    bool more = true;
+    while (status == FEEDLINE_OK && more && l->walk.at < t->at) {
+        struct fdl_tar_member passed;
+        status = fdl_tar_next(&l->walk, &passed, &more);
+        if (status == FEEDLINE_OK && more)
+            status = enter(l, &passed);
+    }
+    struct fdl_tar_place *place = NULL;
+    if (status == FEEDLINE_OK)
+        status = find_place(l, m->name, &place);
+    *found = status == FEEDLINE_OK && place->begin > 0;
+    if (*found) {
+        m->begin = place->begin;
+        m->size = place->size;
+    }
+    return status;
+}
+
+void fdl_tar_links_free(struct fdl_tar_links *l)
+{
+    fdl_tar_free(&l->walk);
+    fdl_name_table_free(&l->names);
+    free(l->places);
+    *l = (struct fdl_tar_links){0};
 }

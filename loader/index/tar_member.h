@@ -7,6 +7,7 @@
 #ifndef FDL_LOADER_TAR_MEMBER_H
 #define FDL_LOADER_TAR_MEMBER_H
 
+#include "base/name_table.h"
 #include "base/text.h"
 #include "loader/index/shard.h"
 
@@ -53,5 +54,22 @@ void fdl_tar_free(struct fdl_tar *t);
 /* Whether another archive follows behind the end mark, as `cat a.tar b.tar`
  * leaves one. */
 int32_t fdl_tar_has_another(struct fdl_tar *t, bool *out);
+
+/* Where the files of an archive are, by name: for hard links, which are rare.
+ * Its headers are read again, up to the link that is followed. */
+struct fdl_tar_links {
+    struct fdl_tar walk; /* without a shard: not begun */
+    struct fdl_name_table names;
+    struct fdl_tar_place {
+        uint64_t begin, size; /* 0: no file */
+    } * places;               /* by the number of the name */
+    uint64_t capacity;
+};
+
+/* Sets begin and size of m, the hard link that t is behind. *found: its target
+ * is a file before it. ENOMEM, EIO. */
+int32_t fdl_tar_links_follow(struct fdl_tar_links *l, const struct fdl_tar *t,
+                             struct fdl_tar_member *m, bool *found);
+void fdl_tar_links_free(struct fdl_tar_links *l);
 
 #endif

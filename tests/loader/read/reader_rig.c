@@ -2,6 +2,7 @@
 #include "tests/loader/read/reader_rig.h"
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "decode/decoder.h"
 #include "tests/remove_tree.h"
@@ -285,6 +286,57 @@ void rig_expect_failure(struct rig *rig, uint64_t sample, int32_t status,
     assert_null(r->data);
     assert_int_equal(r->size, 0);
     fdl_window_free(rig->window, r);
+}
+
+void rig_expect(struct rig *rig, uint64_t end, uint64_t n)
+{
+    fdl_window_issue(rig->window, end);
+    assert_int_equal(rig_drain(rig, n), 0);
+}
+
+void rig_expect_log(const char *text)
+{
+    char line[FDL_LOG_LINE_BYTES];
+    uint64_t needed;
+    int32_t status = fdl_log_read(line, sizeof(line), &needed);
+    assert_int_equal(status, text ? FEEDLINE_OK : FEEDLINE_END);
+    if (text && !strstr(line, text))
+        fail_msg("'%s' is not in '%s'", text, line);
+}
+
+struct rig *rig_start_files(const struct fdl_reader_ops *ops, uint32_t n,
+                            uint64_t bytes)
+{
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < n; i++)
+        rig_add_file(rig, bytes);
+    rig_start(rig, ops);
+    return rig;
+}
+
+struct rig *rig_start_shard(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 4000);
+    rig->extents[0].part = true;
+    for (uint32_t i = 1; i < 4; i++)
+        rig_add_extent(rig, 0, i * 1000, 1000);
+    rig_add_file(rig, 100);
+    rig->depth = 1;
+    rig_start(rig, ops);
+    return rig;
+}
+
+struct rig *rig_neighbours(uint32_t n)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, (uint64_t)n * 5000);
+    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
+    rig->sizes[0] = 4000;
+    for (uint32_t i = 1; i < n; i++)
+        rig_add_extent(rig, 0, i * 5000, 4000);
+    rig->gathers = true;
+    return rig;
 }
 
 struct fdl_total *rig_total(const struct rig *rig)

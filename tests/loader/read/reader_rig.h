@@ -89,6 +89,39 @@ uint64_t rig_drain(struct rig *rig, uint64_t n);
 void rig_expect_failure(struct rig *rig, uint64_t sample, int32_t status,
                         const char *text);
 
+/* Issues all before `end`, and takes n samples, none of which has an error. */
+void rig_expect(struct rig *rig, uint64_t end, uint64_t n);
+
+/* The next line of the log has the text; NULL: there is none. */
+void rig_expect_log(const char *text);
+
+/* A reader of n files of `bytes` each. */
+struct rig *rig_start_files(const struct fdl_reader_ops *ops, uint32_t n,
+                            uint64_t bytes);
+
+/* Samples 0 to 3 are parts of a shard, 4 is a file of its own; one at a time.
+ */
+struct rig *rig_start_shard(const struct fdl_reader_ops *ops);
+
+/* n parts of one shard, 4,000 bytes each and as close as neighbours are that
+ * are read together. */
+struct rig *rig_neighbours(uint32_t n);
+
+/* The three cases of a contract. */
+#define TEST_EACH(contract)                                                    \
+  TEST(pread_##contract)                                                       \
+  {                                                                            \
+    contract(&fdl_reader_pread);                                               \
+  }                                                                            \
+  TEST(uring_##contract)                                                       \
+  {                                                                            \
+    contract(&fdl_reader_uring);                                               \
+  }                                                                            \
+  TEST(memory_##contract)                                                      \
+  {                                                                            \
+    contract(&fdl_reader_memory);                                              \
+  }
+
 /* Over all threads of the reader; for free(). */
 struct fdl_total *rig_total(const struct rig *rig);
 

@@ -11,21 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The three cases of a contract. */
-#define TEST_EACH(contract)                                                    \
-  TEST(pread_##contract)                                                       \
-  {                                                                            \
-    contract(&fdl_reader_pread);                                               \
-  }                                                                            \
-  TEST(uring_##contract)                                                       \
-  {                                                                            \
-    contract(&fdl_reader_uring);                                               \
-  }                                                                            \
-  TEST(memory_##contract)                                                      \
-  {                                                                            \
-    contract(&fdl_reader_memory);                                              \
-  }
-
 /* And where the program reads, on the pread reader's threads. */
 #define TEST_PROGRAM(contract)                                                 \
   rig_reads = true;                                                            \
@@ -43,8 +28,7 @@ static void delivers_files_of_every_size(const struct fdl_reader_ops *ops)
     for (uint32_t i = 0; i < 3; i++)
         rig_add_file(rig, (5 << 20) + i);
     rig_start(rig, ops);
-    fdl_window_issue(rig->window, 600);
-    assert_int_equal(rig_drain(rig, 600), 0);
+    rig_expect(rig, 600, 600);
 
     /* Buffers of the 5 MB files were not kept. */
     assert_true(fdl_window_memory(rig->window) <
@@ -87,8 +71,7 @@ static void reads_parts_of_files(const struct fdl_reader_ops *ops)
                        parts[i].length);
     rig_start(rig, ops);
     uint64_t n = 2 * rig->n_files; /* again: from the memory reader's cache */
-    fdl_window_issue(rig->window, n);
-    assert_int_equal(rig_drain(rig, n), 0);
+    rig_expect(rig, n, n);
     rig_destroy(rig);
 }
 TEST_EACH(reads_parts_of_files)
@@ -116,8 +99,7 @@ static void reads_neighbours_together(const struct fdl_reader_ops *ops)
     struct rig *rig = neighbours();
     uint64_t n = 2 * rig->n_files;
     rig_start(rig, ops);
-    fdl_window_issue(rig->window, n);
-    assert_int_equal(rig_drain(rig, n), 0);
+    rig_expect(rig, n, n);
     rig_stop(rig);
     struct fdl_total *total = rig_total(rig);
     double reads = total->products.of[FDL_READ_ONE][FDL_READ_ONE];
@@ -140,8 +122,7 @@ static void keeps_a_part_of_neighbours(const struct fdl_reader_ops *ops)
     rig_open_window(rig);
     fdl_window_set_keep(rig->window, &keep);
     rig_start(rig, ops);
-    fdl_window_issue(rig->window, 2 * rig->n_files);
-    assert_int_equal(rig_drain(rig, 2 * rig->n_files), 0);
+    rig_expect(rig, 2 * rig->n_files, 2 * rig->n_files);
     rig_destroy(rig);
 }
 TEST_EACH(keeps_a_part_of_neighbours)
@@ -166,13 +147,7 @@ static void expect_bad_from(struct rig *rig, uint64_t n, uint64_t bad)
 /* A shard is cut while it is open: each sample before the cut is delivered. */
 static void a_cut_shard_has_its_first_samples(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 200000);
-    for (uint64_t i = 1; i < 40; i++)
-        rig_add_extent(rig, 0, i * 5000, 4000);
-    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
-    rig->sizes[0] = 4000;
-    rig->gathers = true;
+    struct rig *rig = rig_neighbours(40);
     rig_start(rig, ops);
     fdl_window_issue(rig->window, 1);
     expect_bad_from(rig, 1, 1);
@@ -186,13 +161,8 @@ TEST_EACH(a_cut_shard_has_its_first_samples)
 /* One that says more than there is keeps nobody from being read. */
 static void neighbours_of_one_that_is_too_long(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100000);
-    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
-    rig->sizes[0] = 4000;
-    for (uint64_t i = 1; i < 20; i++)
-        rig_add_extent(rig, 0, i * 5000, i == 19 ? 5001 : 4000);
-    rig->gathers = true;
+    struct rig *rig = rig_neighbours(20);
+    rig->extents[19].length = 5001;
     rig_start(rig, ops);
     fdl_window_issue(rig->window, 20);
     expect_bad_from(rig, 20, 19);
@@ -244,8 +214,7 @@ static void keeps_a_part(const struct fdl_reader_ops *ops)
     fdl_window_set_keep(rig->window, &keep);
     rig_start(rig, ops);
     uint64_t n = 3 * rig->n_files;
-    fdl_window_issue(rig->window, n);
-    assert_int_equal(rig_drain(rig, n), 0);
+    rig_expect(rig, n, n);
     assert_int_not_equal(fdl_window_storage_count(rig->window),
                          FDL_STORAGE_UNASKED);
     rig_destroy(rig);
@@ -263,8 +232,7 @@ static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
     rig_add_extent(rig, 0, UINT64_MAX, -1);
     rig_add_extent(rig, 0, 990, 10);
     rig_start(rig, ops);
-    fdl_window_issue(rig->window, 1);
-    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect(rig, 1, 1);
     rig_expect_failure(rig, 1, FEEDLINE_EIO,
                        "expected 1001 bytes at offset 0, got 1000");
     rig_expect_failure(rig, 2, FEEDLINE_EIO,
@@ -296,8 +264,7 @@ static void more_shards_than_descriptors(const struct fdl_reader_ops *ops)
     rig->limit = 128;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     rig_start(rig, ops);
-    fdl_window_issue(rig->window, 2200);
-    assert_int_equal(rig_drain(rig, 2200), 0);
+    rig_expect(rig, 2200, 2200);
     rig_destroy(rig);
 }
 TEST_EACH(more_shards_than_descriptors)
@@ -314,8 +281,7 @@ static void shards_give_way_to_files(const struct fdl_reader_ops *ops)
     rig->depth = 1;
     rig_start(rig, ops);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    fdl_window_issue(rig->window, 360);
-    assert_int_equal(rig_drain(rig, 180), 0);
+    rig_expect(rig, 360, 180);
     if (ops->set_depth)
         ops->set_depth(rig->reader, RIG_MAX_DEPTH);
     assert_int_equal(rig_drain(rig, 180), 0);
@@ -332,11 +298,9 @@ static void a_replaced_shard_is_read_as_it_was(const struct fdl_reader_ops *ops)
     rig->extents[shard].part = true;
     uint32_t other = rig_add_file(rig, 10000);
     rig_start(rig, ops);
-    fdl_window_issue(rig->window, 1);
-    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect(rig, 1, 1);
     assert_int_equal(rename(rig->paths[other], rig->paths[shard]), 0);
-    fdl_window_issue(rig->window, 11);
-    assert_int_equal(rig_drain(rig, 10), 0);
+    rig_expect(rig, 11, 10);
     rig_destroy(rig);
 }
 TEST_EACH(a_replaced_shard_is_read_as_it_was)
@@ -353,8 +317,7 @@ static void a_cut_shard_is_opened_anew(const struct fdl_reader_ops *ops)
     rig_add_extent(rig, shard, 6002, -1);
     rig_add_extent(rig, shard, 1, 6999);
     rig_start(rig, ops);
-    fdl_window_issue(rig->window, 2);
-    assert_int_equal(rig_drain(rig, 2), 0);
+    rig_expect(rig, 2, 2);
     assert_int_equal(truncate(rig->paths[shard], 7000), 0);
     rig_expect_failure(rig, 2, FEEDLINE_EIO,
                        "file shrank while it was read: expected 4000 bytes at "
@@ -363,8 +326,7 @@ static void a_cut_shard_is_opened_anew(const struct fdl_reader_ops *ops)
                        "expected 3999 bytes at offset 6001, got 999, which is "
                        "all there is");
     rig->sizes[4] = 998;
-    fdl_window_issue(rig->window, 6);
-    assert_int_equal(rig_drain(rig, 2), 0);
+    rig_expect(rig, 6, 2);
     rig_destroy(rig);
 }
 TEST_EACH(a_cut_shard_is_opened_anew)
@@ -390,8 +352,7 @@ static void says_what_is_no_file(const struct fdl_reader_ops *ops)
     rig_add_file(rig, 100);
 
     rig_start(rig, ops);
-    fdl_window_issue(rig->window, 1);
-    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect(rig, 1, 1);
     rig_expect_failure(rig, 1, FEEDLINE_ENOENT,
                        "open: No such file or directory");
     rig_expect_failure(rig, 2, FEEDLINE_EIO,
@@ -444,8 +405,7 @@ static void refuses_files_above_the_limit(const struct fdl_reader_ops *ops)
     rig_start(rig, ops);
     rig_expect_failure(rig, 0, FEEDLINE_ERANGE,
                        "the file has 1001 bytes; max_file_bytes allows 1000");
-    fdl_window_issue(rig->window, 2);
-    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect(rig, 2, 1);
     rig_destroy(rig);
 }
 TEST_EACH(refuses_files_above_the_limit)
@@ -464,8 +424,7 @@ static void works_with_few_descriptors(const struct fdl_reader_ops *ops)
     rig_start(rig, ops);
     struct rlimit few = {.rlim_cur = 16, .rlim_max = 16};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    fdl_window_issue(rig->window, 1000);
-    assert_int_equal(rig_drain(rig, 1000), 0);
+    rig_expect(rig, 1000, 1000);
     rig_destroy(rig);
 }
 TEST_EACH(works_with_few_descriptors)
@@ -484,8 +443,7 @@ static void gives_up_without_descriptors(const struct fdl_reader_ops *ops)
     rig_expect_failure(rig, 0, FEEDLINE_EIO,
                        "open: Too many open files; raise the limit");
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    fdl_window_issue(rig->window, 4);
-    assert_int_equal(rig_drain(rig, 3), 0);
+    rig_expect(rig, 4, 3);
     rig_destroy(rig);
 }
 TEST_EACH(gives_up_without_descriptors)
@@ -617,8 +575,7 @@ static void program_waits_for_room(uint32_t flags)
     rig->depth = 8;
     rig_start(rig, &fdl_reader_pread);
     fdl_window_set_allowance(rig->window, 300000);
-    fdl_window_issue(rig->window, 60);
-    assert_int_equal(rig_drain(rig, 60), 0);
+    rig_expect(rig, 60, 60);
     rig_destroy(rig);
 }
 
@@ -640,8 +597,7 @@ TEST(memory_reads_each_file_once)
     for (uint32_t i = 0; i < 20; i++)
         rig_add_file(rig, 1000 * i);
     rig_start(rig, &fdl_reader_memory);
-    fdl_window_issue(rig->window, 100);
-    assert_int_equal(rig_drain(rig, 20), 0);
+    rig_expect(rig, 100, 20);
     for (uint32_t i = 0; i < 20; i++)
         assert_int_equal(unlink(rig->paths[i]), 0);
     assert_int_equal(rig_drain(rig, 80), 0);
@@ -658,8 +614,7 @@ TEST(memory_stays_within_its_budget)
         rig_add_file(rig, 10000);
     rig->memory_budget = 100000;
     rig_start(rig, &fdl_reader_memory);
-    fdl_window_issue(rig->window, 60);
-    assert_int_equal(rig_drain(rig, 40), 0);
+    rig_expect(rig, 60, 40);
     assert_true(rig->ops->memory(rig->reader) <= 100000 + 20 * sizeof(void *));
 
     for (uint32_t i = 0; i < 20; i++)
@@ -759,8 +714,7 @@ static void shares_shards_with_workers(const struct fdl_reader_ops *ops)
         assert_int_equal(
             fdl_thread_start(&threads[i], "worker", read_spares, rig),
             FEEDLINE_OK);
-    fdl_window_issue(rig->window, 1000);
-    assert_int_equal(rig_drain(rig, 1000), 0);
+    rig_expect(rig, 1000, 1000);
     for (uint32_t i = 0; i < 3; i++)
         fdl_thread_join(&threads[i]);
     rig_destroy(rig);
@@ -792,8 +746,7 @@ TEST(starts_what_was_asked_for)
     struct rig *rig = rig_create();
     rig_add_file(rig, 10);
     assert_ptr_equal(choose(rig, FDL_READER_pread), &fdl_reader_pread);
-    fdl_window_issue(rig->window, 1);
-    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect(rig, 1, 1);
     rig_stop(rig);
     assert_ptr_equal(choose(rig, FDL_READER_memory), &fdl_reader_memory);
     rig_destroy(rig);
@@ -816,8 +769,7 @@ TEST(auto_takes_a_reader_that_works)
                          FEEDLINE_OK);
         assert_non_null(strstr(line, "io_uring: "));
     }
-    fdl_window_issue(rig->window, 1);
-    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect(rig, 1, 1);
     rig_destroy(rig);
 }
 

@@ -1,41 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the readers do when the system does not do what they ask for. */
-#include "base/log.h"
 #include "tests/loader/read/reader_faults.h"
 #include "tests/loader/read/reader_rig.h"
 
 #include <errno.h>
 
-static struct rig *start_pread(uint32_t n_files, uint64_t bytes)
-{
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < n_files; i++)
-        rig_add_file(rig, bytes);
-    rig_start(rig, &fdl_reader_pread);
-    return rig;
-}
-
-static void expect_samples(struct rig *rig, uint64_t end, uint64_t n)
-{
-    fdl_window_issue(rig->window, end);
-    assert_int_equal(rig_drain(rig, n), 0);
-}
-
 /* ---- Reading ------------------------------------------------------------ */
 
 TEST(short_reads_are_continued)
 {
-    struct rig *rig = start_pread(5, 20001);
+    struct rig *rig = rig_start_files(&fdl_reader_pread, 5, 20001);
     faults.pread_bytes = 777;
-    expect_samples(rig, 20, 20);
+    rig_expect(rig, 20, 20);
     rig_destroy(rig);
 }
 
 /* What the page cache has is read without waiting, and all of it else. */
 TEST(cached_reads_are_told_from_others)
 {
-    struct rig *rig = start_pread(5, 20001);
-    expect_samples(rig, 1, 1);
+    struct rig *rig = rig_start_files(&fdl_reader_pread, 5, 20001);
+    rig_expect(rig, 1, 1);
     if (fdl_window_storage_count(rig->window) != FDL_STORAGE_COUNTED) {
         rig_destroy(rig);
         test_skip("nothing can be read without waiting here");
@@ -59,32 +43,32 @@ TEST(cached_reads_are_told_from_others)
 
 TEST(interrupted_reads_are_repeated)
 {
-    struct rig *rig = start_pread(5, 20001);
+    struct rig *rig = rig_start_files(&fdl_reader_pread, 5, 20001);
     faults.pread_bytes = 7000;
     faults.pread_errno = EINTR;
     faults.pread_every = 2;
-    expect_samples(rig, 20, 20);
+    rig_expect(rig, 20, 20);
     faults.pread_errno = EAGAIN;
-    expect_samples(rig, 40, 20);
+    rig_expect(rig, 40, 20);
     rig_destroy(rig);
 }
 
 TEST(read_errors_name_the_offset)
 {
-    struct rig *rig = start_pread(1, 200000);
+    struct rig *rig = rig_start_files(&fdl_reader_pread, 1, 200000);
     faults.pread_bytes = 65536;
     faults.pread_error_at = 65536;
     faults.pread_errno = EIO;
     faults.pread_count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_EIO,
                        "read at 65536: Input/output error");
-    expect_samples(rig, 2, 1);
+    rig_expect(rig, 2, 1);
     faults.pread_errno = EAGAIN;
     faults.pread_count = INT32_MAX;
     rig_expect_failure(rig, 2, FEEDLINE_EIO,
                        "read at 65536: Resource temporarily unavailable");
     faults_clear();
-    expect_samples(rig, 4, 1);
+    rig_expect(rig, 4, 1);
     rig_destroy(rig);
 }
 
@@ -99,17 +83,17 @@ TEST(what_cannot_be_dropped_stays)
     fdl_window_set_keep(rig->window, &keep);
     faults.advise_errno = ESPIPE;
     rig_start(rig, &fdl_reader_pread);
-    expect_samples(rig, 18, 18);
+    rig_expect(rig, 18, 18);
     rig_destroy(rig);
 }
 
 TEST(fstat_errors_are_told)
 {
-    struct rig *rig = start_pread(1, 100);
+    struct rig *rig = rig_start_files(&fdl_reader_pread, 1, 100);
     faults.fstat_errno = ESTALE;
     faults.fstat_count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_EIO, "fstat: Stale file handle");
-    expect_samples(rig, 2, 1);
+    rig_expect(rig, 2, 1);
     rig_destroy(rig);
 }
 
@@ -125,36 +109,23 @@ static void change_while_reading(const struct fdl_reader_ops *ops)
                        "file shrank while it was read: expected 20000 bytes, "
                        "got 7000");
     faults.fstat_resize = 30000; /* delivered as it was */
-    expect_samples(rig, 2, 1);
+    rig_expect(rig, 2, 1);
     faults_clear();
     rig_destroy(rig);
 }
 
-TEST(pread_notices_a_change)
-{
-    change_while_reading(&fdl_reader_pread);
-}
-
-TEST(uring_notices_a_change)
-{
-    change_while_reading(&fdl_reader_uring);
-}
-
-TEST(memory_notices_a_change)
-{
-    change_while_reading(&fdl_reader_memory);
-}
+TEST_EACH(change_while_reading)
 
 /* ---- Opening ------------------------------------------------------------ */
 
 TEST(opens_again)
 {
     static const int32_t errors[] = {EINTR, EMFILE, ENFILE};
-    struct rig *rig = start_pread(4, 100);
+    struct rig *rig = rig_start_files(&fdl_reader_pread, 4, 100);
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
         faults.open_errno = errors[i];
         faults.open_count = 5;
-        expect_samples(rig, 8 * (i + 1), 8);
+        rig_expect(rig, 8 * (i + 1), 8);
         assert_int_equal(faults.open_count, 0);
     }
     rig_destroy(rig);
@@ -162,7 +133,7 @@ TEST(opens_again)
 
 TEST(open_errors_are_told)
 {
-    struct rig *rig = start_pread(4, 100);
+    struct rig *rig = rig_start_files(&fdl_reader_pread, 4, 100);
     faults.open_errno = ENFILE;
     faults.open_count = INT32_MAX;
     rig_expect_failure(rig, 0, FEEDLINE_EIO,
@@ -173,7 +144,7 @@ TEST(open_errors_are_told)
     faults.open_errno = EIO;
     faults.open_count = 1;
     rig_expect_failure(rig, 2, FEEDLINE_EIO, "open: Input/output error");
-    expect_samples(rig, 4, 1);
+    rig_expect(rig, 4, 1);
     rig_destroy(rig);
 }
 
@@ -185,41 +156,27 @@ TEST(a_worker_waits_for_a_descriptor_too)
     rig_start(rig, &fdl_reader_memory);
     faults.open_errno = EMFILE;
     faults.open_count = 3;
-    expect_samples(rig, 1, 1);
+    rig_expect(rig, 1, 1);
     assert_int_equal(faults.open_count, 0);
     rig_destroy(rig);
 }
 
 /* ---- Shards -------------------------------------------------------------- */
 
-/* Samples 0 to 3 are parts of a shard, 4 is a file of its own. */
-static struct rig *start_shard(const struct fdl_reader_ops *ops)
-{
-    struct rig *rig = rig_create();
-    uint32_t shard = rig_add_file(rig, 4000);
-    rig->extents[shard].part = true;
-    for (uint32_t i = 1; i < 4; i++)
-        rig_add_extent(rig, shard, i * 1000, 1000);
-    rig_add_file(rig, 100);
-    rig->depth = 1;
-    rig_start(rig, ops);
-    return rig;
-}
-
 static void expect_opens(struct rig *rig, uint64_t end, uint64_t n,
                          int32_t opens)
 {
     faults.opens = 0;
-    expect_samples(rig, end, n);
+    rig_expect(rig, end, n);
     assert_int_equal(faults.opens, opens);
 }
 
 TEST(a_shard_is_opened_once)
 {
-    struct rig *rig = start_shard(&fdl_reader_pread);
+    struct rig *rig = rig_start_shard(&fdl_reader_pread);
     expect_opens(rig, 20, 20, 1 + 4);
     rig_destroy(rig);
-    rig = start_shard(&fdl_reader_memory);
+    rig = rig_start_shard(&fdl_reader_memory);
     expect_opens(rig, 5, 5, 1 + 1);
     rig_destroy(rig);
 }
@@ -229,13 +186,13 @@ TEST(a_shard_is_read_without_read_ahead_in_random_order)
     static const struct fdl_reader_ops *const readers[] = {
         &fdl_reader_pread, &fdl_reader_memory, &fdl_reader_uring};
     for (uint32_t i = 0; i < FDL_COUNT_OF(readers); i++) {
-        struct rig *rig = start_shard(readers[i]);
-        expect_samples(rig, 5, 5);
+        struct rig *rig = rig_start_shard(readers[i]);
+        rig_expect(rig, 5, 5);
         assert_int_equal(faults.advised, 0);
         rig_stop(rig);
         rig->random = true;
         rig_start(rig, readers[i]);
-        expect_samples(rig, 5, 5);
+        rig_expect(rig, 5, 5);
         assert_int_equal(faults.advised, 1);
         faults.advised = 0;
         rig_destroy(rig);
@@ -244,7 +201,7 @@ TEST(a_shard_is_read_without_read_ahead_in_random_order)
 
 TEST(a_shard_with_an_error_is_opened_anew)
 {
-    struct rig *rig = start_shard(&fdl_reader_pread);
+    struct rig *rig = rig_start_shard(&fdl_reader_pread);
     faults.fstat_errno = EIO;
     faults.fstat_count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_EIO, "fstat: Input/output error");
@@ -262,7 +219,7 @@ TEST(a_shard_is_closed_for_a_descriptor)
     static const struct fdl_reader_ops *const readers[] = {&fdl_reader_pread,
                                                            &fdl_reader_memory};
     for (uint32_t i = 0; i < FDL_COUNT_OF(readers); i++) {
-        struct rig *rig = start_shard(readers[i]);
+        struct rig *rig = rig_start_shard(readers[i]);
         expect_opens(rig, 2, 2, 1);
         expect_opens(rig, 4, 2, 0);
         faults.open_errno = EMFILE;
@@ -278,13 +235,7 @@ TEST(a_shard_is_closed_for_a_descriptor)
 
 static struct rig *start_neighbours(int32_t direct)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 200000);
-    for (uint64_t i = 1; i < 40; i++)
-        rig_add_extent(rig, 0, i * 5000, 4000);
-    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
-    rig->sizes[0] = 4000;
-    rig->gathers = true;
+    struct rig *rig = rig_neighbours(40);
     rig->direct = direct;
     rig_start(rig, &fdl_reader_pread);
     return rig;
@@ -305,7 +256,7 @@ static void only_the_damaged_fails(int32_t direct)
         fdl_window_free(rig->window, r);
     }
     faults_clear();
-    expect_samples(rig, 80, 40);
+    rig_expect(rig, 80, 40);
     rig_destroy(rig);
 }
 
@@ -319,12 +270,12 @@ TEST(short_reads_of_neighbours_are_continued)
 {
     struct rig *rig = start_neighbours(FDL_DIRECT_FALSE);
     faults.pread_bytes = 777;
-    expect_samples(rig, 40, 40);
+    rig_expect(rig, 40, 40);
     rig_destroy(rig);
     faults_clear();
     rig = start_neighbours(FDL_DIRECT_TRUE);
     faults.pread_bytes = 4096;
-    expect_samples(rig, 40, 40);
+    rig_expect(rig, 40, 40);
     rig_destroy(rig);
 }
 
@@ -337,7 +288,7 @@ TEST(neighbours_that_cannot_be_opened)
     fdl_window_issue(rig->window, 40);
     assert_int_equal(rig_drain(rig, 40), 40);
     faults_clear();
-    expect_samples(rig, 80, 40);
+    rig_expect(rig, 80, 40);
     rig_destroy(rig);
 }
 
@@ -346,7 +297,7 @@ TEST(neighbours_that_cannot_be_opened)
 /* A folder whose file system has them; /tmp may be one that has none. */
 static struct rig *start_direct(void)
 {
-    struct rig *rig = start_shard(&fdl_reader_pread);
+    struct rig *rig = rig_start_shard(&fdl_reader_pread);
     rig_stop(rig);
     rig->direct = FDL_DIRECT_TRUE;
     rig_start(rig, &fdl_reader_pread);
@@ -356,14 +307,11 @@ static struct rig *start_direct(void)
 TEST(a_refused_direct_read_goes_through_the_page_cache)
 {
     struct rig *rig = start_direct();
-    char line[FDL_LOG_LINE_BYTES];
-    uint64_t needed;
     faults.direct_errno = EINVAL;
-    expect_samples(rig, 10, 10);
+    rig_expect(rig, 10, 10);
     faults.direct_errno = 0;
-    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
-    assert_non_null(strstr(line, "through the page cache"));
-    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_END);
+    rig_expect_log("through the page cache");
+    rig_expect_log(NULL);
     rig_destroy(rig);
 }
 
@@ -371,19 +319,19 @@ TEST(short_direct_reads_are_continued)
 {
     struct rig *rig = start_direct();
     faults.pread_bytes = 4096;
-    expect_samples(rig, 10, 10);
+    rig_expect(rig, 10, 10);
     rig_destroy(rig);
 }
 
 TEST(a_direct_read_that_fails_names_the_offset)
 {
     struct rig *rig = start_direct();
-    expect_samples(rig, 1, 1);
+    rig_expect(rig, 1, 1);
     faults.pread_errno = EIO;
     faults.pread_count = 1;
     rig_expect_failure(rig, 1, FEEDLINE_EIO,
                        "read at 1000: Input/output error");
-    expect_samples(rig, 5, 3);
+    rig_expect(rig, 5, 3);
     rig_destroy(rig);
 }
 
@@ -391,10 +339,10 @@ TEST(a_direct_read_that_fails_names_the_offset)
 
 TEST(a_sample_without_memory_fails_alone)
 {
-    struct rig *rig = start_pread(1, 1 << 20);
+    struct rig *rig = rig_start_files(&fdl_reader_pread, 1, 1 << 20);
     faults.memory_count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_ENOMEM, "out of memory: 1064960 bytes");
-    expect_samples(rig, 2, 1);
+    rig_expect(rig, 2, 1);
     rig_destroy(rig);
 }
 
@@ -428,16 +376,13 @@ TEST(reads_with_the_threads_there_are)
     rig_start(rig, &fdl_reader_pread);
     faults.thread_count = INT32_MAX;
     rig->ops->set_depth(rig->reader, 8);
-    char line[FDL_LOG_LINE_BYTES];
-    uint64_t needed;
-    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
-    assert_non_null(strstr(line, "reading with 1 threads"));
-    expect_samples(rig, 20, 20);
+    rig_expect_log("reading with 1 threads");
+    rig_expect(rig, 20, 20);
 
     faults_clear();
     rig->ops->set_depth(rig->reader, 8);
-    expect_samples(rig, 40, 20);
-    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_END);
+    rig_expect(rig, 40, 20);
+    rig_expect_log(NULL);
     rig_destroy(rig);
 }
 
@@ -451,7 +396,7 @@ TEST(one_wake_up_fills_the_depth)
     rig->depth = 8;
     rig_start(rig, &fdl_reader_pread);
     faults.pread_crowd = 8;
-    expect_samples(rig, 8, 8);
+    rig_expect(rig, 8, 8);
     rig_destroy(rig);
 }
 
@@ -480,24 +425,11 @@ static void fail_each_step_of_start(const struct fdl_reader_ops *ops)
             assert_true(n > 1);
         }
     }
-    expect_samples(rig, 2, 2);
+    rig_expect(rig, 2, 2);
     rig_destroy(rig);
 }
 
-TEST(pread_start_fails_cleanly)
-{
-    fail_each_step_of_start(&fdl_reader_pread);
-}
-
-TEST(uring_start_fails_cleanly)
-{
-    fail_each_step_of_start(&fdl_reader_uring);
-}
-
-TEST(memory_start_fails_cleanly)
-{
-    fail_each_step_of_start(&fdl_reader_memory);
-}
+TEST_EACH(fail_each_step_of_start)
 
 static void no_resolve(void *user, struct fdl_read *r)
 {

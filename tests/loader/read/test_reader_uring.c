@@ -149,28 +149,13 @@ static void change(int32_t opcode, int32_t result, int32_t count)
     atomic_store(&ring_faults.count, count);
 }
 
-static struct rig *start_uring(uint32_t n_files, uint64_t bytes)
-{
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < n_files; i++)
-        rig_add_file(rig, bytes);
-    rig_start(rig, &fdl_reader_uring);
-    return rig;
-}
-
-static void expect_samples(struct rig *rig, uint64_t end, uint64_t n)
-{
-    fdl_window_issue(rig->window, end);
-    assert_int_equal(rig_drain(rig, n), 0);
-}
-
 /* ---- Requests ----------------------------------------------------------- */
 
 TEST(short_reads_are_continued)
 {
-    struct rig *rig = start_uring(5, 20001);
+    struct rig *rig = rig_start_files(&fdl_reader_uring, 5, 20001);
     ring_faults.read_bytes = 777;
-    expect_samples(rig, 20, 20);
+    rig_expect(rig, 20, 20);
     assert_int_equal(ring_faults.n_reads, 20 * (20001 / 777 + 1));
     assert_int_equal(ring_faults.n_async, 0);
     assert_int_equal(ring_faults.n_nonblocking, 0);
@@ -180,31 +165,31 @@ TEST(short_reads_are_continued)
 TEST(passing_errors_are_repeated)
 {
     static const int32_t errors[] = {EINTR, EAGAIN, ECANCELED};
-    struct rig *rig = start_uring(5, 20001);
+    struct rig *rig = rig_start_files(&fdl_reader_uring, 5, 20001);
     ring_faults.read_bytes = 7000;
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
         change(IORING_OP_READ, -errors[i], INT32_MAX);
         ring_faults.every_other = true;
-        expect_samples(rig, 20 * (i + 1), 20);
+        rig_expect(rig, 20 * (i + 1), 20);
         /* Only what would block is left to a kernel thread. */
         assert_true((ring_faults.n_async > 0) == (errors[i] == EAGAIN));
         ring_faults.n_async = 0;
     }
     change(IORING_OP_OPENAT, -EINTR, 5);
-    expect_samples(rig, 80, 20);
+    rig_expect(rig, 80, 20);
     rig_destroy(rig);
 }
 
 TEST(read_errors_name_the_offset)
 {
-    struct rig *rig = start_uring(1, 20000);
+    struct rig *rig = rig_start_files(&fdl_reader_uring, 1, 20000);
     ring_faults.read_bytes = 4096;
     change(IORING_OP_READ, -EIO, 0);
     ring_faults.spare = 1;
     ring_faults.count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_EIO,
                        "read at 4096: Input/output error");
-    expect_samples(rig, 2, 1);
+    rig_expect(rig, 2, 1);
     change(IORING_OP_READ, -EAGAIN, INT32_MAX);
     rig_expect_failure(rig, 2, FEEDLINE_EIO,
                        "read at 0: Resource temporarily unavailable");
@@ -212,15 +197,15 @@ TEST(read_errors_name_the_offset)
     rig_expect_failure(rig, 3, FEEDLINE_EIO,
                        "file shrank while it was read: expected 20000 bytes, "
                        "got 0");
-    expect_samples(rig, 5, 1);
+    rig_expect(rig, 5, 1);
     rig_destroy(rig);
 }
 
 TEST(open_errors_are_told)
 {
-    struct rig *rig = start_uring(4, 100);
+    struct rig *rig = rig_start_files(&fdl_reader_uring, 4, 100);
     change(IORING_OP_OPENAT, -EMFILE, 5);
-    expect_samples(rig, 8, 8);
+    rig_expect(rig, 8, 8);
     change(IORING_OP_OPENAT, -ENFILE, INT32_MAX);
     rig_expect_failure(rig, 8, FEEDLINE_EIO,
                        "open: Too many open files in system");
@@ -229,7 +214,7 @@ TEST(open_errors_are_told)
     change(IORING_OP_OPENAT, -EAGAIN, 1);
     rig_expect_failure(rig, 10, FEEDLINE_EIO,
                        "open: Resource temporarily unavailable");
-    expect_samples(rig, 12, 1);
+    rig_expect(rig, 12, 1);
     rig_destroy(rig);
 }
 
@@ -241,7 +226,7 @@ TEST(the_oldest_sample_gets_a_descriptor_first)
     rig->depth = 8;
     change(IORING_OP_OPENAT, -EMFILE, 8);
     rig_start(rig, &fdl_reader_uring);
-    expect_samples(rig, 8, 8);
+    rig_expect(rig, 8, 8);
     for (uint32_t i = 0; i < 16; i++)
         assert_ptr_equal(ring_faults.opens[i], rig->paths[i % 8]);
     rig_destroy(rig);
@@ -250,23 +235,23 @@ TEST(the_oldest_sample_gets_a_descriptor_first)
 /* The real close was made; a second one by number finds nothing. */
 TEST(a_canceled_close_is_made_up_for)
 {
-    struct rig *rig = start_uring(1, 100);
+    struct rig *rig = rig_start_files(&fdl_reader_uring, 1, 100);
     change(IORING_OP_CLOSE, -ECANCELED, 1);
-    expect_samples(rig, 1, 1);
+    rig_expect(rig, 1, 1);
     while (ring_faults.count > 0)
         sched_yield();
-    expect_samples(rig, 10, 9);
+    rig_expect(rig, 10, 9);
     rig_destroy(rig);
 }
 
 TEST(a_busy_kernel_is_asked_again)
 {
     static const int32_t errors[] = {EINTR, EAGAIN, EBUSY};
-    struct rig *rig = start_uring(5, 100);
+    struct rig *rig = rig_start_files(&fdl_reader_uring, 5, 100);
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
         ring_faults.enter_errno = errors[i];
         ring_faults.enter_every = 2;
-        expect_samples(rig, 50 * (i + 1), 50);
+        rig_expect(rig, 50 * (i + 1), 50);
     }
     rig_destroy(rig);
 }
@@ -277,21 +262,13 @@ static void expect_opens(struct rig *rig, uint64_t end, uint64_t n,
                          uint32_t opens)
 {
     uint32_t before = ring_faults.n_opens;
-    expect_samples(rig, end, n);
+    rig_expect(rig, end, n);
     assert_int_equal(ring_faults.n_opens - before, opens);
 }
 
-/* Samples 0 to 3 are parts of a shard, 4 is a file of its own. */
 TEST(a_shard_is_kept_while_all_is_well)
 {
-    struct rig *rig = rig_create();
-    uint32_t shard = rig_add_file(rig, 4000);
-    rig->extents[shard].part = true;
-    for (uint32_t i = 1; i < 4; i++)
-        rig_add_extent(rig, shard, i * 1000, 1000);
-    rig_add_file(rig, 100);
-    rig->depth = 1;
-    rig_start(rig, &fdl_reader_uring);
+    struct rig *rig = rig_start_shard(&fdl_reader_uring);
     expect_opens(rig, 20, 20, 1 + 4);
 
     change(IORING_OP_READ, -ESTALE, 1);
@@ -316,31 +293,24 @@ TEST(a_file_waits_for_a_shard)
     rig->depth = 3;
     rig_start(rig, &fdl_reader_uring);
     for (uint32_t round = 1; round < 100; round++) {
-        expect_samples(rig, 3 * round, 3);
+        rig_expect(rig, 3 * round, 3);
         change(IORING_OP_OPENAT, -EMFILE, 1);
     }
     rig_destroy(rig);
 }
 
-/* The file then goes through the page cache. */
 /* The first read brings many samples and fails; of those that are then read by
  * themselves one does. */
 TEST(neighbours_whose_read_fails_are_read_apart)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 200000);
-    for (uint64_t i = 1; i < 40; i++)
-        rig_add_extent(rig, 0, i * 5000, 4000);
-    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
-    rig->sizes[0] = 4000;
-    rig->gathers = true;
+    struct rig *rig = rig_neighbours(40);
     rig->depth = 1;
     rig_start(rig, &fdl_reader_uring);
     change(IORING_OP_READ, -EIO, 2);
     fdl_window_issue(rig->window, 40);
     assert_int_equal(rig_drain(rig, 40), 1);
     ring_faults.read_bytes = 777;
-    expect_samples(rig, 80, 40);
+    rig_expect(rig, 80, 40);
     rig->ops->set_depth(rig->reader, 8);
     change(IORING_OP_READ, -EIO, INT32_MAX);
     fdl_window_issue(rig->window, 120);
@@ -348,6 +318,7 @@ TEST(neighbours_whose_read_fails_are_read_apart)
     rig_destroy(rig);
 }
 
+/* The file then goes through the page cache. */
 TEST(a_refused_direct_read_is_repeated)
 {
     struct rig *rig = rig_create();
@@ -356,15 +327,14 @@ TEST(a_refused_direct_read_is_repeated)
     rig_start(rig, &fdl_reader_uring);
     char line[FDL_LOG_LINE_BYTES];
     uint64_t needed;
-    expect_samples(rig, 1, 1);
+    rig_expect(rig, 1, 1);
     if (fdl_log_read(line, sizeof(line), &needed) == FEEDLINE_OK) {
         rig_destroy(rig);
         test_skip("%s", line);
     }
     change(IORING_OP_READ, -EINVAL, 1);
-    expect_samples(rig, 3, 2);
-    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
-    assert_non_null(strstr(line, "through the page cache"));
+    rig_expect(rig, 3, 2);
+    rig_expect_log("through the page cache");
     rig_destroy(rig);
 }
 
@@ -373,9 +343,9 @@ TEST(a_refused_direct_read_is_repeated)
 TEST(takes_a_plain_ring_from_old_kernels)
 {
     ring_faults.init_flags_errno = EINVAL;
-    struct rig *rig = start_uring(5, 20000);
+    struct rig *rig = rig_start_files(&fdl_reader_uring, 5, 20000);
     assert_int_equal(ring_faults.flags, 0);
-    expect_samples(rig, 100, 100);
+    rig_expect(rig, 100, 100);
     rig_destroy(rig);
 }
 
@@ -390,16 +360,18 @@ TEST(takes_a_smaller_ring)
     rig->limit = 2 * RIG_MAX_DEPTH;
     rig_start(rig, &fdl_reader_uring);
     assert_int_equal(ring_faults.entries, 8);
-    expect_samples(rig, 500, 500);
-
-    char line[FDL_LOG_LINE_BYTES];
-    uint64_t needed;
-    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
-    assert_non_null(strstr(line, "memory for 8 entries instead of 128"));
+    rig_expect(rig, 500, 500);
+    rig_expect_log("memory for 8 entries instead of 128");
     rig_stop(rig);
     rig_start(rig, &fdl_reader_uring); /* said once */
-    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_END);
+    rig_expect_log(NULL);
     rig_destroy(rig);
+}
+
+static void expect_error(const char *text)
+{
+    if (!strstr(fdl_last_error(), text))
+        fail_msg("'%s' is not in '%s'", text, fdl_last_error());
 }
 
 static void expect_refusal(const char *text)
@@ -408,14 +380,12 @@ static void expect_refusal(const char *text)
     rig_add_file(rig, 100);
     assert_int_equal(rig_try_start(rig, &fdl_reader_uring), FEEDLINE_ENOSYS);
     assert_null(rig->reader);
-    if (!strstr(fdl_last_error(), text))
-        fail_msg("'%s' is not in '%s'", text, fdl_last_error());
+    expect_error(text);
     rig_destroy(rig);
     /* The doctor hears the same. */
     fdl_clear_error();
     assert_int_equal(fdl_reader_uring_try(), FEEDLINE_ENOSYS);
-    if (!strstr(fdl_last_error(), text))
-        fail_msg("'%s' is not in '%s'", text, fdl_last_error());
+    expect_error(text);
 }
 
 TEST(refuses_what_the_system_forbids)
@@ -435,7 +405,8 @@ TEST(refuses_what_the_system_forbids)
 /* Each of these lets a ring be made and then forbids to use it. */
 TEST(refuses_a_ring_that_does_not_work)
 {
-    struct rig *rig = start_uring(1, 1); /* skips where there is none */
+    struct rig *rig = rig_start_files(&fdl_reader_uring, 1,
+                                      1); /* skips where there is none */
     rig_destroy(rig);
     ring_faults.probe_fails = true;
     expect_refusal("io_uring: Function not implemented");
@@ -468,14 +439,8 @@ TEST(auto_says_once_why_threads_read)
             fdl_reader_start(FDL_READER_AUTO, &cfg, &rig->ops, &rig->reader),
             FEEDLINE_OK);
         assert_ptr_equal(rig->ops, &fdl_reader_pread);
-        expect_samples(rig, 2, 2);
-
-        char line[FDL_LOG_LINE_BYTES];
-        uint64_t needed;
-        int32_t logged = fdl_log_read(line, sizeof(line), &needed);
-        assert_int_equal(logged, round == 0 ? FEEDLINE_OK : FEEDLINE_END);
-        if (round == 0)
-            assert_non_null(strstr(line, "; files are read by threads"));
+        rig_expect(rig, 2, 2);
+        rig_expect_log(round == 0 ? "; files are read by threads" : NULL);
 
         rig_stop(rig);
         const struct fdl_reader_ops *untouched = NULL;
@@ -509,7 +474,7 @@ TEST(works_without_locked_memory)
             _exit(strstr(fdl_last_error(), "io_uring: ") ? 77 : 1);
         if (status != FEEDLINE_OK)
             _exit(2);
-        expect_samples(rig, 100, 100);
+        rig_expect(rig, 100, 100);
         rig_stop(rig);
         _exit(0);
     }

@@ -11,20 +11,19 @@
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/pack/shard_writer.h"
 #include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/threads.h"
 #include "bench/loaderbench/tool.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define THREADS_MAX 64
-#define PATH_BYTES  4096
+#define PATH_BYTES 4096
 
 struct gen_options {
     uint64_t images, classes, seed, shard_images;
@@ -134,10 +133,11 @@ static uint64_t n_pieces(const struct gen *g)
     return g->shards ? (o->images - 1) / o->shard_images + 1 : o->images;
 }
 
-static void *make_images(void *arg)
+static int make_images(void *arg, bool first)
 {
     struct gen *g = arg;
     struct photo photo = {0};
+    (void)first;
     while (!atomic_load(&g->failed) && !tool_interrupted()) {
         uint64_t index = atomic_fetch_add(&g->next, 1);
         if (index >= n_pieces(g))
@@ -147,7 +147,7 @@ static void *make_images(void *arg)
             atomic_store(&g->failed, true);
     }
     photo_fini(&photo);
-    return NULL;
+    return TOOL_DONE;
 }
 
 /* Called with i from 0 on until it returns NULL, one after the other. */
@@ -191,29 +191,6 @@ static int make_folders(const char *destination, const struct gen_options *o)
         rc = make_folder(path);
     }
     return rc;
-}
-
-static uint32_t n_threads(const struct gen *g)
-{
-    struct feedline_machine_info m = {.struct_size = sizeof(m)};
-    uint32_t n = feedline_machine_get_info(&m) == 0 ? m.cpus_usable : 1;
-    if (n > THREADS_MAX)
-        n = THREADS_MAX;
-    return n > n_pieces(g) ? (uint32_t)n_pieces(g) : n;
-}
-
-/* One thread is the caller's own, so the set is made even if no other can be
- * started. */
-static void make_all(struct gen *g)
-{
-    pthread_t threads[THREADS_MAX];
-    uint32_t n = 0;
-    while (n + 1 < n_threads(g) &&
-           pthread_create(&threads[n], NULL, make_images, g) == 0)
-        n++;
-    make_images(g);
-    while (n > 0)
-        pthread_join(threads[--n], NULL);
 }
 
 static int summarise(const struct gen *g, double seconds)
@@ -262,7 +239,7 @@ int gen_main(void *values, const struct cli_parsed *parsed)
     double start = tool_seconds();
     if (g.shards && shard_class_names(g.destination, class_name, o))
         return TOOL_ENVIRONMENT;
-    make_all(&g);
+    threads_run(NULL, n_pieces(&g), make_images, &g);
     rc = summarise(&g, tool_seconds() - start);
     if (g.failed)
         return TOOL_ENVIRONMENT;

@@ -8,15 +8,13 @@
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/pack/pack.h"
 #include "bench/loaderbench/scan/scan.h"
+#include "bench/loaderbench/threads.h"
 #include "bench/loaderbench/tool.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define THREADS_MAX 256
 
 /* ---- What is left out ---------------------------------------------------- */
 
@@ -145,7 +143,7 @@ int pack_collect(struct pack *p)
 struct work {
     struct pack *pack;
     _Atomic uint64_t next, samples, bytes, shards;
-    _Atomic int rc; /* of the first that failed */
+    _Atomic bool failed; /* one of the threads */
 };
 
 static int add_file(struct pack *p, struct shard_writer *w,
@@ -208,12 +206,14 @@ static int write_shard(struct work *work, uint64_t number)
     return rc;
 }
 
-static void *write_shards(void *arg)
+static int write_shards(void *arg, bool first)
 {
     struct work *work = arg;
     struct pack *p = work->pack;
+    int rc = TOOL_DONE;
+    (void)first;
     /* relaxed: no other memory depends on either. */
-    while (atomic_load_explicit(&work->rc, memory_order_relaxed) == TOOL_DONE) {
+    while (!atomic_load_explicit(&work->failed, memory_order_relaxed)) {
         uint64_t i =
             atomic_fetch_add_explicit(&work->next, 1, memory_order_relaxed);
         if (i >= p->n_shards)
@@ -222,42 +222,21 @@ static void *write_shards(void *arg)
             continue;
         tool_progress("shard %llu of %llu", (unsigned long long)i + 1,
                       (unsigned long long)p->n_shards);
-        int none = TOOL_DONE, rc = write_shard(work, i);
+        rc = write_shard(work, i);
         if (rc != TOOL_DONE)
-            atomic_compare_exchange_strong_explicit(&work->rc, &none, rc,
-                                                    memory_order_relaxed,
-                                                    memory_order_relaxed);
+            atomic_store_explicit(&work->failed, true, memory_order_relaxed);
     }
-    return NULL;
-}
-
-static uint64_t n_threads(const struct pack *p)
-{
-    struct feedline_machine_info m = {.struct_size = sizeof(m)};
-    int64_t n = 0;
-    feedline_config_get_int(p->config, "workers", &n);
-    if (n <= 0)
-        n = feedline_machine_get_info(&m) == 0 ? m.cpus_usable : 1;
-    if (n > THREADS_MAX)
-        n = THREADS_MAX;
-    uint64_t shards = p->n_shards - p->done_before;
-    return (uint64_t)n > shards ? shards : (uint64_t)n;
+    return rc;
 }
 
 int pack_write_files(struct pack *p)
 {
-    pthread_t threads[THREADS_MAX];
     struct work work = {.pack = p};
-    uint64_t n = 0, wanted = n_threads(p);
-    while (n + 1 < wanted &&
-           pthread_create(&threads[n], NULL, write_shards, &work) == 0)
-        n++;
-    write_shards(&work);
-    while (n > 0)
-        pthread_join(threads[--n], NULL);
+    int rc = threads_run(p->config, p->n_shards - p->done_before, write_shards,
+                         &work);
     tool_progress("%s", "");
     p->samples_written = work.samples;
     p->bytes_written = work.bytes;
     p->shards_written = work.shards;
-    return work.rc;
+    return rc;
 }

@@ -9,14 +9,13 @@
 #include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/threads.h"
 #include "bench/loaderbench/tool.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS_MAX      256
 #define PROGRESS_SECONDS 0.2
 
 struct scan_options {
@@ -68,7 +67,6 @@ struct work {
     struct scan *scan;
     const feedline_config *config;
     _Atomic uint64_t next;
-    _Atomic bool failed;
 };
 
 static void take_in(struct scan *s, uint64_t i,
@@ -81,10 +79,11 @@ static void take_in(struct scan *s, uint64_t i,
     to->seen = true;
 }
 
-/* An exit status; tells: the progress. */
-static int check_samples(struct work *w, bool tells)
+static int check_samples(void *arg, bool first)
 {
+    struct work *w = arg;
     struct scan *s = w->scan;
+    bool tells = first && tool_has_progress();
     feedline_checker *checker;
     struct feedline_checked is = {.struct_size = sizeof(is)};
     double told = tool_seconds();
@@ -109,44 +108,15 @@ static int check_samples(struct work *w, bool tells)
     return rc;
 }
 
-static void *check_beside(void *arg)
-{
-    struct work *w = arg;
-    if (check_samples(w, false) != TOOL_DONE)
-        atomic_store_explicit(&w->failed, true, memory_order_relaxed);
-    return NULL;
-}
-
-static uint32_t n_threads(const feedline_config *config, uint64_t samples)
-{
-    struct feedline_machine_info m = {.struct_size = sizeof(m)};
-    int64_t n = 0;
-    feedline_config_get_int(config, "workers", &n);
-    if (n <= 0)
-        n = feedline_machine_get_info(&m) == 0 ? m.cpus_usable : 1;
-    if (n > THREADS_MAX)
-        n = THREADS_MAX;
-    return (uint64_t)n > samples ? (uint32_t)samples : (uint32_t)n;
-}
-
 static int check_all(struct scan *s, const feedline_config *config)
 {
-    pthread_t threads[THREADS_MAX];
     struct work w = {.scan = s, .config = config};
-    uint32_t n = 0, wanted = n_threads(config, s->n);
     double start = tool_seconds();
-    while (n + 1 < wanted &&
-           pthread_create(&threads[n], NULL, check_beside, &w) == 0)
-        n++;
-    int rc = check_samples(&w, tool_has_progress());
-    while (n > 0)
-        pthread_join(threads[--n], NULL);
+    int rc = threads_run(config, s->n, check_samples, &w);
     tool_progress("%s", "");
     s->seconds = tool_seconds() - start;
     s->interrupted = tool_interrupted();
-    /* relaxed: the threads have ended. */
-    bool failed = atomic_load_explicit(&w.failed, memory_order_relaxed);
-    return rc == TOOL_DONE && failed ? TOOL_ENVIRONMENT : rc;
+    return rc;
 }
 
 /* ---- Results ------------------------------------------------------------ */

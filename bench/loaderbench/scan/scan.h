@@ -30,7 +30,8 @@ struct scan {
     feedline_dataset *data;
     struct scan_sample *samples;
     uint64_t n;
-    double oversized, tiny; /* factors of the median of pixels */
+    double oversized, tiny; /* factors of: */
+    double median;          /* pixels of an image, once all are seen */
     double seconds;
     bool interrupted;
 };

@@ -18,7 +18,7 @@
 struct kind {
     const char *name, *level, *what;
     /* Whether it is one, and why. */
-    bool (*is)(const struct scan *s, uint64_t i, double median, char *why);
+    bool (*is)(const struct scan *s, uint64_t i, char *why);
 };
 
 /* ---- Samples that fail -------------------------------------------------- */
@@ -47,21 +47,18 @@ static bool is_usable(const struct scan_sample *s)
 
 /* ---- Samples that are odd ----------------------------------------------- */
 
-static void name_of(const struct scan *s, uint64_t i, const char **path,
-                    const char **name)
+/* Without names where there is none. */
+static struct feedline_sample_info info_of(const struct scan *s, uint64_t i)
 {
     struct feedline_sample_info info = {.struct_size = sizeof(info)};
-    bool known = feedline_dataset_get_sample(s->data, i, &info) >= 0;
-    *path = known ? info.path : "";
-    *name = known ? info.name : "";
+    if (feedline_dataset_get_sample(s->data, i, &info) < 0)
+        info.path = info.name = "";
+    return info;
 }
 
-static bool is_mislabelled(const struct scan *s, uint64_t i, double median,
-                           char *why)
+static bool is_mislabelled(const struct scan *s, uint64_t i, char *why)
 {
     const struct scan_sample *sample = &s->samples[i];
-    const char *path, *name;
-    (void)median;
     if (sample->copies != SCAN_MISLABELLED)
         return false;
     if (sample->twin == i) {
@@ -69,32 +66,26 @@ static bool is_mislabelled(const struct scan *s, uint64_t i, double median,
                  (long long)sample->label);
         return true;
     }
-    name_of(s, sample->twin, &path, &name);
     snprintf(why, WHY_BYTES, "label %lld; the same bytes as %s, label %lld",
-             (long long)sample->label, name,
+             (long long)sample->label, info_of(s, sample->twin).name,
              (long long)s->samples[sample->twin].label);
     return true;
 }
 
-static bool is_duplicate(const struct scan *s, uint64_t i, double median,
-                         char *why)
+static bool is_duplicate(const struct scan *s, uint64_t i, char *why)
 {
     const struct scan_sample *sample = &s->samples[i];
-    const char *path, *name;
-    (void)median;
     if (sample->copies != SCAN_DUPLICATE || sample->twin == i)
         return false;
-    name_of(s, sample->twin, &path, &name);
-    snprintf(why, WHY_BYTES, "the same bytes as %s", name);
+    snprintf(why, WHY_BYTES, "the same bytes as %s",
+             info_of(s, sample->twin).name);
     return true;
 }
 
-static bool is_without_class(const struct scan *s, uint64_t i, double median,
-                             char *why)
+static bool is_without_class(const struct scan *s, uint64_t i, char *why)
 {
     int64_t label = s->samples[i].label;
     int32_t classes = feedline_dataset_class_count(s->data);
-    (void)median;
     if (label >= 0 && (classes <= 0 || label < classes))
         return false;
     if (classes > 0)
@@ -105,12 +96,10 @@ static bool is_without_class(const struct scan *s, uint64_t i, double median,
     return true;
 }
 
-static bool is_doubtful(const struct scan *s, uint64_t i, double median,
-                        char *why)
+static bool is_doubtful(const struct scan *s, uint64_t i, char *why)
 {
     const struct scan_sample *sample = &s->samples[i];
     bool cut = sample->is.flags & FEEDLINE_CHECKED_TRUNCATED;
-    (void)median;
     snprintf(why, WHY_BYTES, "%s",
              cut ? "rows are missing" : "the decoder passes over it");
     return is_usable(sample) &&
@@ -135,15 +124,12 @@ static const char *format_of_name(const char *path)
     return NULL;
 }
 
-static bool is_misnamed(const struct scan *s, uint64_t i, double median,
-                        char *why)
+static bool is_misnamed(const struct scan *s, uint64_t i, char *why)
 {
-    const char *path, *name, *is = s->samples[i].is.format;
-    (void)median;
+    const char *is = s->samples[i].is.format;
     if (!is)
         return false;
-    name_of(s, i, &path, &name);
-    const char *expected = format_of_name(path);
+    const char *expected = format_of_name(info_of(s, i).path);
     snprintf(why, WHY_BYTES, "this is a %s image", is);
     if (strcmp(is, "packed JPEG") == 0) /* it keeps its name */
         is = "JPEG";
@@ -160,57 +146,48 @@ static void say_size(const struct scan_sample *s, char *why)
     snprintf(why, WHY_BYTES, "%dx%d pixels", s->is.width, s->is.height);
 }
 
-static bool is_oversized(const struct scan *s, uint64_t i, double median,
-                         char *why)
+static bool is_oversized(const struct scan *s, uint64_t i, char *why)
 {
     say_size(&s->samples[i], why);
-    return pixels_of(&s->samples[i]) > median * s->oversized;
+    return pixels_of(&s->samples[i]) > s->median * s->oversized;
 }
 
-static bool is_tiny(const struct scan *s, uint64_t i, double median, char *why)
+static bool is_tiny(const struct scan *s, uint64_t i, char *why)
 {
     double pixels = pixels_of(&s->samples[i]);
     say_size(&s->samples[i], why);
-    return pixels > 0 && pixels * s->tiny < median;
+    return pixels > 0 && pixels * s->tiny < s->median;
 }
 
-static bool is_narrow(const struct scan *s, uint64_t i, double median,
-                      char *why)
+static bool is_narrow(const struct scan *s, uint64_t i, char *why)
 {
     const struct feedline_checked *c = &s->samples[i].is;
     int64_t width = c->width, height = c->height;
-    (void)median;
     say_size(&s->samples[i], why);
     return width > height * NARROW || height > width * NARROW;
 }
 
-static bool is_gray(const struct scan *s, uint64_t i, double median, char *why)
+static bool is_gray(const struct scan *s, uint64_t i, char *why)
 {
-    (void)median;
     (void)why;
     return s->samples[i].is.channels == 1;
 }
 
-static bool is_cmyk(const struct scan *s, uint64_t i, double median, char *why)
+static bool is_cmyk(const struct scan *s, uint64_t i, char *why)
 {
-    (void)median;
     (void)why;
     return s->samples[i].is.channels == 4;
 }
 
-static bool has_alpha(const struct scan *s, uint64_t i, double median,
-                      char *why)
+static bool has_alpha(const struct scan *s, uint64_t i, char *why)
 {
-    (void)median;
     (void)why;
     return s->samples[i].is.flags & FEEDLINE_CHECKED_ALPHA;
 }
 
-static bool is_rotated(const struct scan *s, uint64_t i, double median,
-                       char *why)
+static bool is_rotated(const struct scan *s, uint64_t i, char *why)
 {
     int32_t orientation = s->samples[i].is.orientation;
-    (void)median;
     snprintf(why, WHY_BYTES, "orientation %d", orientation);
     return orientation > 1;
 }
@@ -367,21 +344,21 @@ static json_t *offset_json(const char *why)
 
 static json_t *sample_json(const struct scan *s, uint64_t i, const char *why)
 {
-    const char *path, *name;
-    name_of(s, i, &path, &name);
+    struct feedline_sample_info info = info_of(s, i);
     return json_pack("{s:I, s:o, s:o, s:I, s:o, s:o}", "index", (json_int_t)i,
-                     "name", doc_string(name), "path", doc_string(path),
-                     "label", (json_int_t)s->samples[i].label, "offset",
+                     "name", doc_string(info.name), "path",
+                     doc_string(info.path), "label",
+                     (json_int_t)s->samples[i].label, "offset",
                      offset_json(why), "reason", doc_string(why));
 }
 
 static bool is_of_kind(const struct scan *s, const struct kind *k, uint64_t i,
-                       double median, char *why)
+                       char *why)
 {
     const struct scan_sample *sample = &s->samples[i];
     why[0] = '\0';
     if (k->is)
-        return sample->seen && k->is(s, i, median, why);
+        return sample->seen && k->is(s, i, why);
     const char *damage = scan_damage(sample);
     snprintf(why, WHY_BYTES, "%s", sample->reason ? sample->reason : "");
     return damage && strcmp(damage, k->name) == 0;
@@ -389,14 +366,14 @@ static bool is_of_kind(const struct scan *s, const struct kind *k, uint64_t i,
 
 /* NULL: there is none. */
 static json_t *finding_json(const struct scan *s, const struct kind *k,
-                            double median, uint64_t *count)
+                            uint64_t *count)
 {
     json_t *samples = json_array();
     bool all = strcmp(k->level, "error") == 0;
     *count = 0;
     for (uint64_t i = 0; i < s->n; i++) {
         char why[WHY_BYTES];
-        if (!is_of_kind(s, k, i, median, why))
+        if (!is_of_kind(s, k, i, why))
             continue;
         if (all || *count < LISTED)
             json_array_append_new(samples, sample_json(s, i, why));
@@ -440,9 +417,9 @@ static json_t *totals_json(const struct scan *s)
 json_t *scan_findings(struct scan *s)
 {
     int64_t groups = find_copies(s);
-    double median = median_pixels(s);
+    s->median = median_pixels(s);
     json_t *classes = classes_json(s);
-    if (groups < 0 || median < 0 || !classes) {
+    if (groups < 0 || s->median < 0 || !classes) {
         json_decref(classes);
         return NULL;
     }
@@ -450,14 +427,14 @@ json_t *scan_findings(struct scan *s)
     json_t *findings = json_array();
     for (size_t k = 0; k < KINDS; k++) {
         uint64_t count;
-        json_t *finding = finding_json(s, &kinds[k], median, &count);
+        json_t *finding = finding_json(s, &kinds[k], &count);
         json_object_set_new(counts, kinds[k].name,
                             json_integer((json_int_t)count));
         if (count > 0)
             json_array_append(findings, finding);
         json_decref(finding);
     }
-    json_object_set_new(doc, "median_pixels", json_real(median));
+    json_object_set_new(doc, "median_pixels", json_real(s->median));
     json_object_set_new(doc, "groups", json_integer(groups));
     json_object_set_new(doc, "classes", classes);
     json_object_set_new(doc, "counts", counts);

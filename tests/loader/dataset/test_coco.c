@@ -89,7 +89,7 @@ TEST(refusals)
         const char *text, *why;
     } cases[] = {
         {"", "at 0: an object expected"},
-        {"{" IMAGES "} x", "something behind the last '}'"},
+        {"{" IMAGES "} x", "something after the last '}'"},
         {"{}", "lists no images"},
         {"{\"images\": [{\"id\": 1}]}", "without id or file_name"},
         {"{\"images\": [{\"id\": 1.5, \"file_name\": \"a\"}]}",

@@ -33,8 +33,8 @@ def trained(*arguments):
     return done.stdout
 
 
-# Which of two colours, from the stripe's numbers to the right and down. No class
-# becomes another one in a mirror.
+# Which of two colours, by the stripe's numbers to the right and down. No class
+# is the mirror image of another.
 CLASSES = {
     "across": lambda column, row: row,
     "checks": lambda column, row: column ^ row,

@@ -14,11 +14,12 @@ from typing import Any, Dict, List, Tuple
 
 import numpy as np
 
+# First, as it skips where there is no torch.
+from torch_cases import T, engine_of, epoch_of, torch, v2
 import feedline
 from feedline.torch.folders import ImageList
 from feedline.torch.native import Plan, plan
 from images import Image
-from torch_cases import T, engine_of, epoch_of, torch, v2
 
 F = T.functional
 Mode = T.InterpolationMode

@@ -43,11 +43,11 @@
 #define SETTLE_BATCHES      4.0  /* whose samples were begun before */
 #define FDL_TUNER_SETTLE_NS 50e6 /* of readings that are 25 ms apart */
 #define DELTA               0.015 /* the smallest change worth deciding */
-#define SIGMAS              2.6 /* standard errors of a decision: one in 200 */
-#define FED_LOSS            0.02 /* that fewer workers may cost one that is fed */
-#define FED_BATCHES         2000.0 /* of fewer workers for one that is fed ... */
-#define PACE_BATCHES        1000.0 /* ... behind as many that say its pace: */
-#define PACE_ERROR          (DELTA / 3) /* or fewer, if it is as exact */
+#define SIGMAS              2.6  /* standard errors of a decision: one in 200 */
+#define FED_LOSS            0.02 /* of its pace, for fewer workers when fed */
+#define FED_BATCHES         2000.0 /* most that a trial of fewer takes then */
+#define PACE_BATCHES        1000.0 /* after which its pace is known, ... */
+#define PACE_ERROR          (DELTA / 3) /* or sooner, if it is as exact */
 #define BACKOFF_LEAST       4 /* windows from a failed trial to the next */
 #define BACKOFF_MOST        512
 #define LASTING             32u /* windows of an era that is one of its own */

@@ -30,16 +30,22 @@ static _Atomic uint32_t through;
 
 /* Every 16th sample holds up its batch until a later one must be ready; the
  * others are quick, and so is the epoch that nobody asks for. */
+#define EVERY 16u
+#define FIRST 8u
+
 static int32_t holds_up(const struct feedline_op_call *call)
 {
-    if (call->sample_index % 16 != 8 || call->epoch >= EPOCHS) {
+    uint32_t index = (uint32_t)call->sample_index;
+    if (index % EVERY != FIRST || call->epoch >= EPOCHS) {
         doze(MS / 10);
         atomic_fetch_add(&through, 1);
         return FEEDLINE_OK;
     }
-    /* The rest of its batch and two more. */
-    uint32_t enough = atomic_load(&through) + 3 * BATCH;
-    while (atomic_load(&through) < enough)
+    /* All quick ones before it, the rest of its batch and two more batches:
+     * counted in the order and not from now on, as they may be through. */
+    uint32_t epoch = (uint32_t)call->epoch;
+    uint32_t before = epoch * (N - N / EVERY) + index - index / EVERY;
+    while (atomic_load(&through) < before + 3 * BATCH - 1)
         doze(MS);
     doze(SLOWLY);
     return FEEDLINE_OK;

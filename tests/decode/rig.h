@@ -75,7 +75,7 @@ static inline struct fdl_render_cost rig_render(
     const struct fdl_plan *plan, const struct fdl_output_format *f, void *out)
 {
     struct fdl_image_info info;
-    struct fdl_render_cost cost;
+    struct fdl_render_cost cost = {0};
     if (fdl_decoder_open(d, bytes, &info) ||
         fdl_decoder_render(d, plan, f, out, &cost))
         fail_msg("%s", fdl_last_error());

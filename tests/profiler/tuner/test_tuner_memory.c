@@ -17,24 +17,21 @@ static struct fdl_tuner_limits little_memory(void)
 
 /* Little's law wants 96 reads; but a batch waits for the slowest of its reads,
  * so that each batch ahead brings as much as eight of them. */
-TEST(what_reads_do_not_use_goes_to_depth)
+TEST_WITH(what_reads_do_not_use_goes_to_depth, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = little_memory();
-    model_begin(&m, &l, 2, 20, 20);
+    limits = little_memory();
+    model_begin(8, 2, 20, 20);
     m.read_ns = 60e6;
     m.reads_limit = 1 / (MODEL_SIZE * m.read_ns);
     m.window_limit = 1 / (12 * m.g);
     for (unsigned i = 0; i < 4000; ++i) {
-        model_step(&m);
-        assert_true(fdl_knobs_memory(&l, &m.knobs) <= l.memory_bytes);
+        model_step();
+        assert_true(fdl_knobs_memory(&limits, &m.knobs) <= limits.memory_bytes);
     }
-    model_print(&m);
-    assert_true(model_count(&m, FDL_REASON_EXPLORE_DOWN, FDL_OUTCOME_KEPT) > 0);
+    assert_true(model_count(FDL_REASON_EXPLORE_DOWN, FDL_OUTCOME_KEPT) > 0);
     assert_in_range(m.knobs.io_depth, 48, 96);
     assert_true(m.knobs.depth >= 10);
-    assert_true(model_pace(&m) * m.g > 0.6); /* one half by the plan */
-    fdl_tuner_destroy(m.tuner);
+    assert_true(model_pace() * m.g > 0.6); /* one half by the plan */
 }
 
 static struct fdl_tuner *waits(const struct fdl_tuner_limits *l,

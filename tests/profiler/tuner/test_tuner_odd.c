@@ -6,97 +6,79 @@
  */
 #include "tuner_model.h"
 
-TEST(a_clock_may_jitter)
+TEST_WITH(a_clock_may_jitter, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(16);
-    model_begin(&m, &l, 8, 60, 20);
-    model_steps(&m, 20);
+    model_begin(16, 8, 60, 20);
+    model_steps(20);
     m.r.now_ns -= 25000000;
     fdl_tuner_observe(m.tuner, &m.r);
     m.r.now_ns += 25000000;
-    assert_int_equal(model_status(&m).oddities, 1);
-    model_steps(&m, 500);
-    assert_int_equal(model_status(&m).oddities, 1);
+    assert_int_equal(model_status().oddities, 1);
+    model_steps(500);
+    assert_int_equal(model_status().oddities, 1);
     assert_int_equal(m.knobs.workers, 4);
-    fdl_tuner_destroy(m.tuner);
 }
 
 /* Readings that are off by far more than the time between them: nearly all are
  * before the one that was latest. */
-TEST(a_clock_may_be_a_bad_one)
+TEST_WITH(a_clock_may_be_a_bad_one, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(16);
-    model_begin(&m, &l, 8, 60, 20);
+    model_begin(16, 8, 60, 20);
     for (unsigned step = 0; step < 2000; ++step) {
-        model_step(&m);
+        model_step();
         for (unsigned i = 0; i < 40; ++i) {
             struct fdl_tuner_reading r = m.r;
-            r.now_ns += (int64_t)(900e6 * model_random(&m));
+            r.now_ns += (int64_t)dice_between(&m.noise, 0, 900e6);
             fdl_tuner_observe(m.tuner, &r);
         }
     }
-    assert_true(model_status(&m).oddities > 10000);
+    assert_true(model_status().oddities > 10000);
     assert_int_equal(m.knobs.workers, 4);
-    fdl_tuner_destroy(m.tuner);
 }
 
-TEST(a_clock_may_be_set_back)
+TEST_WITH(a_clock_may_be_set_back, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(16);
-    model_begin(&m, &l, 8, 60, 20);
+    model_begin(16, 8, 60, 20);
     m.r.now_ns = INT64_C(7200000000000);
-    model_steps(&m, 20);
+    model_steps(20);
     m.r.now_ns -= INT64_C(3600000000000);
-    model_steps(&m, 500);
-    assert_true(model_status(&m).oddities >= 1);
+    model_steps(500);
+    assert_true(model_status().oddities >= 1);
     assert_int_equal(m.knobs.workers, 4);
-    fdl_tuner_destroy(m.tuner);
 }
 
-TEST(a_clock_may_be_set_forward)
+TEST_WITH(a_clock_may_be_set_forward, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(16);
-    model_begin(&m, &l, 4, 60, 20);
-    model_steps(&m, 400);
-    uint64_t decided = model_status(&m).decisions;
+    model_begin(16, 4, 60, 20);
+    model_steps(400);
+    uint64_t decided = model_status().decisions;
     m.r.now_ns += INT64_C(3600000000000);
-    model_steps(&m, 400);
-    assert_true(model_status(&m).oddities >= 1);
-    assert_int_equal(model_status(&m).decisions, decided);
+    model_steps(400);
+    assert_true(model_status().oddities >= 1);
+    assert_int_equal(model_status().decisions, decided);
     /* An hour of nothing brings no credit. */
-    assert_true(model_status(&m).credit_ns < INT64_C(10000000000));
-    fdl_tuner_destroy(m.tuner);
+    assert_true(model_status().credit_ns < INT64_C(10000000000));
 }
 
-TEST(counters_may_begin_anew)
+TEST_WITH(counters_may_begin_anew, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(16);
-    model_begin(&m, &l, 8, 60, 20);
+    model_begin(16, 8, 60, 20);
     for (unsigned i = 0; i < 8; ++i) {
-        model_steps(&m, 70);
+        model_steps(70);
         int64_t now = m.r.now_ns;
         memset(&m.r, 0, sizeof(m.r));
         m.r.now_ns = now;
         m.r.batch_size = MODEL_SIZE;
     }
-    model_steps(&m, 500);
-    model_print(&m);
-    assert_int_equal(model_status(&m).oddities, 8);
+    model_steps(500);
+    assert_int_equal(model_status().oddities, 8);
     assert_int_equal(m.knobs.workers, 4);
-    fdl_tuner_destroy(m.tuner);
 }
 
-TEST(counters_may_stand_still)
+TEST_WITH(counters_may_stand_still, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(16);
-    model_begin(&m, &l, 8, 60, 20);
-    model_steps(&m, 50);
+    model_begin(16, 8, 60, 20);
+    model_steps(50);
     for (unsigned i = 0; i < 5000; ++i) {
         fdl_tuner_observe(m.tuner, &m.r); /* not even the clock */
         struct fdl_knobs want;
@@ -109,11 +91,10 @@ TEST(counters_may_stand_still)
         m.r.now_ns += 25000000;
         fdl_tuner_observe(m.tuner, &m.r);
     }
-    uint64_t decided = model_status(&m).decisions;
+    uint64_t decided = model_status().decisions;
     assert_true(decided <= 2);
-    model_steps(&m, 1500);
+    model_steps(1500);
     assert_int_equal(m.knobs.workers, 4);
-    fdl_tuner_destroy(m.tuner);
 }
 
 /* No device, no cores known, no times at all. */
@@ -168,20 +149,17 @@ TEST(bounds_may_be_nonsense)
     fdl_tuner_destroy(t);
 }
 
-TEST(a_budget_below_one_batch)
+TEST_WITH(a_budget_below_one_batch, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(16);
-    l.batch_bytes = 100000000;
-    l.worker_bytes = 1000000;
-    l.memory_bytes = 5;
-    model_begin(&m, &l, 8, 60, 20);
-    m.knobs = model_status(&m).knobs;
-    model_steps(&m, 300);
+    limits.batch_bytes = 100000000;
+    limits.worker_bytes = 1000000;
+    limits.memory_bytes = 5;
+    model_begin(16, 8, 60, 20);
+    m.knobs = model_status().knobs;
+    model_steps(300);
     assert_int_equal(m.knobs.workers, 1);
     assert_int_equal(m.knobs.depth, 1);
-    assert_string_equal(model_status(&m).limited_by, "memory");
-    fdl_tuner_destroy(m.tuner);
+    assert_string_equal(model_status().limited_by, "memory");
 }
 
 TEST(sizes_may_be_huge)
@@ -200,30 +178,18 @@ TEST(sizes_may_be_huge)
 
 /* ---- Random readings ---------------------------------------------------- */
 
-struct dice {
-    uint64_t state;
-};
-
-static uint64_t roll(struct dice *d)
-{
-    d->state ^= d->state << 13;
-    d->state ^= d->state >> 7;
-    d->state ^= d->state << 17;
-    return d->state;
-}
-
 /* Mostly small steps, sometimes anything at all. */
-static void grow(struct dice *d, int64_t *counter, int64_t by)
+static void grow(struct dice *d, int64_t *counter, uint32_t by)
 {
-    uint64_t what = roll(d) % 1000;
+    uint64_t what = dice_below(d, 1000);
     if (what == 0)
-        *counter = (int64_t)roll(d);
+        *counter = (int64_t)dice_u64(d);
     else if (what == 1)
         *counter = 0;
     else if (what == 2)
         *counter = -1;
     else if (*counter < INT64_MAX / 2)
-        *counter += (int64_t)(roll(d) % (uint64_t)(2 * by + 1));
+        *counter += dice_below(d, 2 * by + 1);
 }
 
 static void random_reading(struct dice *d, struct fdl_tuner_reading *r)
@@ -237,7 +203,7 @@ static void random_reading(struct dice *d, struct fdl_tuner_reading *r)
         &r->starved_ns,   &r->read_ns,       &r->sample_tail_ns,
         &r->lead_tail_ns, &r->read_tail_ns,  &r->away_ns};
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); ++i)
-        if (roll(d) % 50)
+        if (dice_below(d, 50))
             grow(d, times[i], 20000000);
     grow(d, &r->now_ns, 30000000);
     int64_t batches = (int64_t)(r->batches & INT64_MAX);
@@ -249,28 +215,29 @@ static void random_reading(struct dice *d, struct fdl_tuner_reading *r)
     r->batches = (uint64_t)batches;
     r->samples = (uint64_t)samples;
     r->reads = (uint64_t)reads;
-    r->ready = (uint32_t)(roll(d) % 16);
-    r->outstanding = (uint32_t)(roll(d) % 16);
-    r->memory_bytes = roll(d) % 100000000;
-    r->batch_size = (uint32_t)(roll(d) % 3 ? 32 : roll(d) % 5);
+    r->ready = dice_below(d, 16);
+    r->outstanding = dice_below(d, 16);
+    r->memory_bytes = dice_below(d, 100000000);
+    r->batch_size = (uint32_t)(dice_below(d, 3) ? 32 : dice_below(d, 5));
 }
 
 static void random_limits(struct dice *d, struct fdl_tuner_limits *l)
 {
-    l->workers_max = 1 + (uint32_t)(roll(d) % 64);
-    l->workers_min = 1 + (uint32_t)(roll(d) % l->workers_max);
-    l->depth_max = 2 + (uint32_t)(roll(d) % 64);
-    l->depth_min = 1 + (uint32_t)(roll(d) % 2);
-    l->io_depth_max = (uint32_t)(roll(d) % 128);
-    l->io_depth_min = l->io_depth_max ? (uint32_t)(roll(d) % 2) : 0;
-    l->cores = (double)(1 + roll(d) % 640) / 10;
+    l->workers_max = 1 + dice_below(d, 64);
+    l->workers_min = 1 + dice_below(d, l->workers_max);
+    l->depth_max = 2 + dice_below(d, 64);
+    l->depth_min = 1 + dice_below(d, 2);
+    l->io_depth_max = dice_below(d, 128);
+    l->io_depth_min = l->io_depth_max ? dice_below(d, 2) : 0;
+    l->cores = (double)(1 + dice_below(d, 640)) / 10;
     l->batch_bytes = 1000000;
     l->read_bytes = 100000;
     l->worker_bytes = 500000;
     struct fdl_knobs least = {l->workers_min, l->depth_min, l->io_depth_min};
     l->memory_bytes = 0;
-    if (roll(d) % 4)
-        l->memory_bytes = fdl_knobs_memory(l, &least) + roll(d) % 100000000;
+    if (dice_below(d, 4))
+        l->memory_bytes =
+            fdl_knobs_memory(l, &least) + dice_below(d, 100000000);
 }
 
 static void must_be_within(const struct fdl_tuner_limits *l,
@@ -297,25 +264,24 @@ static void must_be_finite(const struct fdl_tuner *t)
 /* What all that was decided hashes to. */
 static uint64_t play(uint64_t seed, unsigned readings)
 {
-    struct dice d = {seed | 1};
+    struct dice d = {seed};
     struct fdl_tuner_limits l = {.target = 0.01};
     struct fdl_tuner_reading r = {0};
     struct fdl_knobs want,
-        knobs = {(uint32_t)(roll(&d) % 70), (uint32_t)(roll(&d) % 70),
-                 (uint32_t)(roll(&d) % 140)};
+        knobs = {dice_below(&d, 70), dice_below(&d, 70), dice_below(&d, 140)};
     random_limits(&d, &l);
-    struct fdl_tuner *t = fdl_tuner_create(&l, &knobs, roll(&d) % 2);
+    struct fdl_tuner *t = fdl_tuner_create(&l, &knobs, dice_below(&d, 2));
     struct fdl_tuner_status s;
     uint64_t hash = 0;
     assert_non_null(t);
     fdl_tuner_get(t, &s);
     must_be_within(&l, &s.knobs);
     for (unsigned i = 0; i < readings; ++i) {
-        if (roll(&d) % 500 == 0) {
+        if (dice_below(&d, 500) == 0) {
             random_limits(&d, &l);
             fdl_tuner_set_limits(t, &l);
         }
-        if (roll(&d) % 2000 == 0)
+        if (dice_below(&d, 2000) == 0)
             fdl_tuner_pause(t);
         random_reading(&d, &r);
         fdl_tuner_observe(t, &r);
@@ -323,7 +289,7 @@ static uint64_t play(uint64_t seed, unsigned readings)
             continue;
         hash = hash * 31 + want.workers * 7919u + want.depth * 104729u +
                want.io_depth;
-        uint64_t how = roll(&d) % 10;
+        uint64_t how = dice_below(&d, 10);
         fdl_tuner_get(t, &s);
         /* A first step may be out of new bounds, but only shrinks. */
         if (want.workers > s.knobs.workers || want.depth > s.knobs.depth ||
@@ -359,31 +325,27 @@ TEST(random_readings)
 }
 
 /* A sane loader whose numbers change at random. */
-TEST(random_loaders)
+TEST_WITH(random_loaders, model_reset, model_end)
 {
-    struct dice d = {test_seed() | 1};
+    struct dice d = {test_seed()};
     for (unsigned i = 0; i < 60; ++i) {
-        struct tuner_model m;
-        struct fdl_tuner_limits l;
-        memset(&l, 0, sizeof(l));
-        random_limits(&d, &l);
-        l.target = 0.01;
-        model_begin(&m, &l, 1 + (uint32_t)(roll(&d) % 64), 60, 20);
-        m.knobs = model_status(&m).knobs;
+        random_limits(&d, &limits);
+        model_begin(limits.cores, 1 + dice_below(&d, 64), 60, 20);
+        m.knobs = model_status().knobs;
         for (unsigned k = 0; k < 20; ++k) {
-            m.work = 1e5 * (double)(1 + roll(&d) % 3000);
-            m.g = 1e5 * (double)(1 + roll(&d) % 500);
-            m.share = (double)(1 + roll(&d) % 100) / 100;
-            m.kappa = (double)(roll(&d) % 10) / 100;
-            m.r.sample_tail_ns = (int64_t)(roll(&d) % 500000000);
+            m.work = 1e5 * (double)(1 + dice_below(&d, 3000));
+            m.g = 1e5 * (double)(1 + dice_below(&d, 500));
+            m.share = (double)(1 + dice_below(&d, 100)) / 100;
+            m.kappa = (double)(dice_below(&d, 10)) / 100;
+            m.r.sample_tail_ns = dice_below(&d, 500000000);
             for (unsigned n = 0; n < 120; ++n) {
-                model_step(&m);
-                must_be_within(&l, &m.knobs);
+                model_step();
+                must_be_within(&limits, &m.knobs);
             }
         }
         must_be_finite(m.tuner);
-        assert_int_equal(model_status(&m).oddities, 0);
-        fdl_tuner_destroy(m.tuner);
+        assert_int_equal(model_status().oddities, 0);
+        model_end();
     }
 }
 

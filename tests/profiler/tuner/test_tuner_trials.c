@@ -7,58 +7,50 @@
 #include "tuner_model.h"
 
 /* An operation under its own mutex: 20 ms of 40, of which no clock tells. */
-static void own_mutex(struct tuner_model *m, const struct fdl_tuner_limits *l)
+static void own_mutex(void)
 {
-    model_begin(m, l, 2, 40, 2);
-    m->share = 0.05;
-    m->held = 20e6;
-    m->silent = true;
+    model_begin(8, 2, 40, 2);
+    m.share = 0.05;
+    m.held = 20e6;
+    m.silent = true;
 }
 
-TEST(a_lock_that_nobody_announces_stops_the_climb)
+TEST_WITH(a_lock_that_nobody_announces_stops_the_climb, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    own_mutex(&m, &l);
-    model_steps(&m, 3000);
-    model_print(&m);
-    assert_int_equal(model_count(&m, FDL_REASON_PLAN_UP, -1), 1);
-    assert_int_equal(
-        model_count(&m, FDL_REASON_PLAN_UP, FDL_OUTCOME_ROLLED_BACK), 1);
-    assert_int_equal(model_count(&m, FDL_REASON_EXPLORE_UP, -1), 0);
+    own_mutex();
+    model_steps(3000);
+    assert_int_equal(model_count(FDL_REASON_PLAN_UP, -1), 1);
+    assert_int_equal(model_count(FDL_REASON_PLAN_UP, FDL_OUTCOME_ROLLED_BACK),
+                     1);
+    assert_int_equal(model_count(FDL_REASON_EXPLORE_UP, -1), 0);
     assert_in_range(m.knobs.workers, 1, 2);
-    assert_string_equal(model_status(&m).limited_by, "scaling");
-    fdl_tuner_destroy(m.tuner);
+    assert_string_equal(model_status().limited_by, "scaling");
 }
 
 /* While it was full one more brought nothing. Then it is held for less and the
  * work grows, too slowly to be seen as a change. */
-TEST(an_announced_lock_is_judged_by_its_queue)
+TEST_WITH(an_announced_lock_is_judged_by_its_queue, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(12);
-    model_begin(&m, &l, 4, 40, 10);
+    model_begin(12, 4, 40, 10);
     m.held = 12e6;
-    model_steps(&m, 1000);
+    model_steps(1000);
     for (unsigned i = 0; i < 8000; ++i) {
         m.held -= 1e3;
         m.work += 3e3;
-        model_step(&m);
+        model_step();
     }
-    model_steps(&m, 4000);
-    model_print(&m);
+    model_steps(4000);
     assert_true(m.knobs.workers >= 7);
-    assert_string_equal(model_status(&m).limited_by, "");
-    fdl_tuner_destroy(m.tuner);
+    assert_string_equal(model_status().limited_by, "");
 }
 
 /* Of the number of workers: each that was not kept is followed by the way back
  * to where it was. */
-static void assert_undone(const struct tuner_model *m)
+static void assert_undone(void)
 {
     struct fdl_decision d;
     int64_t back_to = 0;
-    for (uint64_t id = 0; fdl_tuner_decision(m->tuner, id, &d); ++id) {
+    for (uint64_t id = 0; fdl_tuner_decision(m.tuner, id, &d); ++id) {
         if (d.knob != FDL_KNOB_WORKERS)
             continue;
         if (back_to > 0) {
@@ -74,235 +66,187 @@ static void assert_undone(const struct tuner_model *m)
 }
 
 /* Another loader comes and goes before anything could be judged. */
-TEST(what_is_interrupted_is_undone)
+TEST_WITH(what_is_interrupted_is_undone, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    own_mutex(&m, &l);
+    own_mutex();
     for (unsigned i = 0; i < 100; ++i) {
-        model_steps(&m, 50);
-        l.cores = i % 2 ? 8 : 5;
-        fdl_tuner_set_limits(m.tuner, &l);
+        model_steps(50);
+        limits.cores = i % 2 ? 8 : 5;
+        fdl_tuner_set_limits(m.tuner, &limits);
     }
-    model_steps(&m, 1); /* what was asked for is put in force */
-    model_print(&m);
-    assert_true(model_count(&m, -1, FDL_OUTCOME_ABANDONED) > 0);
-    assert_undone(&m);
+    model_steps(1); /* what was asked for is put in force */
+    assert_true(model_count(-1, FDL_OUTCOME_ABANDONED) > 0);
+    assert_undone();
     assert_in_range(m.knobs.workers, 1, 2);
-    fdl_tuner_destroy(m.tuner);
 }
 
-static void until_a_trial(struct tuner_model *m)
+static void until_a_trial(void)
 {
     for (unsigned i = 0; i < 5000; ++i) {
-        if (model_status(m).state == FDL_TUNER_TRIAL)
+        if (model_status().state == FDL_TUNER_TRIAL)
             return;
-        model_step(m);
+        model_step();
     }
     fail_msg("nothing was tried");
 }
 
-static void until_it_ends(struct tuner_model *m)
+static void until_it_ends(void)
 {
-    while (model_status(m).state == FDL_TUNER_TRIAL)
-        model_step(m);
+    while (model_status().state == FDL_TUNER_TRIAL)
+        model_step();
 }
 
 /* Three are too few, but steps are shorter just then: the rate is the same, and
  * the consumer waits where it did not before. */
-TEST(a_fed_consumer_stays_fed)
+TEST_WITH(a_fed_consumer_stays_fed, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    model_begin(&m, &l, 8, 38, 20);
-    until_a_trial(&m);
+    model_begin(8, 8, 38, 20);
+    until_a_trial();
     m.work = 59e6;
     m.g = 14e6;
     m.stock = 0;
-    until_it_ends(&m);
+    until_it_ends();
     m.g = 20e6;
-    model_steps(&m, 20);
-    model_print(&m);
-    assert_int_equal(model_status(&m).rolled_back, 1);
+    model_steps(20);
+    assert_int_equal(model_status().rolled_back, 1);
     assert_int_equal(m.knobs.workers, 8);
-    fdl_tuner_destroy(m.tuner);
 }
 
 /* Workers that queue for a core have none to spare: it is not a lock that keeps
  * more of them from helping. */
-TEST(a_queue_for_cores_is_no_lock)
+TEST_WITH(a_queue_for_cores_is_no_lock, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    model_begin(&m, &l, 4, 100, 10);
+    model_begin(8, 4, 100, 10);
     m.cores = 4;
-    until_a_trial(&m);
-    until_it_ends(&m);
-    model_steps(&m, 20);
-    model_print(&m);
-    assert_int_equal(
-        model_count(&m, FDL_REASON_PLAN_UP, FDL_OUTCOME_ROLLED_BACK), 1);
-    assert_string_not_equal(model_status(&m).limited_by, "scaling");
-    fdl_tuner_destroy(m.tuner);
+    until_a_trial();
+    until_it_ends();
+    model_steps(20);
+    assert_int_equal(model_count(FDL_REASON_PLAN_UP, FDL_OUTCOME_ROLLED_BACK),
+                     1);
+    assert_string_not_equal(model_status().limited_by, "scaling");
 }
 
-TEST(slow_storage_gets_neither_depth_nor_reads)
+TEST_WITH(slow_storage_gets_neither_depth_nor_reads, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    model_begin(&m, &l, 2, 10, 20);
-    m.knobs.depth = 4;
-    fdl_tuner_applied(m.tuner, &m.knobs, false);
+    model_begin(8, 2, 10, 20);
+    model_set_depth(4);
     m.bandwidth = 1 / 100e6;
-    model_steps(&m, 3000);
-    model_print(&m);
+    model_steps(3000);
     assert_in_range(m.knobs.depth, 4, 8);
     assert_int_equal(m.knobs.io_depth, 16);
-    assert_string_equal(model_status(&m).limited_by, "storage");
+    assert_string_equal(model_status().limited_by, "storage");
     struct fdl_decision d;
     assert_true(fdl_tuner_decision(m.tuner, 0, &d));
     assert_int_equal(d.knob, FDL_KNOB_IO_DEPTH);
     assert_true(d.time_ns < INT64_C(2500000000));
-    fdl_tuner_destroy(m.tuner);
 }
 
-TEST(cores_that_others_hold_are_left_to_them)
+TEST_WITH(cores_that_others_hold_are_left_to_them, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    l.host_cores = 8;
-    model_begin(&m, &l, 4, 100, 20);
+    limits.host_cores = 8;
+    model_begin(8, 4, 100, 20);
     m.cores = 2;
     m.others = 6;
-    model_steps(&m, 200);
-    assert_string_equal(model_status(&m).limited_by, "others");
-    model_steps(&m, 1800);
-    model_print(&m);
+    model_steps(200);
+    assert_string_equal(model_status().limited_by, "others");
+    model_steps(1800);
     assert_int_equal(m.most_workers, 4); /* an equal part */
     m.cores = 8;                         /* they leave */
     m.others = 0;
-    model_steps(&m, 2000);
+    model_steps(2000);
     assert_true(m.knobs.workers >= 5);
-    fdl_tuner_destroy(m.tuner);
 }
 
-TEST(work_that_sleeps_needs_none_of_them)
+TEST_WITH(work_that_sleeps_needs_none_of_them, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(2);
-    l.host_cores = 2;
-    model_begin(&m, &l, 2, 160, 20);
+    limits.host_cores = 2;
+    model_begin(2, 2, 160, 20);
     m.share = 0.02;
     m.cores = 0.3;
     m.others = 1.7;
-    model_steps(&m, 1000);
-    model_print(&m);
+    model_steps(1000);
     assert_true(m.knobs.workers >= 8);
-    assert_true(model_status(&m).stall <= 0.01);
-    fdl_tuner_destroy(m.tuner);
+    assert_true(model_status().stall <= 0.01);
 }
 
 /* Every 10 s everything stops for 0.7 s: windows in between see nothing. */
-TEST(depth_covers_rare_hiccups)
+TEST_WITH(depth_covers_rare_hiccups, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    model_begin(&m, &l, 3, 40, 20);
-    m.knobs.depth = 4;
-    fdl_tuner_applied(m.tuner, &m.knobs, false);
+    model_begin(8, 3, 40, 20);
+    model_set_depth(4);
     for (unsigned i = 0; i < 20; ++i) {
-        model_steps(&m, 500);
+        model_steps(500);
         m.stock -= 35;
     }
     int64_t waited = m.r.wait_ns;
     for (unsigned i = 0; i < 10; ++i) {
-        model_steps(&m, 500);
+        model_steps(500);
         m.stock -= 35;
     }
-    model_print(&m);
     assert_in_range(m.knobs.depth, 30, 64);
     assert_true(m.r.wait_ns - waited < INT64_C(1000000000)); /* of 100 s */
-    fdl_tuner_destroy(m.tuner);
 }
 
 /* One read in many takes long, and the consumer waits; meanwhile the others
  * keep storage as busy as it can be. */
-TEST(depth_covers_bursts_of_slow_reads)
+TEST_WITH(depth_covers_bursts_of_slow_reads, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    model_begin(&m, &l, 3, 10, 20);
-    m.knobs.depth = 4;
-    fdl_tuner_applied(m.tuner, &m.knobs, false);
+    model_begin(8, 3, 10, 20);
+    model_set_depth(4);
     m.bandwidth = 1 / 10e6;
     int64_t waited = 0;
     for (unsigned i = 0; i < 100; ++i) {
         if (i == 50)
             waited = m.r.wait_ns;
-        model_steps(&m, 40);
+        model_steps(40);
         m.stock -= 12;
     }
-    model_print(&m);
     assert_in_range(m.knobs.depth, 12, 28); /* and no more than that */
     assert_true(m.r.wait_ns - waited < INT64_C(400000000));
-    fdl_tuner_destroy(m.tuner);
 }
 
 /* A stop of 0.1 s in the first block of a trial proves nothing. */
-TEST(one_block_is_not_enough)
+TEST_WITH(one_block_is_not_enough, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    l.target = 0.03;
-    model_begin(&m, &l, 8, 40, 20);
-    m.knobs.depth = 4;
-    fdl_tuner_applied(m.tuner, &m.knobs, false);
-    until_a_trial(&m);
+    limits.target = 0.03;
+    model_begin(8, 8, 40, 20);
+    model_set_depth(4);
+    until_a_trial();
     m.stock -= 8;
-    model_steps(&m, 600);
-    model_print(&m);
+    model_steps(600);
     assert_in_range(m.knobs.workers, 2, 4);
-    assert_int_equal(model_status(&m).rolled_back, 0);
-    fdl_tuner_destroy(m.tuner);
+    assert_int_equal(model_status().rolled_back, 0);
 }
 
 /* Everything stops once, as when a worker hangs: three workers deliver less in
  * that window than two did long ago, and are still the right number. */
-TEST(what_was_long_ago_is_no_measure_of_now)
+TEST_WITH(what_was_long_ago_is_no_measure_of_now, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(3);
-    model_begin(&m, &l, 3, 60, 15);
+    model_begin(3, 3, 60, 15);
     m.kappa = 0.35;
-    while (model_status(&m).rolled_back == 0)
-        model_step(&m); /* two were tried */
-    model_steps(&m, 4000);
-    uint64_t trials = model_status(&m).trials;
+    while (model_status().rolled_back == 0)
+        model_step(); /* two were tried */
+    model_steps(4000);
+    uint64_t trials = model_status().trials;
     m.stock -= 120;
-    model_steps(&m, 1000);
-    model_print(&m);
+    model_steps(1000);
     assert_int_equal(m.knobs.workers, 3);
-    assert_int_equal(model_status(&m).guarded, 0);
-    assert_int_equal(model_status(&m).trials, trials);
-    fdl_tuner_destroy(m.tuner);
+    assert_int_equal(model_status().guarded, 0);
+    assert_int_equal(model_status().trials, trials);
 }
 
 /* Steps that happen to be longer during a trial: nobody waited for workers, so
  * that fewer are tried again, and each trial counts as much as all before. */
-TEST(slow_steps_are_no_lack_of_workers)
+TEST_WITH(slow_steps_are_no_lack_of_workers, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    model_begin(&m, &l, 8, 10, 20);
-    until_a_trial(&m);
+    model_begin(8, 8, 10, 20);
+    until_a_trial();
     m.g *= 1.1;
-    until_it_ends(&m);
+    until_it_ends();
     m.g /= 1.1;
-    assert_int_equal(model_status(&m).rolled_back, 1);
-    model_steps(&m, 20000);
-    model_print(&m);
+    assert_int_equal(model_status().rolled_back, 1);
+    model_steps(20000);
     assert_int_equal(m.knobs.workers, 1);
-    fdl_tuner_destroy(m.tuner);
 }
 
 /* Workers at the end, where steps vary by 29 % and are longer by a part with
@@ -311,22 +255,20 @@ static uint32_t workers_after(double slow)
 {
     uint32_t sum = 0;
     for (uint64_t seed = 1; seed <= 8; ++seed) {
-        struct tuner_model m;
-        struct fdl_tuner_limits l = model_limits(8);
-        model_begin(&m, &l, 8, 10, 20);
-        m.noise = seed;
+        model_begin(8, 8, 10, 20);
+        m.noise.state = seed;
         m.g_noise = 0.5;
         m.slow_below = 8;
         m.slow = slow;
-        model_steps(&m, 20000);
+        model_steps(20000);
         sum += m.knobs.workers;
-        fdl_tuner_destroy(m.tuner);
+        model_end();
     }
     return sum;
 }
 
 /* What few blocks cannot tell, many can. */
-TEST(little_is_paid_for_fewer_workers)
+TEST_WITH(little_is_paid_for_fewer_workers, model_reset, model_end)
 {
     uint32_t free_of_charge = workers_after(1), dear = workers_after(1.035);
     printf("%u and %u workers\n", free_of_charge, dear);
@@ -335,20 +277,16 @@ TEST(little_is_paid_for_fewer_workers)
 }
 
 /* Each epoch is a run of its own, shorter than any trial. */
-TEST(short_epochs_are_tuned_too)
+TEST_WITH(short_epochs_are_tuned_too, model_reset, model_end)
 {
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    model_begin(&m, &l, 1, 82.3, 28.5);
+    model_begin(8, 1, 82.3, 28.5);
     m.share = 0.1;
     for (unsigned i = 0; i < 40; ++i) {
-        model_steps(&m, 20);
+        model_steps(20);
         fdl_tuner_pause(m.tuner);
     }
-    model_print(&m);
     assert_int_equal(m.knobs.workers, 4);
-    assert_true(model_count(&m, FDL_REASON_PLAN_UP, FDL_OUTCOME_KEPT) > 0);
-    fdl_tuner_destroy(m.tuner);
+    assert_true(model_count(FDL_REASON_PLAN_UP, FDL_OUTCOME_KEPT) > 0);
 }
 
 TEST_MAIN("tuner_trials")

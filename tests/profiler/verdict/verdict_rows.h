@@ -14,6 +14,9 @@
 /* A run of 1000 batches of 64 in 100 s. */
 #define RUN .batches = 1000, .samples = 64000, .wall_ns = 100 * SEC
 
+/* Of which the consumer waited for one thing alone. */
+#define WAITED(bucket, time) .ledger = {.ns = {[FDL_BUCKET_##bucket] = (time)}}
+
 /* A GPU that was watched all the while. */
 #define GPU .has_device = true, .device_span_ns = 100 * SEC
 
@@ -76,6 +79,8 @@ struct verdict_row {
     const char *said[5]; /* parts of the sentence */
     const char *action;  /* part of the action */
 };
+
+#define SAYS(code, level, gain) (code), (level), (gain)
 
 static inline void check_text(const char *text, size_t capacity)
 {

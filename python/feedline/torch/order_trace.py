@@ -61,7 +61,7 @@ def is_stateful(thing: object) -> bool:
     The iterators of torchdata's own samplers can, with a generator's state in
     each; theirs is the loader's to note, once.
     """
-    if type(thing).__name__ in ("_BatchSamplerIterator",):
+    if type(thing).__name__ == "_BatchSamplerIterator":
         return False
     return callable(getattr(thing, "state_dict", None)) and callable(
         getattr(thing, "load_state_dict", None)
@@ -70,7 +70,7 @@ def is_stateful(thing: object) -> bool:
 
 def state_of(thing: Any) -> Optional[Dict[str, Any]]:
     """A copy of its state; None if it does not save one."""
-    if thing is None or not is_stateful(thing):
+    if not is_stateful(thing):
         return None
     state: Dict[str, Any] = copy.deepcopy(thing.state_dict())
     return state
@@ -78,7 +78,7 @@ def state_of(thing: Any) -> Optional[Dict[str, Any]]:
 
 def load_state(thing: Any, state: Dict[str, Any]) -> None:
     """Gives it a state back; ValueError if it does not take one."""
-    if thing is None or not is_stateful(thing):
+    if not is_stateful(thing):
         raise ValueError(
             "the state has one of a sampler, and the sampler of this loader "
             "has no load_state_dict"
@@ -135,41 +135,6 @@ def set_epoch(index_sampler: Any, epoch: int) -> None:
             part.set_epoch(epoch)
 
 
-def repeats(index_sampler: Any) -> bool:
-    """Whether a sample may come more than once; True where nobody knows."""
-    sampler = inner_sampler(index_sampler)
-    if sampler is not index_sampler and type(index_sampler) is not BatchSampler:
-        return True
-    kind = type(sampler)
-    if kind is SequentialSampler:
-        return False
-    if kind is RandomSampler:
-        return bool(
-            sampler.replacement
-            or sampler.num_samples > len(sampler.data_source)
-        )
-    if kind in (DistributedSampler, BlockSampler):
-        return bool(len(sampler.dataset) < sampler.num_replicas)
-    return True
-
-
-def draws_its_seed(index_sampler: Any) -> bool:
-    """Whether the first pull draws one seed from the global generator."""
-    sampler = inner_sampler(index_sampler)
-    return (
-        type(sampler) is RandomSampler
-        and sampler.generator is None
-        and (sampler is index_sampler or type(index_sampler) is BatchSampler)
-    )
-
-
-def draws_nothing(index_sampler: Any) -> bool:
-    """Whether torch's global generator is known to be left alone."""
-    return type(inner_sampler(index_sampler)) is SequentialSampler and (
-        type(index_sampler) in (SequentialSampler, BatchSampler)
-    )
-
-
 ALL = sys.maxsize
 # Those that draw nothing, or everything at the first pull.
 _DRAWN_AT_ONCE = (
@@ -184,6 +149,41 @@ _DRAWN_AT_ONCE = (
 )
 
 
+def _dealt(index_sampler: Any) -> Any:
+    """The sampler whose samples come as they are, or in torch's own batches;
+    None below another batch sampler, which may ask it for anything."""
+    sampler = inner_sampler(index_sampler)
+    plain = sampler is index_sampler or type(index_sampler) is BatchSampler
+    return sampler if plain else None
+
+
+def _draws_again(sampler: Any) -> bool:
+    """Whether it gives a sample twice, or goes through all of them twice."""
+    count = len(sampler.data_source)
+    return bool(sampler.replacement or sampler.num_samples > count)
+
+
+def repeats(index_sampler: Any) -> bool:
+    """Whether a sample may come more than once; True where nobody knows."""
+    sampler = _dealt(index_sampler)
+    if type(sampler) is RandomSampler:
+        return _draws_again(sampler)
+    if type(sampler) in (DistributedSampler, BlockSampler):
+        return bool(len(sampler.dataset) < sampler.num_replicas)
+    return type(sampler) is not SequentialSampler
+
+
+def draws_its_seed(index_sampler: Any) -> bool:
+    """Whether the first pull draws one seed from the global generator."""
+    sampler = _dealt(index_sampler)
+    return type(sampler) is RandomSampler and sampler.generator is None
+
+
+def draws_nothing(index_sampler: Any) -> bool:
+    """Whether torch's global generator is known to be left alone."""
+    return type(_dealt(index_sampler)) is SequentialSampler
+
+
 def batches_known_ahead(index_sampler: Any) -> int:
     """How many batches of an epoch may be pulled before they are asked for.
 
@@ -191,17 +191,11 @@ def batches_known_ahead(index_sampler: Any) -> int:
     and no code of the user's runs at another time. ALL with the order's end; 0
     for a sampler that is not known.
     """
-    sampler = inner_sampler(index_sampler)
-    if sampler is not index_sampler and type(index_sampler) is not BatchSampler:
-        return 0
-    kind = type(sampler)
-    if kind in _DRAWN_AT_ONCE:
+    sampler = _dealt(index_sampler)
+    # Without a generator it seeds one of its own at the first pull.
+    if type(sampler) in _DRAWN_AT_ONCE or draws_its_seed(index_sampler):
         return ALL
-    if kind is not RandomSampler:
-        return 0
-    if sampler.generator is None:
-        return ALL  # it seeds a generator of its own at the first pull
-    if sampler.replacement or sampler.num_samples > len(sampler.data_source):
+    if type(sampler) is not RandomSampler or _draws_again(sampler):
         return 0
     # It draws once more at the end of the order, which is not to be reached
     # before the program does.

@@ -14,7 +14,7 @@ import io
 import os
 import random
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Tuple
 
 import pytest
 
@@ -23,6 +23,7 @@ from torch_cases import torchvision, v2
 
 import feedline
 from images import Image, picture
+from random_chains import Chains
 
 np = pytest.importorskip("numpy", reason="no numpy")
 pytestmark = [
@@ -31,10 +32,6 @@ pytestmark = [
 ]
 
 FRESH = int(os.environ.get("FEEDLINE_PROPERTY_SEED", random.randrange(10**9)))
-
-Mode = T.InterpolationMode
-FILTERS = (Mode.NEAREST, Mode.BILINEAR, Mode.BICUBIC, Mode.BOX, Mode.LANCZOS)
-BORDERS = ("constant", "edge", "reflect", "symmetric")
 
 
 # ---- Files ------------------------------------------------------------------
@@ -94,73 +91,12 @@ def _folder(draw: random.Random, root: Path) -> str:
     return str(root)
 
 
-# ---- Transforms -------------------------------------------------------------
-
-
-def _step(draw: random.Random, family: Any) -> Any:
-    def size() -> int:
-        return draw.randint(1, 60)
-
-    def twice(low: float, high: float) -> Tuple[float, float]:
-        return (round(draw.uniform(low, high), 2),) * 2
-
-    flips = (family.RandomHorizontalFlip, family.RandomVerticalFlip)
-    change = draw.choice(("brightness", "contrast", "saturation"))
-    makers = (
-        lambda: family.CenterCrop((size(), size())),
-        lambda: family.Pad(
-            draw.randint(0, 9), draw.choice((0, 200)), draw.choice(BORDERS)
-        ),
-        lambda: family.Pad((3, 1, 0, 5), (1, 2, 3)),
-        lambda: draw.choice(flips)(draw.choice((0.0, 1.0))),
-        lambda: family.ColorJitter(**{change: twice(0, 2)}),
-        lambda: family.ColorJitter(hue=twice(-0.5, 0.5)),
-        lambda: family.Grayscale(draw.choice((1, 3))),
-        lambda: family.RandomGrayscale(draw.choice((0.0, 1.0))),
-        lambda: family.RandomRotation(
-            (draw.choice((0, 90, 180, 33)),) * 2,
-            draw.choice((Mode.NEAREST, Mode.BILINEAR)),
-            fill=draw.choice((0, 255)),
-        ),
-        lambda: family.RandomAffine(
-            (draw.choice((0, 33)),) * 2,
-            scale=(draw.choice((0.5, 1, 1.75)),) * 2,
-            shear=(draw.choice((-40, 0, 12)),) * 2,
-            interpolation=draw.choice((Mode.NEAREST, Mode.BICUBIC)),
-        ),
-    )
-    return draw.choice(makers)()
-
-
-def _tail(draw: random.Random, family: Any) -> List[Any]:
-    bytes_of = [family.PILToTensor()]
-    floats_of = [family.ToTensor()]
-    if hasattr(family, "ToImage"):
-        bytes_of = [family.ToImage()]
-        floats_of = [family.ToImage(), family.ToDtype(torch.float32, True)]
-    scaled = bytes_of + [family.ConvertImageDtype(torch.float32)]
-    normal = floats_of + [family.Normalize([0.4], [0.3])]
-    found = draw.choice((bytes_of, floats_of, scaled, normal))
-    flip = [family.RandomHorizontalFlip(1.0)]
-    return found + (flip if draw.random() < 0.2 else [])
+# ---- Data sets and arguments ------------------------------------------------
 
 
 def _chain(draw: random.Random) -> Any:
     family = draw.choice((T, v2 if hasattr(v2, "ToImage") else T))
-    body = [_step(draw, family) for _ in range(draw.randint(0, 2))]
-    sizes = draw.randint(1, 50), draw.randint(1, 50)
-    fixed = draw.choice(
-        (
-            lambda: family.Resize(sizes, draw.choice(FILTERS)),
-            lambda: family.CenterCrop(sizes),
-        )
-    )
-    place = draw.choice((0, 0, len(body)))  # it mostly has to be the first
-    body.insert(place, fixed())
-    return family.Compose(body + _tail(draw, family))
-
-
-# ---- Data sets and arguments ------------------------------------------------
+    return Chains(family, draw, certain=True).chain()
 
 
 def _dataset(draw: random.Random, root: str, transform: Any) -> Any:

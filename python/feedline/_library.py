@@ -79,24 +79,36 @@ class Library(Functions):
         self.quick = Functions(ctypes.PyDLL(path))
 
 
+_process = ctypes.PyDLL(None)
+
+
+def of_process(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of the interpreter or the C library, called with the
+    interpreter's lock. AttributeError: there is none.
+
+    A new object: the types of ctypes.pythonapi's functions are everybody's.
+    """
+    function = _process[name]
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
 def refuse_subinterpreter() -> None:
     """ImportError in any interpreter of the process but its first.
 
     The library belongs to the process, and its threads enter Python through
     PyGILState_Ensure, which knows the first interpreter only.
     """
-    api = ctypes.PyDLL(None)
-    current, number = (
-        api["PyInterpreterState_Get"],
-        api["PyInterpreterState_GetID"],
+    current = of_process("PyInterpreterState_Get", ctypes.c_void_p)
+    number_of = of_process(
+        "PyInterpreterState_GetID", ctypes.c_int64, ctypes.c_void_p
     )
-    current.restype = ctypes.c_void_p
-    number.argtypes, number.restype = [ctypes.c_void_p], ctypes.c_int64
-    if number(current()) != 0:
+    number = number_of(current())
+    if number != 0:
         raise ImportError(
             "feedline works in the main interpreter only, and this is "
             "subinterpreter %d: its threads could not call back into it"
-            % number(current())
+            % number
         )
 
 

@@ -12,6 +12,7 @@ import ctypes
 from ctypes import POINTER, c_char_p, c_int, c_ssize_t, c_void_p
 from typing import Any, Tuple
 
+from ._library import of_process
 from .errors import InvalidArgument
 
 # Of the interpreter's headers (object.h), where they are a stable interface.
@@ -37,15 +38,10 @@ class _PyBuffer(ctypes.Structure):
     ]
 
 
-# A library object of our own: the types of ctypes.pythonapi's functions are
-# everybody's.
-_api = ctypes.PyDLL(None)
-_get = _api["PyObject_GetBuffer"]
-_get.argtypes = [ctypes.py_object, POINTER(_PyBuffer), c_int]
-_get.restype = c_int
-_release = _api["PyBuffer_Release"]
-_release.argtypes = [POINTER(_PyBuffer)]
-_release.restype = None
+_get = of_process(
+    "PyObject_GetBuffer", c_int, ctypes.py_object, POINTER(_PyBuffer), c_int
+)
+_release = of_process("PyBuffer_Release", None, POINTER(_PyBuffer))
 
 
 class HeldBuffer:

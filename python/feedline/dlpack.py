@@ -27,7 +27,7 @@ from ctypes import (
 from typing import Any, Dict, Sequence, Tuple
 
 from . import _c
-from ._library import lib
+from ._library import lib, of_process
 from .errors import OutOfMemory, check
 
 # Of dlpack.h: devices, and codes of types with their bits.
@@ -84,15 +84,12 @@ class DLManagedTensorVersioned(Structure):
     ]
 
 
-# A library object of our own: the types of ctypes.pythonapi's functions are
-# everybody's.
-_api = ctypes.PyDLL(None)
-_new = _api["PyCapsule_New"]
-_new.argtypes = [c_void_p, c_char_p, c_void_p]
-_new.restype = ctypes.py_object
-_allocate = _api["posix_memalign"]
-_allocate.argtypes = [POINTER(c_void_p), c_size_t, c_size_t]
-_allocate.restype = c_int
+_new = of_process(
+    "PyCapsule_New", ctypes.py_object, c_void_p, c_char_p, c_void_p
+)
+_allocate = of_process(
+    "posix_memalign", c_int, POINTER(c_void_p), c_size_t, c_size_t
+)
 
 # A capsule keeps the address of its name, so these live for ever.
 _NAMES = (c_char_p(b"dltensor"), c_char_p(b"dltensor_versioned"))
@@ -109,13 +106,10 @@ def _prepare() -> int:
     global _destructor
     with _lock:
         if not _destructor:
-            valid, pointer = lib.capsule_init.argtypes
-            check(
-                lib.capsule_init(
-                    valid(_address(_api["PyCapsule_IsValid"])),
-                    pointer(_address(_api["PyCapsule_GetPointer"])),
-                )
-            )
+            names = ("PyCapsule_IsValid", "PyCapsule_GetPointer")
+            kinds = lib.capsule_init.argtypes
+            functions = (_address(of_process(name, None)) for name in names)
+            check(lib.capsule_init(*(k(f) for k, f in zip(kinds, functions))))
             _destructor = _address(lib.capsule_destructor)
     return _destructor
 
@@ -156,7 +150,7 @@ def copied(
     managed.tensor.ndim = rank
     managed.tensor.shape = ctypes.cast(axes, POINTER(c_int64))
     managed.tensor.strides = ctypes.cast(strides, POINTER(c_int64))
-    managed.deleter = _address(_api["free"])
+    managed.deleter = _address(of_process("free", None))
     if versioned:
         managed.major, managed.flags = 1, _FLAG_IS_COPIED
     return wrap(base, versioned), base + head

@@ -37,7 +37,7 @@ from time import monotonic_ns
 from typing import Any, Callable, Dict, Optional, Set, Tuple
 
 from . import _c, thread_draws
-from ._library import lib
+from ._library import lib, of_process
 from .errors import InvalidArgument, StateError
 
 # ---- Thread states ----------------------------------------------------------
@@ -53,11 +53,8 @@ from .errors import InvalidArgument, StateError
 # has forgotten where Python keeps the state. Without the hook, which is
 # glibc's, nothing is kept and calls are slower.
 
-_api = ctypes.PyDLL(None)
-_ensure = _api["PyGILState_Ensure"]
-_ensure.argtypes, _ensure.restype = [], c_int
-_release = _api["PyGILState_Release"]
-_release.argtypes, _release.restype = [c_int], None
+_ensure = of_process("PyGILState_Ensure", c_int)
+_release = of_process("PyGILState_Release", None, c_int)
 _LOCKED = 0  # PyGILState_LOCKED: the lock was had before, and is kept
 
 _destructor_type = CFUNCTYPE(None, c_void_p)
@@ -68,13 +65,11 @@ os.register_at_fork(after_in_child=_kept.clear)
 
 
 def _hook() -> Optional[Any]:
+    kinds = (_destructor_type, c_void_p, c_void_p)
     try:
-        found = _api["__cxa_thread_atexit_impl"]
+        return of_process("__cxa_thread_atexit_impl", c_int, *kinds)
     except AttributeError:
         return None
-    found.argtypes = [_destructor_type, c_void_p, c_void_p]
-    found.restype = c_int
-    return found
 
 
 def _forget(unused: Any) -> None:

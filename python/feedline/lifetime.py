@@ -102,7 +102,7 @@ os.register_at_fork(after_in_child=_under_way.clear)  # which has no threads
 
 
 class Endable(Protocol):
-    """A Loader, as far as its end is concerned."""
+    """A Loader or a Meter, as far as its end is concerned."""
 
     def _end(self) -> Optional[Aside]:
         """Closes it; what to wait for."""

@@ -630,9 +630,7 @@ class Loader(Observable):
             done.wait()
 
     def _renew_locks(self) -> None:
-        """After a fork: a lock that another thread held is never released."""
-        self._consumer = threading.RLock()
-        self._others = threading.RLock()
+        super()._renew_locks()
         self._turns = threading.RLock()
 
     def _end(self) -> Optional[Aside]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from types import TracebackType
 from typing import Any, Callable, Dict, Optional, TextIO, Type
 
@@ -59,9 +60,11 @@ SORT_COLUMNS = tuple("busy items bytes mean p50 p90 p99 max name".split())
 class Observable:
     """Statistics, explanations and views of one loader."""
 
-    # Locks of the library's object: the consumer's calls, and all others.
-    _consumer: Any
-    _others: Any
+    def _renew_locks(self) -> None:
+        """Also after a fork: what another thread held is never released."""
+        # Of the library's object: the consumer's calls, and all others.
+        self._consumer = threading.RLock()
+        self._others = threading.RLock()
 
     @property
     def handle(self) -> int:

@@ -12,15 +12,13 @@ docs/watch.md shows what comes out. torch need not be installed.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
-import threading
 import time
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Mapping
 from typing import Optional, Tuple, TypeVar
 
-from . import _c
+from . import _c, lifetime
 from ._library import lib
 from .errors import StateError, check
 from .observable import Observable
@@ -57,14 +55,13 @@ class Meter(Observable):
         """name: of what is watched, for people. workers: that make its batches,
         and `option` what its users call that number, for advice. options: of
         docs/options.md, those for stats_log, metrics, live, trace and rank."""
-        self._consumer = threading.RLock()
-        self._others = threading.RLock()
+        self._renew_locks()
         self._meter_name = name
         self._meter_facts = (workers, batch_size, option)
         self._config = Config(dict(options or {}))  # says what is wrong now
         self._handle: Optional[int] = None
         self._closed = False
-        _live.add(self)
+        lifetime.add(self)
 
     # ---- Life -------------------------------------------------------------
 
@@ -105,6 +102,8 @@ class Meter(Observable):
             if self._handle is not None:
                 self._handle = None
                 self._finalizer()
+
+    _end = close
 
     # ---- Measuring --------------------------------------------------------
 
@@ -189,19 +188,7 @@ def samples_of(batch: Any) -> int:
     return 0
 
 
-# ---- Fork ------------------------------------------------------------------
-
-_live: "weakref.WeakSet[Meter]" = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    """A lock that another thread had at the fork is never given back here."""
-    for meter in list(_live):
-        meter._consumer = threading.RLock()
-        meter._others = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+# ---- Watch -----------------------------------------------------------------
 
 
 def _workers_of(inner: Any) -> Tuple[int, int, Optional[str]]:

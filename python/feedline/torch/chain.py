@@ -101,11 +101,14 @@ class Cut:
     tail: List[Any]
 
 
+Read = Callable[["Builder", Any], None]
+
+
 @dataclass(frozen=True)
 class Reader:
     """How to read one type of transform."""
 
-    read: Callable[["Builder", Any], None]
+    read: Read
     # Its public attributes, all of which are read; None: no others matter.
     fields: Optional[FrozenSet[str]]
     # The class that it was written for, of a subclass with its own __init__.
@@ -116,20 +119,14 @@ class Reader:
 READERS: Dict[Tuple[str, str], Reader] = {}
 
 
-def reads(
-    families: str, name: str, fields: str = ""
-) -> Callable[
-    [Callable[["Builder", Any], None]], Callable[["Builder", Any], None]
-]:
+def reads(families: str, name: str, fields: str = "") -> Callable[[Read], Read]:
     """Registers a function as the reader of the class `name`.
 
     An attribute that is not in `fields` was added by a version of the library
     that this file does not know, so the transform is refused.
     """
 
-    def register(
-        function: Callable[["Builder", Any], None]
-    ) -> Callable[["Builder", Any], None]:
+    def register(function: Read) -> Read:
         for family in families.split():
             READERS[family, name] = Reader(function, frozenset(fields.split()))
         return function
@@ -295,19 +292,18 @@ class Builder:
 
     def read_all(self, transforms: Sequence[Any]) -> None:
         """Reads the transforms inside of the present one, in order."""
-        prefix = self._place + "." if self._place else ""
         for i, transform in enumerate(transforms):
-            self.read(transform, f"{prefix}transforms[{i}]")
+            self.read_inside(f"transforms[{i}]", transform)
 
     def read_chain(self, transforms: Sequence[Any]) -> None:
         """The same for one that does nothing but call them, which may be done
         by others from some place on."""
-        me, prefix = self._transform, self._place + "." if self._place else ""
+        me = self._transform
         for i, transform in enumerate(transforms):
             head = copy.copy(self)
             head._ops, head._last = self._ops[:], self._last[:]
             try:
-                self.read(transform, f"{prefix}transforms[{i}]")
+                self.read_inside(f"transforms[{i}]", transform)
             except NotNative as no:
                 inner = no.cut
                 if inner is None or inner.of is not transform:
@@ -318,8 +314,7 @@ class Builder:
 
     def read_inside(self, name: str, transform: Any) -> None:
         """Reads what the present transform has under this name."""
-        prefix = self._place + "." if self._place else ""
-        self.read(transform, prefix + name)
+        self.read(transform, f"{self._place}.{name}" if self._place else name)
 
     def _check_fields(
         self, transform: Any, fields: FrozenSet[str], base: Optional[type]
@@ -412,13 +407,12 @@ class Builder:
         operation, each of them one or a group."""
         outer, self._deciding = self._deciding, type(self._transform).__name__
         self.draws()
-        prefix = self._place + "." if self._place else ""
         start, size, sizes, number = len(self._ops), self.size, [], 0
         before = self._kind()
         for part in parts:
             first, self.size = len(self._ops), size
             for transform in part:
-                self.read(transform, f"{prefix}transforms[{number}]")
+                self.read_inside(f"transforms[{number}]", transform)
                 number += 1
             if self._kind() != before:
                 self.fail(
@@ -510,11 +504,7 @@ class Builder:
         """A window in the middle, with a border where it is larger."""
         self.bordered = self.bordered or self.is_smaller(width, height)
         self.add("center_crop", width=width, height=height, **border)
-        self.move_window(width, height)
-
-    def move_window(self, width: int, height: int) -> None:
-        """The samples have this size from here on."""
-        self.size = (width, height)
+        self.size = width, height
 
     def is_smaller(self, width: int, height: int) -> bool:
         """Images may be smaller than that here."""

@@ -75,7 +75,7 @@ def random_crop_or_pad(b: Builder, t: Any) -> None:
         fill=fill,
         padding_mode=mode,
     )
-    b.move_window(width, height)
+    b.size = width, height
 
 
 @reads("timm", "TrimBorder", "border_size")
@@ -83,7 +83,7 @@ def trim_border(b: Builder, t: Any) -> None:
     size = b.integers("border_size", t.border_size)[0]
     b.add("trim_border", size=size)
     if b.size is not None:
-        b.move_window(b.size[0] - 2 * size, b.size[1] - 2 * size)
+        b.size = b.size[0] - 2 * size, b.size[1] - 2 * size
 
 
 @reads(
@@ -122,7 +122,7 @@ def resize_keep_ratio(b: Builder, t: Any) -> None:
         return
     w, h = b.size[0] / width, b.size[1] / height
     ratio = max(w, h) * longest + min(w, h) * (1.0 - longest)
-    b.move_window(round(b.size[0] / ratio), round(b.size[1] / ratio))
+    b.size = round(b.size[0] / ratio), round(b.size[1] / ratio)
 
 
 @reads("timm", "ToNumpy")

@@ -94,7 +94,7 @@ def image_classification(b: Builder, t: Any) -> None:
         b.fail(f"resize_size={t.resize_size!r} is not supported natively")
     b.add("resize", size=size[0], interpolation=filter_of(b, t.interpolation))
     if b.size is not None:
-        b.move_window(*shorter_side(b.size, size[0]))
+        b.size = shorter_side(b.size, size[0])
     b.add_center_crop(*b.side_pair("crop_size", t.crop_size))
     b.to_bytes()
     b.to_unit()
@@ -169,11 +169,11 @@ def resize(b: Builder, t: Any) -> None:
     if len(found) == 2:
         width, height = b.side_pair("size", found)
         b.add("resize", width=width, height=height, **how)
-        b.move_window(width, height)
+        b.size = width, height
     elif len(found) == 1 and found[0] > 0:
         b.add("resize", size=found[0], **how)
         if b.size is not None:
-            b.move_window(*shorter_side(b.size, found[0]))
+            b.size = shorter_side(b.size, found[0])
     else:
         b.fail(f"size={t.size!r} is not a size")
 
@@ -237,7 +237,7 @@ def add_random_resized_crop(b: Builder, t: Any, interpolation: str) -> None:
         ratio=b.pair("ratio", t.ratio),
         **how,
     )
-    b.move_window(width, height)
+    b.size = width, height
 
 
 # ---- Crops, borders, flips --------------------------------------------------
@@ -284,7 +284,7 @@ def pad(b: Builder, t: Any) -> None:
     b.add("pad", padding=padding, fill=fill, padding_mode=mode)
     if b.size is not None:
         left, top, right, bottom = padding
-        b.move_window(b.size[0] + left + right, b.size[1] + top + bottom)
+        b.size = b.size[0] + left + right, b.size[1] + top + bottom
 
 
 @reads("v2", "RandomZoomOut", "fill side_range p")
@@ -322,7 +322,7 @@ def add_random_crop(b: Builder, t: Any, padding: Sequence[int]) -> None:
         fill=fill,
         padding_mode=mode,
     )
-    b.move_window(width, height)
+    b.size = width, height
 
 
 @reads("v1", "RandomCrop", "size padding pad_if_needed fill padding_mode")

@@ -25,7 +25,7 @@ class Watched:
         raise NotImplementedError
 
     def is_kept(self, kept: Any) -> bool:
-        raise NotImplementedError
+        return bool(self.keep() == kept)
 
 
 class Items(Watched):
@@ -64,9 +64,6 @@ class Memory(Watched):
         value = self.value
         return value.ctypes.data, value.shape, value.strides, value.dtype.str
 
-    def is_kept(self, kept: Any) -> bool:
-        return bool(self.keep() == kept)
-
 
 class Contents(Watched):
     """An array that had to be copied: two sums over all of its words."""
@@ -78,9 +75,6 @@ class Contents(Watched):
             rows.sum(axis=1, dtype="uint64").tobytes(),
             rows.sum(axis=0, dtype="uint64").tobytes(),
         )
-
-    def is_kept(self, kept: Any) -> bool:
-        return bool(self.keep() == kept)
 
 
 def _rows_in_memory(array: Any) -> Any:
@@ -98,6 +92,3 @@ class Facts(Watched):
 
     def keep(self) -> Any:
         return self.value
-
-    def is_kept(self, kept: Any) -> bool:
-        return bool(self.value == kept)

@@ -104,21 +104,6 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
         return self._finish(data) if self._finish else data
 
 
-def make_torch_iterator(
-    loader: Any,
-    progress: Progress,
-    meter: Meter,
-    saved_seed: Optional[int] = None,
-) -> MeteredIterator:
-    """The iterator that torch would make for this loader."""
-    kind: Type[MeteredIterator] = MultiProcessIterator
-    if loader.num_workers == 0:
-        kind = SingleProcessIterator
-    made = meter.nothing(lambda: kind(loader, progress, saved_seed))
-    made._meter = meter
-    return made
-
-
 class Epochs:
     """Of one loader, which is an argument of each method.
 
@@ -227,17 +212,28 @@ class Epochs:
     ) -> _BaseDataLoaderIter:
         self.begun = progress.epoch + 1
         progress.in_workers = plan is None and loader.num_workers > 0
-        iterator: _BaseDataLoaderIter
+        made: _BaseDataLoaderIter
         if plan is not None:
-            iterator = NativeIterator(loader, plan, progress, saved_seed)
+            made = NativeIterator(loader, plan, progress, saved_seed)
             self._show_tuned(loader)
         else:
-            loader.check_worker_number_rationality()
-            meter = self._meter_of(loader)
-            iterator = make_torch_iterator(loader, progress, meter, saved_seed)
+            made = self._torch_iterator(loader, progress, saved_seed)
         self.by_torch = plan is None
         self.progress = progress
-        return iterator
+        return made
+
+    def _torch_iterator(
+        self, loader: Any, progress: Progress, saved_seed: Optional[int]
+    ) -> MeteredIterator:
+        """The one that torch would make for this loader."""
+        loader.check_worker_number_rationality()
+        meter = self._meter_of(loader)
+        kind: Type[MeteredIterator] = MultiProcessIterator
+        if loader.num_workers == 0:
+            kind = SingleProcessIterator
+        made = meter.nothing(lambda: kind(loader, progress, saved_seed))
+        made._meter = meter
+        return made
 
     def _meter_of(self, loader: Any) -> Meter:
         """Counts what torch's iterators keep the program waiting for."""

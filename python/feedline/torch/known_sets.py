@@ -277,9 +277,13 @@ def _only_decodable(paths: List[str], where: str) -> None:
 
 
 def files_piece(
-    dataset: Any, samples: Any, where: str, channels: int = 3
+    dataset: Any,
+    samples: Any,
+    where: str,
+    channels: int = 3,
+    transforms: Any = None,
 ) -> Piece:
-    """Files, as a sequence of (path, label)."""
+    """Files, as a sequence of (path, label); the rest as for listed_piece."""
 
     def load() -> Tuple[Any, List[Any]]:
         try:
@@ -296,26 +300,26 @@ def files_piece(
             )
         return paths, labels
 
-    return listed_piece(dataset, where, [samples], load, channels)
+    return listed_piece(dataset, where, [samples], load, channels, transforms)
 
 
 def listed_piece(
     dataset: Any,
     where: str,
     lists: List[Any],
-    load: Callable[[], Tuple[Any, Any]],
+    load: Optional[Callable[[], Tuple[Any, Any]]] = None,
     channels: int = 3,
     transforms: Any = None,
 ) -> Piece:
-    """Files with labels, as `load` makes them of sequences, one item of each of
-    which is a sample. transforms: what has transform and target_transform, if
-    that is not the data set."""
+    """Files with labels: two sequences, or as `load` makes them of sequences,
+    one item of each of which is a sample. transforms: what has transform and
+    target_transform, if that is not the data set."""
     options = _pillow_options()
     transform = (transforms or dataset).transform
     on_labels = getattr(transforms or dataset, "target_transform", None)
 
     def loaded() -> Tuple[Any, List[Any]]:
-        paths, labels = load()
+        paths, labels = load() if load else lists
         try:
             paths = list(map(fspath, paths))
         except TypeError:

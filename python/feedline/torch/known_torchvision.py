@@ -38,9 +38,7 @@ def _check_loader(dataset: Any, where: str) -> None:
 def _two_lists(dataset: Any, where: str) -> Piece:
     _check_loader(dataset, where)
     paths, labels = dataset._image_files, dataset._labels
-    return listed_piece(
-        dataset, where, [paths, labels], lambda: (paths, labels)
-    )
+    return listed_piece(dataset, where, [paths, labels])
 
 
 @reads(
@@ -61,9 +59,7 @@ def _faces(dataset: Any, where: str) -> Piece:
     if getattr(loader, "__self__", None) is not dataset:
         needs_pillow_loader(dataset, loader, where)
     paths, labels = dataset.data, dataset.targets
-    return listed_piece(
-        dataset, where, [paths, labels], lambda: (paths, labels)
-    )
+    return listed_piece(dataset, where, [paths, labels])
 
 
 def _two_transforms(dataset: Any, where: str) -> Any:
@@ -88,13 +84,8 @@ def _two_transforms(dataset: Any, where: str) -> Any:
 @reads(LEAVES, _HERE + "places365.Places365")
 def _places(dataset: Any, where: str) -> Piece:
     _check_loader(dataset, where)
-    pairs = dataset.imgs
-
-    def load() -> Tuple[Any, Any]:
-        return [path for path, _ in pairs], [label for _, label in pairs]
-
     both = _two_transforms(dataset, where)
-    return listed_piece(dataset, where, [pairs], load, transforms=both)
+    return files_piece(dataset, dataset.imgs, where, transforms=both)
 
 
 @reads(LEAVES, _HERE + "oxford_iiit_pet.OxfordIIITPet")

@@ -29,9 +29,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import feedline
 
 from ..options import option_pillow
-from . import chain_families, chain_timm, chain_torchvision
-from . import known_huggingface, known_torchvision, known_webdataset
-from . import known_wrapped
+from . import chain_families, known_huggingface, known_torchvision
+from . import known_webdataset
 from .chain import Builder, Chain, NotNative, Size, is_read
 from .chain_pairs import Pair, bytes_of, read_pair
 from .chain_views import Part, parts_of
@@ -288,7 +287,7 @@ def _make(view: View, chain: Chain) -> Plan:
         loaded = [piece.load() for piece in view.pieces]
         targets = _targets(view.pieces, loaded)
         dataset = _dataset(view.pieces, loaded, targets is None)
-        moving = _moving(view.pieces[0], dataset, chain)
+        moving = _moving(view.pieces[0], dataset)
     except (ValueError, OverflowError) as error:
         raise NotNative(
             f"a path or label of the data set does not fit the engine: {error}"
@@ -327,9 +326,7 @@ def _make(view: View, chain: Chain) -> Plan:
     )
 
 
-def _moving(
-    piece: Piece, dataset: feedline.Dataset, chain: Chain
-) -> Optional[Moving]:
+def _moving(piece: Piece, dataset: feedline.Dataset) -> Optional[Moving]:
     """The targets of a piece that move, which the engine's data set gets."""
     if piece.moving is None:
         return None
@@ -452,15 +449,13 @@ def _names_inside(paths: List[str]) -> bytes:
 
 # ---- Whole chains -----------------------------------------------------------
 
-# Importing these modules registered their readers.
+# Importing these modules registered their readers, and those of the modules
+# that they build on.
 LIBRARIES = (
     chain_families,
-    chain_timm,
-    chain_torchvision,
     known_huggingface,
     known_torchvision,
     known_webdataset,
-    known_wrapped,
 )
 
 

@@ -62,11 +62,6 @@ class Observing:
     """Statistics, words and views of a loader that has an engine at times."""
 
     @readable
-    def engine(self) -> Optional[feedline.Loader]:
-        """The engine that was used last, while there is one."""
-        raise NotImplementedError
-
-    @readable
     def fallback_reason(self) -> Optional[str]:
         """Why torch loads the samples; None when the engine does."""
         raise NotImplementedError

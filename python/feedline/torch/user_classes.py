@@ -114,14 +114,11 @@ _FORMS = Forms(_sources, _MODULES)
 def reader_of_class(call: Any) -> Optional[Read]:
     """Of objects with this __call__; None where it is not known."""
     for read, names in _FORMS.like(call):
-        return _with_names(read, names)
+
+        def read_object(b: "Builder", transform: Any) -> None:
+            b.need_image()
+            b.draws()
+            read(b, transform, names)
+
+        return read_object
     return None
-
-
-def _with_names(read: _ReadNamed, names: Dict[str, str]) -> Read:
-    def read_object(b: "Builder", transform: Any) -> None:
-        b.need_image()
-        b.draws()
-        read(b, transform, names)
-
-    return read_object

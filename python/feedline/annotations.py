@@ -213,8 +213,7 @@ def targets_of(handle: int) -> _c.batch_targets:
 
 def mixes_of(handle: int, count: int) -> List[Mix]:
     """Of each of its images."""
-    return [_mix_of(one) for one in targets_of(handle).mixes[:count]]
-
-
-def _mix_of(one: _c.image_mix) -> Mix:
-    return Mix(_KINDS[one.kind], one.share, one.partner, tuple(one.box))
+    return [
+        Mix(_KINDS[one.kind], one.share, one.partner, tuple(one.box))
+        for one in targets_of(handle).mixes[:count]
+    ]

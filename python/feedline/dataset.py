@@ -289,12 +289,13 @@ class Dataset:
             quarantine=quarantine,
             one_at_a_time=one_at_a_time,
         )
-        return cls._of_source(Source(reader, name, options))
+        return cls._of_source(reader, name, options)
 
     @classmethod
-    def _of_source(cls, made: Source) -> "Dataset":
+    def _of_source(cls, *made_of: Any) -> "Dataset":
+        made = Source(*made_of)
         text = "%d samples of %s" % (made.count, made.name)
-        return cls("source", text, (made,), made.open)
+        return cls("_of_source", text, (made,), made.open)
 
     @classmethod
     def parquet(
@@ -522,8 +523,8 @@ class Dataset:
             made_of = [self.path(i) for i in every], self._all_labels()
         elif self._kind == "_of_table":
             made_of = (self._buffers[0],)
-        elif self._kind == "source":
-            return _of_source, self._buffers[0].made_of
+        elif self._kind == "_of_source":
+            made_of = self._buffers[0].made_of
         elif self._kind == "memory":
             pieces = zip(*self._buffers[:2])
             images = [ctypes.string_at(*piece) for piece in pieces]
@@ -563,11 +564,6 @@ class Dataset:
 def _close(cell: ctypes.c_void_p, buffers: Tuple[Any, ...]) -> None:
     """The buffers are arguments so that they live until this has run."""
     lib.dataset_close(cell)
-
-
-def _of_source(*made_of: Any) -> Dataset:
-    """A pickled source."""
-    return Dataset._of_source(Source(*made_of))
 
 
 def _rebuilt(kind: str, made_of: Tuple[Any, ...]) -> Dataset:

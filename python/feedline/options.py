@@ -14,7 +14,7 @@ import numbers
 import os
 import sys
 from functools import lru_cache
-from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from typing import Union
 
 from . import _c
@@ -97,23 +97,10 @@ def option_table(scope: str = "loader") -> Dict[str, Option]:
 
 def operations() -> Tuple[str, ...]:
     """The names of the built-in operations."""
-
-    def names() -> Iterator[str]:
-        index = 0
-        while True:
-            name = lib.op_name(index)
-            if name is None:
-                return
-            yield name.decode()
-            index += 1
-
-    return tuple(names())
-
-
-def _number_text(value: Any) -> str:
-    if isinstance(value, numbers.Integral):
-        return str(int(value))
-    return repr(float(value))
+    found: List[str] = []
+    while (name := lib.op_name(len(found))) is not None:
+        found.append(name.decode())
+    return tuple(found)
 
 
 def to_text(value: Any) -> str:
@@ -125,8 +112,10 @@ def to_text(value: Any) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
     if isinstance(value, numbers.Real):
-        return _number_text(value)
+        return repr(float(value))
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     if isinstance(value, (tuple, list)):

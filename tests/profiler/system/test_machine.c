@@ -35,273 +35,233 @@ struct file {
 
 struct layout {
     struct file file[12];
-    uint32_t allowed, usable;
+    bool v1;                  /* V1_GROUPS below V1_MOUNTS */
+    const char *v2;           /* the one group below V2_MOUNT */
+    uint32_t allowed, usable; /* 0: all */
     double quota;
-    uint64_t memory;
+    uint64_t memory; /* 0: all */
 };
 
 /* Eight cores, all allowed, 16 GiB; then the layout's files, which may replace
  * these. */
-static void check(const struct layout *l)
+static void check_layout(const struct layout *l)
 {
     struct fdl_machine m;
     put("/proc/self/status", "Name:\tx\nCpus_allowed:\tff\n"
                              "Cpus_allowed_list:\t0-7\n");
     put("/proc/meminfo", "MemTotal:       16777216 kB\nMemFree: 1 kB\n");
     put("/sys/devices/system/cpu/online", "0-7\n");
+    if (l->v1) {
+        put("/proc/self/cgroup", V1_GROUPS);
+        put("/proc/self/mountinfo", V1_MOUNTS);
+    }
+    if (l->v2) {
+        char group[64];
+        snprintf(group, sizeof(group), "0::%s\n", l->v2);
+        put("/proc/self/cgroup", group);
+        put("/proc/self/mountinfo", V2_MOUNT);
+    }
     for (size_t i = 0; i < FDL_COUNT_OF(l->file) && l->file[i].path; i++)
         put(l->file[i].path, l->file[i].text);
     fdl_machine_read(&m, root);
     assert_int_equal(m.cpus_online, 8);
-    assert_int_equal(m.cpus_allowed, l->allowed);
-    assert_int_equal(m.cpus_usable, l->usable);
+    assert_int_equal(m.cpus_allowed, l->allowed ? l->allowed : 8);
+    assert_int_equal(m.cpus_usable, l->usable ? l->usable : 8);
     assert_true(m.cpu_quota > l->quota - 1e-9 && m.cpu_quota < l->quota + 1e-9);
     assert_int_equal(m.memory_bytes, 16 * GIB);
-    assert_int_equal(m.memory_limit_bytes, l->memory);
+    assert_int_equal(m.memory_limit_bytes,
+                     l->memory ? l->memory : m.memory_bytes);
 }
+
+#define check(...) check_layout(&(struct layout){__VA_ARGS__})
 
 TEST_WITH(test_no_cgroup, setup, teardown)
 {
-    check(&(struct layout){.allowed = 8, .usable = 8, .memory = 16 * GIB});
+    check(.usable = 8);
 }
 
 TEST_WITH(test_affinity_only, setup, teardown)
 {
-    check(
-        &(struct layout){{{"/proc/self/status", "Cpus_allowed_list:\t1,3,5\n"}},
-                         .allowed = 3,
-                         .usable = 3,
-                         .memory = 16 * GIB});
+    check(.file = {{"/proc/self/status", "Cpus_allowed_list:\t1,3,5\n"}},
+          .allowed = 3, .usable = 3);
 }
 
 TEST_WITH(test_v1_quota, setup, teardown)
 {
-    check(&(struct layout){
-        {{"/proc/self/cgroup", V1_GROUPS},
-         {"/proc/self/mountinfo", V1_MOUNTS},
-         {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_quota_us", "250000\n"},
-         {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_period_us", "50000\n"},
-         {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"},
-         {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
-         {"/sys/fs/cgroup/memory/jobs/train/memory.limit_in_bytes",
-          NO_LIMIT_V1}},
-        .allowed = 8,
-        .usable = 5,
-        .quota = 5,
-        .memory = 16 * GIB});
+    check(.v1 = true,
+          .file = {{"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_quota_us",
+                    "250000\n"},
+                   {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_period_us",
+                    "50000\n"},
+                   {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"},
+                   {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
+                   {"/sys/fs/cgroup/memory/jobs/train/memory.limit_in_bytes",
+                    NO_LIMIT_V1}},
+          .usable = 5, .quota = 5);
 }
 
 TEST_WITH(test_v1_nested_parent, setup, teardown)
 {
-    check(&(struct layout){
-        {{"/proc/self/cgroup", V1_GROUPS},
-         {"/proc/self/mountinfo", V1_MOUNTS},
-         {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_quota_us", "600000\n"},
-         {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_period_us",
-          "100000\n"},
-         {"/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us", "200000\n"},
-         {"/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_period_us", "100000\n"},
-         {"/sys/fs/cgroup/memory/jobs/train/memory.limit_in_bytes",
-          NO_LIMIT_V1},
-         {"/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "2147483648\n"}},
-        .allowed = 8,
-        .usable = 2,
-        .quota = 2,
-        .memory = 2 * GIB});
+    check(.v1 = true,
+          .file = {{"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_quota_us",
+                    "600000\n"},
+                   {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_period_us",
+                    "100000\n"},
+                   {"/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us",
+                    "200000\n"},
+                   {"/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_period_us",
+                    "100000\n"},
+                   {"/sys/fs/cgroup/memory/jobs/train/memory.limit_in_bytes",
+                    NO_LIMIT_V1},
+                   {"/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes",
+                    "2147483648\n"}},
+          .usable = 2, .quota = 2, .memory = 2 * GIB);
 }
 
 TEST_WITH(test_v1_cpuset_only, setup, teardown)
 {
-    check(&(struct layout){{{"/proc/self/cgroup", V1_GROUPS},
-                            {"/proc/self/mountinfo", V1_MOUNTS},
-                            {"/sys/fs/cgroup/cpuset/jobs/cpuset.cpus", "2-5\n"},
-                            {"/sys/fs/cgroup/cpuset/cpuset.cpus", "0-63\n"}},
-                           .allowed = 4,
-                           .usable = 4,
-                           .memory = 16 * GIB});
+    check(.v1 = true,
+          .file = {{"/sys/fs/cgroup/cpuset/jobs/cpuset.cpus", "2-5\n"},
+                   {"/sys/fs/cgroup/cpuset/cpuset.cpus", "0-63\n"}},
+          .allowed = 4, .usable = 4);
 }
 
 /* Version 1 without inheritance: cpuset.cpus is empty until it is set. */
 TEST_WITH(test_v1_effective_cpuset, setup, teardown)
 {
-    check(&(struct layout){
-        {{"/proc/self/cgroup", V1_GROUPS},
-         {"/proc/self/mountinfo", V1_MOUNTS},
-         {"/sys/fs/cgroup/cpuset/jobs/cpuset.cpus", "\n"},
-         {"/sys/fs/cgroup/cpuset/jobs/cpuset.effective_cpus", "7\n"}},
-        .allowed = 1,
-        .usable = 1,
-        .memory = 16 * GIB});
+    check(.v1 = true,
+          .file = {{"/sys/fs/cgroup/cpuset/jobs/cpuset.cpus", "\n"},
+                   {"/sys/fs/cgroup/cpuset/jobs/cpuset.effective_cpus", "7\n"}},
+          .allowed = 1, .usable = 1);
 }
 
 /* A container without a cgroup namespace: the host's path in both files. */
 TEST_WITH(test_v1_container, setup, teardown)
 {
-    check(&(struct layout){
-        {{"/proc/self/cgroup", "5:memory:/docker/ab\n2:cpu:/docker/ab/job\n"},
-         {"/proc/self/mountinfo",
-          "1 2 0:1 /docker/ab /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
-          "1 2 0:2 /docker/ab /sys/fs/cgroup/memory rw master:9 - cgroup "
-          "cgroup rw,memory\n"},
-         {"/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "400000\n"},
-         {"/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n"},
-         {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "300000\n"},
-         {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"},
-         {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824\n"}},
-        .allowed = 8,
-        .usable = 3,
-        .quota = 3,
-        .memory = GIB});
+    check(.file =
+              {{"/proc/self/cgroup",
+                "5:memory:/docker/ab\n2:cpu:/docker/ab/job\n"},
+               {"/proc/self/mountinfo",
+                "1 2 0:1 /docker/ab /sys/fs/cgroup/cpu rw - cgroup cgroup "
+                "rw,cpu\n"
+                "1 2 0:2 /docker/ab /sys/fs/cgroup/memory rw master:9 - cgroup "
+                "cgroup rw,memory\n"},
+               {"/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "400000\n"},
+               {"/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n"},
+               {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "300000\n"},
+               {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"},
+               {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824\n"}},
+          .usable = 3, .quota = 3, .memory = GIB);
 }
 
 TEST_WITH(test_v2, setup, teardown)
 {
-    check(&(struct layout){
-        {{"/proc/self/cgroup", "0::/jobs/train\n"},
-         {"/proc/self/mountinfo", V2_MOUNT},
-         {"/sys/fs/cgroup/jobs/train/cpu.max", "200000 100000\n"},
-         {"/sys/fs/cgroup/jobs/train/memory.max", "4294967296\n"},
-         {"/sys/fs/cgroup/jobs/train/cpuset.cpus.effective", "0-5\n"},
-         {"/sys/fs/cgroup/jobs/cpu.max", "max 100000\n"},
-         {"/sys/fs/cgroup/jobs/memory.max", "max\n"}},
-        .allowed = 6,
-        .usable = 2,
-        .quota = 2,
-        .memory = 4 * GIB});
+    check(.v2 = "/jobs/train",
+          .file = {{"/sys/fs/cgroup/jobs/train/cpu.max", "200000 100000\n"},
+                   {"/sys/fs/cgroup/jobs/train/memory.max", "4294967296\n"},
+                   {"/sys/fs/cgroup/jobs/train/cpuset.cpus.effective", "0-5\n"},
+                   {"/sys/fs/cgroup/jobs/cpu.max", "max 100000\n"},
+                   {"/sys/fs/cgroup/jobs/memory.max", "max\n"}},
+          .allowed = 6, .usable = 2, .quota = 2, .memory = 4 * GIB);
 }
 
 TEST_WITH(test_v2_nested, setup, teardown)
 {
-    check(&(struct layout){{{"/proc/self/cgroup", "0::/a/b/c/d\n"},
-                            {"/proc/self/mountinfo", V2_MOUNT},
-                            {"/sys/fs/cgroup/a/b/c/d/cpu.max", "max 100000\n"},
-                            {"/sys/fs/cgroup/a/b/c/d/memory.max", "max\n"},
-                            {"/sys/fs/cgroup/a/b/c/cpu.max", "500000 100000\n"},
-                            {"/sys/fs/cgroup/a/b/c/memory.max", "8589934592\n"},
-                            {"/sys/fs/cgroup/a/b/memory.max", "3221225472\n"},
-                            {"/sys/fs/cgroup/a/cpu.max", "30000 10000\n"},
-                            {"/sys/fs/cgroup/a/memory.max", "6442450944\n"}},
-                           .allowed = 8,
-                           .usable = 3,
-                           .quota = 3,
-                           .memory = 3 * GIB});
+    check(.v2 = "/a/b/c/d",
+          .file = {{"/sys/fs/cgroup/a/b/c/d/cpu.max", "max 100000\n"},
+                   {"/sys/fs/cgroup/a/b/c/d/memory.max", "max\n"},
+                   {"/sys/fs/cgroup/a/b/c/cpu.max", "500000 100000\n"},
+                   {"/sys/fs/cgroup/a/b/c/memory.max", "8589934592\n"},
+                   {"/sys/fs/cgroup/a/b/memory.max", "3221225472\n"},
+                   {"/sys/fs/cgroup/a/cpu.max", "30000 10000\n"},
+                   {"/sys/fs/cgroup/a/memory.max", "6442450944\n"}},
+          .usable = 3, .quota = 3, .memory = 3 * GIB);
 }
 
 /* A cgroup namespace: the process sees itself at "/". */
 TEST_WITH(test_v2_namespace, setup, teardown)
 {
-    check(&(struct layout){{{"/proc/self/cgroup", "0::/\n"},
-                            {"/proc/self/mountinfo", V2_MOUNT},
-                            {"/sys/fs/cgroup/cpu.max", "150000 100000\n"},
-                            {"/sys/fs/cgroup/memory.max", "536870912\n"}},
-                           .allowed = 8,
-                           .usable = 2,
-                           .quota = 1.5,
-                           .memory = GIB / 2});
+    check(.v2 = "/",
+          .file = {{"/sys/fs/cgroup/cpu.max", "150000 100000\n"},
+                   {"/sys/fs/cgroup/memory.max", "536870912\n"}},
+          .usable = 2, .quota = 1.5, .memory = GIB / 2);
 }
 
 /* A namespace, and the process was moved out of its root: no path leads there,
  * so the mount point stands for it. */
 TEST_WITH(test_v2_outside_namespace, setup, teardown)
 {
-    check(&(struct layout){{{"/proc/self/cgroup", "0::/../other\n"},
-                            {"/proc/self/mountinfo", V2_MOUNT},
-                            {"/sys/fs/cgroup/cpu.max", "200000 100000\n"},
-                            {"/sys/fs/other/cpu.max", "100000 100000\n"}},
-                           .allowed = 8,
-                           .usable = 2,
-                           .quota = 2,
-                           .memory = 16 * GIB});
+    check(.v2 = "/../other",
+          .file = {{"/sys/fs/cgroup/cpu.max", "200000 100000\n"},
+                   {"/sys/fs/other/cpu.max", "100000 100000\n"}},
+          .usable = 2, .quota = 2);
 }
 
 /* The container's own mount, and its host's beside it: only the one that
  * contains the group counts. */
 TEST_WITH(test_two_mounts, setup, teardown)
 {
-    check(&(struct layout){
-        {{"/proc/self/cgroup", "0::/docker/ab\n"},
-         {"/proc/self/mountinfo",
-          "1 2 0:1 /docker/zz /other\\040one rw - cgroup2 cgroup2 rw\n"
-          "1 2 0:1 /docker/a /wrong rw - cgroup2 cgroup2 rw\n"
-          "1 2 0:1 /docker/ab /mine\\040here rw - cgroup2 cgroup2 rw\n"},
-         {"/other one/cpu.max", "100000 100000\n"},
-         {"/wrong/cpu.max", "200000 100000\n"},
-         {"/mine here/cpu.max", "700000 100000\n"}},
-        .allowed = 8,
-        .usable = 7,
-        .quota = 7,
-        .memory = 16 * GIB});
+    check(.file =
+              {{"/proc/self/cgroup", "0::/docker/ab\n"},
+               {"/proc/self/mountinfo",
+                "1 2 0:1 /docker/zz /other\\040one rw - cgroup2 cgroup2 rw\n"
+                "1 2 0:1 /docker/a /wrong rw - cgroup2 cgroup2 rw\n"
+                "1 2 0:1 /docker/ab /mine\\040here rw - cgroup2 cgroup2 rw\n"},
+               {"/other one/cpu.max", "100000 100000\n"},
+               {"/wrong/cpu.max", "200000 100000\n"},
+               {"/mine here/cpu.max", "700000 100000\n"}},
+          .usable = 7, .quota = 7);
 }
 
 /* Version 1 controllers and a version 2 tree without any. */
 TEST_WITH(test_hybrid, setup, teardown)
 {
-    check(&(struct layout){
-        {{"/proc/self/cgroup", V1_GROUPS "0::/jobs/train\n"},
-         {"/proc/self/mountinfo",
-          V1_MOUNTS "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 "
+    check(.file = {{"/proc/self/cgroup", V1_GROUPS "0::/jobs/train\n"},
+                   {"/proc/self/mountinfo", V1_MOUNTS
+                    "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 "
                     "rw\n"},
-         {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_quota_us", "400000\n"},
-         {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_period_us",
-          "100000\n"},
-         {"/sys/fs/cgroup/memory/jobs/train/memory.limit_in_bytes",
-          "1073741824\n"},
-         {"/sys/fs/cgroup/unified/jobs/train/cgroup.procs", "1\n"}},
-        .allowed = 8,
-        .usable = 4,
-        .quota = 4,
-        .memory = GIB});
+                   {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_quota_us",
+                    "400000\n"},
+                   {"/sys/fs/cgroup/cpu,cpuacct/jobs/train/cpu.cfs_period_us",
+                    "100000\n"},
+                   {"/sys/fs/cgroup/memory/jobs/train/memory.limit_in_bytes",
+                    "1073741824\n"},
+                   {"/sys/fs/cgroup/unified/jobs/train/cgroup.procs", "1\n"}},
+          .usable = 4, .quota = 4, .memory = GIB);
 }
 
 /* Some controllers in version 1, others in version 2. */
 TEST_WITH(test_hybrid_mixed, setup, teardown)
 {
-    check(&(struct layout){{{"/proc/self/cgroup", "2:cpu:/x\n0::/y\n"},
-                            {"/proc/self/mountinfo",
-                             "1 2 0:1 / /cg/cpu rw - cgroup cgroup rw,cpu\n"
-                             "1 2 0:2 / /cg/unified rw - cgroup2 cgroup2 rw\n"},
-                            {"/cg/cpu/x/cpu.cfs_quota_us", "300000\n"},
-                            {"/cg/cpu/x/cpu.cfs_period_us", "100000\n"},
-                            {"/cg/unified/y/memory.max", "1073741824\n"}},
-                           .allowed = 8,
-                           .usable = 3,
-                           .quota = 3,
-                           .memory = GIB});
+    check(.file = {{"/proc/self/cgroup", "2:cpu:/x\n0::/y\n"},
+                   {"/proc/self/mountinfo",
+                    "1 2 0:1 / /cg/cpu rw - cgroup cgroup rw,cpu\n"
+                    "1 2 0:2 / /cg/unified rw - cgroup2 cgroup2 rw\n"},
+                   {"/cg/cpu/x/cpu.cfs_quota_us", "300000\n"},
+                   {"/cg/cpu/x/cpu.cfs_period_us", "100000\n"},
+                   {"/cg/unified/y/memory.max", "1073741824\n"}},
+          .usable = 3, .quota = 3, .memory = GIB);
 }
 
 TEST_WITH(test_quota_of_half_a_core, setup, teardown)
 {
-    check(&(struct layout){{{"/proc/self/cgroup", "0::/\n"},
-                            {"/proc/self/mountinfo", V2_MOUNT},
-                            {"/sys/fs/cgroup/cpu.max", "50000 100000\n"}},
-                           .allowed = 8,
-                           .usable = 1,
-                           .quota = 0.5,
-                           .memory = 16 * GIB});
+    check(.v2 = "/", .file = {{"/sys/fs/cgroup/cpu.max", "50000 100000\n"}},
+          .usable = 1, .quota = 0.5);
 }
 
 /* The fourth worker still adds half a core. */
 TEST_WITH(test_quota_rounds_up, setup, teardown)
 {
-    check(&(struct layout){{{"/proc/self/cgroup", "0::/\n"},
-                            {"/proc/self/mountinfo", V2_MOUNT},
-                            {"/sys/fs/cgroup/cpu.max", "350000 100000\n"}},
-                           .allowed = 8,
-                           .usable = 4,
-                           .quota = 3.5,
-                           .memory = 16 * GIB});
+    check(.v2 = "/", .file = {{"/sys/fs/cgroup/cpu.max", "350000 100000\n"}},
+          .usable = 4, .quota = 3.5);
 }
 
 TEST_WITH(test_quota_above_affinity, setup, teardown)
 {
-    check(&(struct layout){{{"/proc/self/status", "Cpus_allowed_list:\t0-1\n"},
-                            {"/proc/self/cgroup", "0::/\n"},
-                            {"/proc/self/mountinfo", V2_MOUNT},
-                            {"/sys/fs/cgroup/cpu.max", "6400000 100000\n"}},
-                           .allowed = 2,
-                           .usable = 2,
-                           .quota = 64,
-                           .memory = 16 * GIB});
+    check(.v2 = "/",
+          .file = {{"/proc/self/status", "Cpus_allowed_list:\t0-1\n"},
+                   {"/sys/fs/cgroup/cpu.max", "6400000 100000\n"}},
+          .allowed = 2, .usable = 2, .quota = 64);
 }
 
 /* Every file is there, and none says anything. */
@@ -313,20 +273,18 @@ TEST_WITH(test_garbage_is_no_limit, setup, teardown)
         "::",       "- - - -",    "100000 xx", "1e-9 100000",
         "100000.5", "0 0 0 0\n0", "\\0\\9",    " "};
     for (size_t i = 0; i < FDL_COUNT_OF(garbage); i++)
-        check(&(struct layout){
-            {{"/proc/self/cgroup", "bad\n:\n::\n0::\n7:cpu\n0::/g\n2:cpu:/g\n"},
-             {"/proc/self/mountinfo",
-              "\n1\n1 2 3 4\n1 2 3 / /x rw\n1 2 3 / /x rw - cgroup2\n"
-              "1 2 3 / /x rw - cgroup2 c\n1 2 3 / /one rw - cgroup c rw,cpu\n"
-              "1 2 3 / /two rw - cgroup2 c rw"},
-             {"/one/g/cpu.cfs_quota_us", garbage[i]},
-             {"/one/g/cpu.cfs_period_us", "0\n"},
-             {"/two/g/cpu.max", garbage[i]},
-             {"/two/g/memory.max", i % 2 ? "-7\n" : "12x\n"},
-             {"/two/g/cpuset.cpus.effective", "what\n"}},
-            .allowed = 8,
-            .usable = 8,
-            .memory = 16 * GIB});
+        check(.file = {{"/proc/self/cgroup",
+                        "bad\n:\n::\n0::\n7:cpu\n0::/g\n2:cpu:/g\n"},
+                       {"/proc/self/mountinfo",
+                        "\n1\n1 2 3 4\n1 2 3 / /x rw\n1 2 3 / /x rw - cgroup2\n"
+                        "1 2 3 / /x rw - cgroup2 c\n1 2 3 / /one rw - cgroup c "
+                        "rw,cpu\n"
+                        "1 2 3 / /two rw - cgroup2 c rw"},
+                       {"/one/g/cpu.cfs_quota_us", garbage[i]},
+                       {"/one/g/cpu.cfs_period_us", "0\n"},
+                       {"/two/g/cpu.max", garbage[i]},
+                       {"/two/g/memory.max", i % 2 ? "-7\n" : "12x\n"},
+                       {"/two/g/cpuset.cpus.effective", "what\n"}});
 }
 
 /* Nothing can be read at all. */

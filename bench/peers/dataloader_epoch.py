@@ -15,13 +15,13 @@ worker processes.
 """
 import argparse
 import json
-import os
-import resource
 import time
 
 import torch
 import torchvision
 from torchvision import transforms
+
+from peer import cpu_seconds
 
 
 def chain():
@@ -46,30 +46,6 @@ def make_loader(arguments):
         loader = torch.utils.data.DataLoader(
             data, persistent_workers=bool(workers), **common)
     return loader
-
-
-def cpu_seconds():
-    """Of this process and of worker processes, which /proc still lists."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = own.ru_utime + own.ru_stime
-    tick = os.sysconf("SC_CLK_TCK")
-    for pid in children():
-        try:
-            with open("/proc/%d/stat" % pid, encoding="ascii") as f:
-                fields = f.read().rpartition(")")[2].split()
-        except OSError:
-            continue
-        seconds += (int(fields[11]) + int(fields[12])) / tick
-    return seconds
-
-
-def children():
-    found = []
-    for task in os.listdir("/proc/self/task"):
-        path = "/proc/self/task/%s/children" % task
-        with open(path, encoding="ascii") as f:
-            found += [int(pid) for pid in f.read().split()]
-    return found
 
 
 def epoch(loader):

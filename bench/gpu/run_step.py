@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 
 LAST_WORDS_S = 1
 
@@ -46,10 +45,3 @@ def last_line(log):
     with open(log, encoding="utf-8", errors="replace") as f:
         lines = [line.strip() for line in f if line.strip()]
     return lines[-1] if lines else ""
-
-
-def timed(command, limit_s, log, env=None):
-    """The same, and how long it took in seconds."""
-    began = time.monotonic()
-    status = run(command, limit_s, log, env)
-    return status, time.monotonic() - began

@@ -10,7 +10,7 @@ import feedline
 
 from ..source import can_read
 from .chain import NotNative
-from .folders import Decoded
+from .folders import Decoded, place_of
 from .changes import Items
 from .known_sets import Piece, ready_piece
 from .outputs import checked, of_sample
@@ -106,7 +106,7 @@ class Images(Decoded):
         try:
             return super().__getitem__(index)
         except feedline.DecodeError:
-            position = self._position(index)
+            position = place_of(index, len(self))
             return self._whole(self._in_python(position), position)
 
     def __getitems__(self, indices: Sequence[int]) -> List[Tuple[Any, ...]]:
@@ -116,7 +116,7 @@ class Images(Decoded):
     def _whole(self, pair: Tuple[Any, ...], index: int) -> Tuple[Any, ...]:
         image, label = pair
         if self._given is not None:
-            label = one_label(self._given, self._position(index))
+            label = one_label(self._given, place_of(index, len(self)))
         if self.output is None:
             return image, label
         return of_sample(self.output, (image, label), self.dataset, index)

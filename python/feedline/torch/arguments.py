@@ -197,26 +197,25 @@ def _named(what: str, value: Any, names: Mapping[str, Any]) -> Optional[str]:
     )
 
 
-def check_shuffle(shuffle: str) -> None:
-    """Refuses any other word than "block"."""
+def blocks(given: Mapping[str, Any]) -> Dict[str, Any]:
+    """What shuffle="block" stands for, as arguments of torch's.
+
+    ValueError for any other word.
+    """
+    shuffle, dataset = given["shuffle"], given["dataset"]
     if shuffle != "block":
         raise ValueError(
             'shuffle should be True, False or "block", but got shuffle=%r'
             % (shuffle,)
         )
-
-
-def sized(dataset: Any) -> bool:
-    """Whether its samples can be asked for in any order."""
-    return not isinstance(dataset, torch.utils.data.IterableDataset)
-
-
-def block_sampler(
-    dataset: Any, options: Mapping[str, Any], generator: Any
-) -> BlockSampler:
-    """What shuffle="block" stands for."""
+    stream = isinstance(dataset, torch.utils.data.IterableDataset)
+    samplers = given["sampler"], given["batch_sampler"]
+    if stream or any(sampler is not None for sampler in samplers):
+        return {"shuffle": True}  # torch judges what it goes with
+    options = given["options"] or {}
     shape = {k: options[k] for k in ("block", "lanes") if k in options}
-    return BlockSampler(dataset, **shape, generator=generator)
+    sampler = BlockSampler(dataset, **shape, generator=given["generator"])
+    return {"shuffle": None, "sampler": sampler}
 
 
 def check_ours(given: Given) -> None:

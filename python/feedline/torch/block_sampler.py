@@ -12,8 +12,6 @@ from torch.utils.data import Sampler
 from .._library import lib
 from ..errors import check
 
-BLOCK = 64
-LANES = 64
 _STEP = 1024  # samples of a rank that are computed at once
 
 
@@ -33,8 +31,8 @@ class BlockSampler(Sampler[int]):
     def __init__(
         self,
         dataset: Sized,
-        block: int = BLOCK,
-        lanes: int = LANES,
+        block: int = 64,
+        lanes: int = 64,
         *,
         num_replicas: int = 1,
         rank: int = 0,

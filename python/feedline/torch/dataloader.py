@@ -46,13 +46,11 @@ from .arguments import (
     AutoInt,
     Given,
     as_number,
-    block_sampler,
+    blocks,
     check_ours,
-    check_shuffle,
     cores,
     for_torch,
     is_auto,
-    sized,
 )
 from .decision import Decision, FallbackWarning
 from .epochs import Epochs
@@ -165,13 +163,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         theirs["num_workers"] = as_number(num_workers, cores())
         theirs["prefetch_factor"] = as_number(prefetch_factor, TORCH_PREFETCH)
         if isinstance(shuffle, str):
-            check_shuffle(shuffle)
-            theirs["shuffle"] = True  # torch judges what it goes with
-            if sampler is None and batch_sampler is None and sized(dataset):
-                theirs["sampler"] = block_sampler(
-                    dataset, options or {}, generator
-                )
-                theirs["shuffle"] = None
+            theirs.update(blocks(given))
         super().__init__(**for_torch(theirs))
         if tuned and prefetch_factor is None:
             self.prefetch_factor = AutoInt(TORCH_PREFETCH)

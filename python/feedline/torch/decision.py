@@ -92,11 +92,8 @@ class Decision:
                 "gives pairs of image and label"
             )
         own = plan.stream is not None and not collates(loader)
-        if (
-            plan.output is not None
-            and not own
-            and loader.collate_fn is not default_collate
-        ):
+        collated = own or loader.collate_fn is default_collate
+        if plan.output is not None and not collated:
             raise NotNative(
                 "samples have fields, and the engine makes batches of them as "
                 "default_collate does"
@@ -121,10 +118,9 @@ class Decision:
         if not collates(loader) or plan.stream is not None:
             return plan
         collate = recognised(loader.collate_fn)
-        plain = not (plan.targets or plan.keys or plan.output or plan.views)
         dtype = dtype_name(loader._feedline.given.dtype)
         mix = mix_of(collate, dtype or plan.options.get("dtype") or "f32")
-        if mix is None or not plain:
+        if mix is None or not plan.of_pairs:
             if is_mixing(collate):
                 raise NotNative(
                     "collate_fn is timm's FastCollateMixup, in a mode or for "

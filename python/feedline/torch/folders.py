@@ -136,20 +136,13 @@ class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
 
     def __getitems__(self, indices: Sequence[int]) -> List[Tuple[Any, ...]]:
         """The samples of a batch, decoded together."""
-        positions = [self._position(i) for i in indices]
+        positions = [place_of(i, len(self)) for i in indices]
         if not positions:
             return []
         decoder = self._prepare()
         if decoder is None:
             return [self._in_python(i) for i in positions]
         return list(decoder.samples(positions, self.epoch, self.seed))
-
-    def _position(self, index: int) -> int:
-        position = operator.index(index)
-        count = len(self)
-        if not -count <= position < count:
-            raise IndexError(f"sample {position} of {count} samples")
-        return position % count
 
     def _in_python(self, index: int) -> Tuple[Any, Any]:
         image, label = self._opened(index)
@@ -173,6 +166,14 @@ class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
             len(self),
             len(self.classes),
         )
+
+
+def place_of(index: Any, count: int) -> int:
+    """The same from 0 on. IndexError, TypeError: there is no such sample."""
+    place = operator.index(index)
+    if not -count <= place < count:
+        raise IndexError(f"sample {place} of {count} samples")
+    return place % count
 
 
 class ImageList(Decoded):

@@ -282,16 +282,7 @@ class NativeIterator(CountedIterator):
         self._made: Dict[int, List[torch.Tensor]] = {}
         self._made_by: feedline.Loader
         # Images and labels are the batch, as they are.
-        self._is_plain = (
-            plan.targets is None
-            and plan.keys is None
-            and plan.output is None
-            and plan.views == 0
-            and plan.moving is None
-            and self._auto_collation
-            and not made
-            and not mixed
-        )
+        self._is_plain = plan.of_pairs and self._auto_collation and not made
         self.into: Optional[Into] = None  # set before the first batch
         # Known with the first batch: how they are taken, and their device.
         self._take: Optional[Take] = None

@@ -83,6 +83,12 @@ class Plan:
         indices = self.indices
         return len(self.dataset) if indices is None else len(indices)
 
+    @property
+    def of_pairs(self) -> bool:
+        """Samples are an image and an int, and no more is done to them."""
+        more = (self.targets, self.keys, self.output, self.mix, self.moving)
+        return self.views == 0 and all(part is None for part in more)
+
     def mixed(self, mix: Dict[str, Any]) -> "Plan":
         """The same plan with mixed batches. Raises feedline.Error."""
         pipeline = self.pipeline.copy().add("mix", **mix)

@@ -25,7 +25,6 @@ the iterator, which leaves the global generator where workers would leave it.
 
 from __future__ import annotations
 
-import operator
 import os
 import sys
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -36,7 +35,7 @@ from torch.utils.data import get_worker_info
 
 import feedline
 
-from .folders import LARGEST_BATCH, SampleDecoder
+from .folders import LARGEST_BATCH, SampleDecoder, place_of
 from .native import TV_TENSORS, Head, head_of, plan_of_rest
 
 # Of images that keep sizes of their own: the largest one, and how many are made
@@ -157,7 +156,7 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
     def __getitems__(self, indices: Sequence[Any]) -> List[Any]:
         decoder = self._decoder_here()
         try:
-            places = [self._place(index) for index in indices]
+            places = [place_of(index, len(self.dataset)) for index in indices]
             seed, epoch = self._seed(decoder)
             found = decoder.samples(places, epoch, seed)
         except (feedline.ForkError, feedline.StateError):
@@ -175,12 +174,6 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
         if self._decoder is None:
             self._decoder = HeadDecoder(self._head or head_of(self.dataset))
         return self._decoder
-
-    def _place(self, index: Any) -> int:
-        place, count = operator.index(index), len(self.dataset)
-        if not -count <= place < count:
-            raise IndexError(index)
-        return place % count
 
     def _seed(self, decoder: HeadDecoder) -> Tuple[int, int]:
         """Seed and epoch of the engine's for the next batch."""

@@ -19,18 +19,11 @@ from feedline.torch import DataLoader
 # Which samples come, and in what batches. torch has turned a `shuffle` into a
 # sampler, so that it need not be told again.
 OF_THE_ORDER = (
-    "dataset",
-    "batch_size",
-    "shuffle",
-    "sampler",
-    "batch_sampler",
-    "drop_last",
+    "dataset batch_size shuffle sampler batch_sampler drop_last".split()
 )
 # What torch refuses to hear about where there are no workers.
 OF_THE_WORKERS = (
-    "prefetch_factor",
-    "persistent_workers",
-    "multiprocessing_context",
+    "prefetch_factor persistent_workers multiprocessing_context".split()
 )
 
 
@@ -61,7 +54,7 @@ def order_of(loader: data.DataLoader[Any]) -> dict[str, Any]:
 def settings_of(loader: data.DataLoader[Any]) -> dict[str, Any]:
     """All other arguments that `feedline.torch.DataLoader` has and it too."""
     names = list(inspect.signature(DataLoader.__init__).parameters)[1:]
-    absent = OF_THE_ORDER + (() if loader.num_workers else OF_THE_WORKERS)
+    absent = OF_THE_ORDER + ([] if loader.num_workers else OF_THE_WORKERS)
     found = {
         name: getattr(loader, name)
         for name in names

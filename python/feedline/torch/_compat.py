@@ -30,20 +30,11 @@ from torch.utils.data.dataloader import (
     _SingleProcessDataLoaderIter,
 )
 
+# Of torch's own, what others import from here.
 __all__ = [
-    "ITERATOR",
-    "MapFetcher",
     "_BaseDataLoaderIter",
     "_MultiProcessingDataLoaderIter",
     "_SingleProcessDataLoaderIter",
-    "collates",
-    "collate_functions",
-    "from_dlpack",
-    "index_sampler_of",
-    "is_stream",
-    "pin_memory",
-    "resizes_bytes",
-    "returns_tv_tensors",
 ]
 
 # Loads what the engine cannot, and raises what torch would.

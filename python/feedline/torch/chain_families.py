@@ -88,20 +88,10 @@ _USUAL = (
     "Contrast Brightness Sharpness ShearX ShearY TranslateXRel TranslateYRel"
 ).split()
 _OF_MIX = (
-    "AutoContrast",
-    "ColorIncreasing",
-    "ContrastIncreasing",
-    "BrightnessIncreasing",
-    "SharpnessIncreasing",
-    "Equalize",
-    "Rotate",
-    "PosterizeIncreasing",
-    "SolarizeIncreasing",
-    "ShearX",
-    "ShearY",
-    "TranslateXRel",
-    "TranslateYRel",
-)
+    "AutoContrast ColorIncreasing ContrastIncreasing BrightnessIncreasing "
+    "SharpnessIncreasing Equalize Rotate PosterizeIncreasing "
+    "SolarizeIncreasing ShearX ShearY TranslateXRel TranslateYRel"
+).split()
 _INCREASING = frozenset(
     "Posterize Solarize Color Contrast Brightness Sharpness".split()
 )
@@ -229,7 +219,7 @@ def timm_auto_augment(b: Builder, t: Any) -> None:
 @reads("timm", "AugMixAugment", "ops alpha width depth blended")
 def timm_aug_mix(b: Builder, t: Any) -> None:
     op = _checked(b, t.ops)
-    if tuple(o.name for o in t.ops) != _OF_MIX:
+    if [o.name for o in t.ops] != _OF_MIX:
         b.fail("its operations are not those of timm's AugMix")
     if any((o.prob, o.magnitude) != (1.0, op.magnitude) for o in t.ops):
         b.fail("its operations have different parameters")

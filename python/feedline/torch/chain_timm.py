@@ -10,7 +10,7 @@ from typing import Any, Dict
 
 from .chain import Builder, Stage, reads
 from .chain_torchvision import add_random_resized_crop, border, filter_of
-from .chain_torchvision import to_tensor_from_image
+from .chain_torchvision import pil_to_tensor, to_tensor_from_image
 
 
 @reads(
@@ -127,15 +127,8 @@ def resize_keep_ratio(b: Builder, t: Any) -> None:
 
 @reads("timm", "ToNumpy")
 def to_numpy(b: Builder, t: Any) -> None:
-    to_bytes(b, t)
+    pil_to_tensor(b, t)
     b.ended = "ToNumpy"
-
-
-@reads("timm", "MaybePILToTensor")
-def to_bytes(b: Builder, t: Any) -> None:
-    if b.stage != Stage.IMAGE:
-        b.fail("it takes images, and this is a tensor already; leave it out")
-    b.to_bytes()
 
 
 @reads("timm", "MaybeToTensor")

@@ -21,32 +21,19 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 from . import _compat
 from .chain import PILLOW_FIRST, Builder, Stage, reads
 
-_FILTERS = {
-    "nearest": "nearest",
-    "nearest-exact": "nearest",  # the same to Pillow
-    "bilinear": "bilinear",
-    "bicubic": "bicubic",
-    "box": "box",
-    "hamming": "hamming",
-    "lanczos": "lanczos",
-}
-_PILLOW_FILTERS = (
-    "nearest",
-    "lanczos",
-    "bilinear",
-    "bicubic",
-    "box",
-    "hamming",
-)
+# By Pillow's numbers.
+_FILTERS = "nearest lanczos bilinear bicubic box hamming".split()
 
 
 def filter_of(b: Builder, value: Any) -> str:
     """The name of an interpolation."""
-    if isinstance(value, int) and 0 <= value < len(_PILLOW_FILTERS):
-        return _PILLOW_FILTERS[value]
+    if isinstance(value, int) and 0 <= value < len(_FILTERS):
+        return _FILTERS[value]
     name = getattr(value, "value", value)
-    if isinstance(name, str) and name in _FILTERS:
-        return _FILTERS[name]
+    if name == "nearest-exact":
+        return "nearest"  # the same to Pillow
+    if name in _FILTERS:
+        return str(name)
     b.fail(f"interpolation={value!r} is not one that feedline has")
 
 
@@ -514,6 +501,7 @@ def to_tensor(b: Builder, t: Any) -> None:
 
 
 @reads("v1", "PILToTensor")
+@reads("timm", "MaybePILToTensor")
 def pil_to_tensor(b: Builder, t: Any) -> None:
     if b.stage != Stage.IMAGE:
         b.fail("it takes images, and this is a tensor already; leave it out")

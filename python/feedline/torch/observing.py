@@ -142,6 +142,6 @@ class Observing:
 
         def end() -> None:
             if begun:
-                begun.pop().__exit__(None, None, None)
+                begun.pop().__exit__()
 
         return Phase(begin, end)

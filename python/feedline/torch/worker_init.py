@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 import functools
 from types import CellType, CodeType, FunctionType, ModuleType
+from types import SimpleNamespace
 from typing import Any, Callable, Dict, List
 
 # By module and name, so that no framework has to be imported for it.
@@ -69,15 +70,6 @@ SEED = 67280421310721  # what torch.initial_seed() says: any number will do
 
 class _Refused(Exception):
     """Something that is not known to be seeding."""
-
-
-class _Info:
-    """In place of torch.utils.data.get_worker_info()."""
-
-    def __init__(self, worker: int) -> None:
-        self.id = worker
-        self.seed = SEED + worker
-        self.num_workers = worker + 1
 
 
 class _Module:
@@ -170,6 +162,9 @@ def _known_functions(worker: int) -> "list[tuple[Any, Callable[..., Any]]]":
 
     import torch
 
+    info = SimpleNamespace(
+        id=worker, seed=SEED + worker, num_workers=worker + 1
+    )
     found: "list[tuple[Any, Callable[..., Any]]]" = [
         (random.seed, _nothing),
         (torch.manual_seed, _nothing),
@@ -177,7 +172,7 @@ def _known_functions(worker: int) -> "list[tuple[Any, Callable[..., Any]]]":
         (torch.cuda.manual_seed_all, _nothing),
         (torch.set_num_threads, _nothing),
         (torch.initial_seed, lambda: SEED + worker),
-        (torch.utils.data.get_worker_info, lambda: _Info(worker)),
+        (torch.utils.data.get_worker_info, lambda: info),
     ]
     try:
         import numpy.random

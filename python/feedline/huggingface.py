@@ -38,7 +38,7 @@ class Choice:
     """
 
     def __init__(self, ds: Any, image: Optional[str], label: Any) -> None:
-        _check_kind(ds)
+        _check(ds)
         self._features: Dict[str, Any] = dict(ds.features)
         self.image = self._image(image)
         self.label = self._label(label)
@@ -100,7 +100,8 @@ class Choice:
         return found[0] if found else None
 
 
-def _check_kind(ds: Any) -> None:
+def _check(ds: Any) -> None:
+    """Refuses what has no images in files or memory, as they are."""
     names = {
         base.__name__
         for base in type(ds).__mro__
@@ -120,18 +121,12 @@ def _check_kind(ds: Any) -> None:
         raise InvalidArgument(
             "a %s is no datasets.Dataset" % type(ds).__qualname__
         )
-
-
-def refuse_transform(ds: Any) -> None:
     if ds._format_type == "custom":
         raise InvalidArgument(
             "the data set has a transform, which would not run; make it a "
             "Pipeline and pass ds.with_format(None)"
         )
-
-
-def refuse_cut(ds: Any) -> None:
-    """Its tables are read where they are mapped."""
+    # Its tables are read where they are mapped.
     Maps().refuse_cut(file["filename"] for file in ds.cache_files)
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from types import TracebackType
-from typing import Any, Callable, Dict, Optional, TextIO, Type
+from typing import Any, Callable, Dict, Optional, TextIO
 
 from . import views
 from ._library import lib
@@ -44,12 +43,7 @@ class Phase:
         self._begin()
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *unused: Any) -> None:
         self._end()
 
 

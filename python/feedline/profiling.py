@@ -30,9 +30,7 @@ import tempfile
 import time
 import warnings
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
-from typing import Type
 
 from . import _c
 from ._library import lib
@@ -248,12 +246,7 @@ class profile:  # named as torch.profiler.profile is
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *unused: Any) -> None:
         self.stop()
 
     def _ask(self) -> str:

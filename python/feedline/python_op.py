@@ -31,7 +31,6 @@ import os
 import re
 import threading
 import traceback
-from collections import OrderedDict
 from ctypes import CFUNCTYPE, c_int, c_uint8, c_void_p
 from time import monotonic_ns
 from typing import Any, Callable, Dict, Optional, Set, Tuple
@@ -147,16 +146,15 @@ class Errors:
     """Exceptions of Python operations by the sample they belong to."""
 
     def __init__(self) -> None:
-        self._kept: "OrderedDict[Tuple[int, int], BaseException]"
-        self._kept = OrderedDict()
+        self._kept: Dict[Tuple[int, int], BaseException] = {}
         self._lock = threading.Lock()
 
     def add(self, epoch: int, index: int, error: BaseException) -> None:
         _forget_locals(error)
         with self._lock:
             self._kept[epoch, index] = error
-            while len(self._kept) > KEPT_ERRORS:
-                self._kept.popitem(last=False)
+            while len(self._kept) > KEPT_ERRORS:  # the first one goes
+                del self._kept[next(iter(self._kept))]
 
     def find(self, epoch: int, index: int) -> Optional[BaseException]:
         with self._lock:
@@ -189,7 +187,7 @@ class PythonOp:
         self.fn = fn
         self.name = name
         self.errors = Errors()
-        self.takes_rng = _takes_rng(fn)
+        self.takes_rng = takes_rng(fn)
         self.pixels = _Pixels()
         if not self.takes_rng:
             thread_draws.install()
@@ -229,7 +227,8 @@ def label_of(name: str, fn: Callable[..., Any]) -> str:
     return name if name == function else "%s (`%s`)" % (name, function)
 
 
-def _takes_rng(fn: Callable[..., Any]) -> bool:
+def takes_rng(fn: Callable[..., Any]) -> bool:
+    """Whether it asks for its random numbers."""
     try:
         parameter = inspect.signature(fn).parameters.get("rng")
     except (TypeError, ValueError):

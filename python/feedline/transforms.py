@@ -22,7 +22,7 @@ import re
 import sys
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
-from .python_op import _takes_rng as takes_rng
+from .python_op import takes_rng
 
 __all__ = ["PIL", "Python", "Views"]
 
@@ -114,11 +114,6 @@ class Python:
         self.name = name
         self.thread_safe = thread_safe
 
-    @property
-    def random(self) -> bool:
-        """The function asks for random numbers."""
-        return takes_rng(self.fn)
-
     def __call__(self, image: Any) -> Any:
         """image: a Pillow image of mode L or RGB, or uint8 [H, W, C].
 
@@ -145,7 +140,7 @@ class Python:
     def _apply(self, pixels: Any) -> Any:
         import numpy
 
-        if self.random:
+        if takes_rng(self.fn):
             result = self.fn(pixels, rng=GlobalRng())
         else:
             result = self.fn(pixels)

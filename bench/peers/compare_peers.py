@@ -41,11 +41,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = os.path.join(sbs.ROOT, "build", "peers-venv", "bin", "python")
 
 # In the order in which they are measured and listed.
-PEERS = {"torchvision": ("f32", "u8"), "torchvision_tensor": ("f32", "u8"),
-         "opencv": ("f32", "u8"), "ffcv": ("f32", "u8"), "dali": ("f32", "u8"),
-         "spdl": ("f32", "u8"), "tfdata": ("f32", "u8"),
-         "ffcv_raw": ("f32", "u8"),
-         "simplejpeg": ("u8",)}
+PEERS = ("torchvision torchvision_tensor opencv ffcv dali spdl tfdata ffcv_raw "
+         "simplejpeg").split()
 # feedline as its own peer: without the index of JPEGs, and with --packed.
 OWN = {"feedline_no_index": ["--jpeg-index=false"], "feedline_packed": []}
 # With --shards: what loaderbench is given beside each; None: peer_feedline.
@@ -162,10 +159,8 @@ def wait_for_quiet(cores, limit, patience):
 
 
 def number(result, others):
-    return {"images": result["images"], "seconds": result["seconds"],
-            "cpu_seconds": result["cpu_seconds"],
-            "images_per_second": result["images_per_second"],
-            "images_per_cpu_second": result["images_per_cpu_second"],
+    names = "images seconds cpu_seconds images_per_second images_per_cpu_second"
+    return {**{name: result[name] for name in names.split()},
             "others": round(others, 4)}
 
 
@@ -197,7 +192,7 @@ def measure_pair(arguments, name, cores, dtype):
 def run_rounds(arguments, cores, dtype, missing):
     """Every peer once per round; {name: [pair, ...]}."""
     names = [n for n in arguments.peers
-             if dtype in PEERS.get(n, ("f32", "u8"))]
+             if dtype == "u8" or n != "simplejpeg"]
     pairs = {name: [] for name in names}
     for i in range(arguments.rounds):
         for name in names:
@@ -306,10 +301,10 @@ def parse():
                         help="draw the results as NAME-light.svg and "
                         "NAME-dark.svg; needs --json")
     arguments = parser.parse_args()
-    known = SHARD_PEERS if arguments.shards else {**PEERS, **OWN}
-    if not arguments.packed:
-        known = {k: v for k, v in known.items() if k != "feedline_packed"}
-    arguments.peers = arguments.peers or list(known)
+    known = [name for name in (SHARD_PEERS if arguments.shards
+                               else [*PEERS, *OWN])
+             if arguments.packed or name != "feedline_packed"]
+    arguments.peers = arguments.peers or known
     if not set(arguments.peers) <= set(known):
         parser.error("--peers: of " + ", ".join(known))
     if arguments.plot and arguments.json in (None, "-"):

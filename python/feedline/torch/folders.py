@@ -394,24 +394,21 @@ class SampleDecoder:
         engine = self._engine
         if self._process != os.getpid():
             engine = None  # of the process that this one was forked from
-        if engine is None or count > self._room:
-            if engine is not None:
-                engine.close()
-            self._room = 1 << (count - 1).bit_length()
-            self._engine = engine = self._make(self._room)
-            self._process = os.getpid()
-        return engine
-
-    def _make(self, room: int) -> feedline.Loader:
-        shared = get_worker_info() is not None
-        return feedline.Loader(
+        if engine is not None and count <= self._room:
+            return engine
+        if engine is not None:
+            engine.close()
+        self._room = 1 << (count - 1).bit_length()
+        self._engine = feedline.Loader(
             self.plan.dataset,
             self.plan.pipeline,
-            batch_size=room,
-            workers=1 if shared else "auto",
+            batch_size=self._room,
+            workers="auto" if get_worker_info() is None else 1,
             depth=1,
             tuner="off",
             order="given",
             on_error="raise",
             **self._options,
         )
+        self._process = os.getpid()
+        return self._engine

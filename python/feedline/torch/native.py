@@ -23,7 +23,7 @@ import sys
 import weakref
 from array import array
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import feedline
@@ -76,7 +76,6 @@ class Plan:
     _digest: Callable[[], str] = field(repr=False)
     mix: Optional[Dict[str, Any]] = None
     moving: Optional[Tuple[Moving, Pair]] = None
-    _fingerprint: Optional[str] = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Samples of the torch data set."""
@@ -94,7 +93,7 @@ class Plan:
         pipeline = self.pipeline.copy().add("mix", **mix)
         return replace(self, pipeline=pipeline, mix=mix)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Names the data (files and labels, or pixels) and their order.
 
@@ -102,9 +101,7 @@ class Plan:
         a copy of the data set elsewhere has the same one. Transforms do not
         count.
         """
-        if self._fingerprint is None:
-            self._fingerprint = self._digest()
-        return self._fingerprint
+        return self._digest()
 
 
 @dataclass

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cached_property
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import torch
-
-_MISSING = object()
 
 
 class Targets:
@@ -29,17 +28,12 @@ class Targets:
     ) -> None:
         self.values = values
         self.transform = transform
-        self._column: Any = _MISSING
 
-    @property
+    @cached_property
     def column(self) -> Optional[torch.Tensor]:
         """All of them, as default_collate would stack them; None: they are
         none that it does."""
-        if self._column is _MISSING:
-            plain = self.transform is None
-            self._column = column_of(self.values) if plain else None
-        found: Optional[torch.Tensor] = self._column
-        return found
+        return column_of(self.values) if self.transform is None else None
 
     def of(self, positions: Iterable[int]) -> Tuple[Any, ...]:
         """As the data set gives them. What the transform raises is raised."""

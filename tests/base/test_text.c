@@ -2,18 +2,11 @@
 /* Growing text: what is added is there, and memory that ends is remembered. */
 #include "base/text.h"
 #include "test.h"
-#include "tests/wrap.h"
+#include "tests/wrap_memory.h"
 
 #include <feedline/feedline.h>
 
 #include <stdbool.h>
-
-static bool memory_ended;
-
-WRAP(void *, realloc, void *p, size_t bytes)
-{
-    return memory_ended ? NULL : __real_realloc(p, bytes);
-}
 
 TEST(grows)
 {
@@ -60,9 +53,9 @@ TEST(memory_ends)
     char buf[8];
     uint64_t needed = 0;
     fdl_text_add(&t, "kept");
-    memory_ended = true;
+    memory_refuses = 1;
     fdl_text_add(&t, "%5000d", 1);
-    memory_ended = false;
+    memory_refuses = 0;
     fdl_text_add(&t, "more");
     assert_true(t.failed);
     assert_string_equal(t.data, "keptmore");

@@ -5,38 +5,18 @@
 #include "make_jpeg.h"
 #include "make_png.h"
 #include "tests/decode/rig.h"
-#include "tests/wrap.h"
+#include "tests/wrap_memory.h"
 
-static int fail_at; /* counts down; 0: never */
-
-static bool fails(void)
-{
-    return fail_at > 0 && --fail_at == 0;
-}
-
-WRAP(void *, malloc, size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-
-WRAP(void *, calloc, size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-WRAP(void *, realloc, void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
+#include <errno.h>
 
 WRAP(void *, aligned_alloc, size_t align, size_t n)
 {
-    return fails() ? NULL : __real_aligned_alloc(align, n);
+    return memory_fails(n) ? NULL : __real_aligned_alloc(align, n);
 }
 
 WRAP(int, posix_memalign, void **p, size_t align, size_t n)
 {
-    return fails() ? 12 : __real_posix_memalign(p, align, n);
+    return memory_fails(n) ? ENOMEM : __real_posix_memalign(p, align, n);
 }
 
 enum { SIDE = 50 };
@@ -91,18 +71,18 @@ static void check_survival(const uint8_t *file, size_t size, bool steps,
     int failures = 0;
     for (int n = 1;; n++) {
         struct fdl_decoder *d = (void *)1;
-        fail_at = n;
+        memory_left = n;
         int32_t status = fdl_decoder_create(&limits, &d);
         if (status) {
-            fail_at = 0;
+            memory_left = 0;
             check_memory_error(status);
             assert_null(d);
             failures++;
             continue;
         }
         status = decode(d, p, file, size);
-        bool reached = fail_at == 0;
-        fail_at = 0;
+        bool reached = memory_left == 0;
+        memory_left = 0;
         /* What only makes the next image cheaper may fail unseen. */
         if (reached && status) {
             check_memory_error(status);
@@ -145,14 +125,14 @@ TEST(packing_survives)
         int failures = 0;
         bool same;
         for (int n = 1; !back; n++) {
-            fail_at = n;
+            memory_left = n;
             int32_t status = packed ? FEEDLINE_OK
                                     : fdl_jpeg_pack(file, size, 1u << 20,
                                                     &packed, &n_packed);
             if (!status)
                 status = fdl_jpeg_unpack(packed, n_packed, 1u << 20, &back,
                                          &n_back, &same);
-            fail_at = 0;
+            memory_left = 0;
             if (status) {
                 check_memory_error(status);
                 failures++;
@@ -221,12 +201,12 @@ TEST(pipeline_survives)
     int failures = 0;
     for (int n = 1;; n++) {
         struct fdl_pipeline *p = (void *)1, *copy = NULL;
-        fail_at = n;
+        memory_left = n;
         int32_t status = fdl_pipeline_create("eval", &p);
         if (!status)
             status = fdl_pipeline_copy(p, &copy);
-        bool reached = fail_at == 0;
-        fail_at = 0;
+        bool reached = memory_left == 0;
+        memory_left = 0;
         fdl_pipeline_destroy(copy);
         fdl_pipeline_destroy(p);
         if (!reached)

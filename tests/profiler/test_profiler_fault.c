@@ -13,43 +13,18 @@
 #include "profiler/system/nvml_devices.h"
 #include "profiler/system/signals.h"
 #include "test.h"
-#include "tests/wrap.h"
-
-static int fail_at; /* 0: never; counts down */
-static bool failed;
-
-static bool fails_now(void)
-{
-    bool now = fail_at > 0 && --fail_at == 0;
-    failed = failed || now;
-    return now;
-}
-
-WRAP(void *, malloc, size_t bytes)
-{
-    return fails_now() ? NULL : __real_malloc(bytes);
-}
-
-WRAP(void *, calloc, size_t n, size_t bytes)
-{
-    return fails_now() ? NULL : __real_calloc(n, bytes);
-}
-
-WRAP(void *, realloc, void *p, size_t bytes)
-{
-    return fails_now() ? NULL : __real_realloc(p, bytes);
-}
+#include "tests/wrap_memory.h"
 
 WRAP(char *, strdup, const char *text)
 {
-    return fails_now() ? NULL : __real_strdup(text);
+    return memory_fails(strlen(text)) ? NULL : __real_strdup(text);
 }
 
 /* What *out holds after a failure is undefined: here, no pointer at all. */
 WRAP(int, asprintf, char **out, const char *fmt, ...)
 {
     va_list args;
-    if (fails_now()) {
+    if (memory_fails(strlen(fmt))) {
         *out = (char *)(uintptr_t)1;
         return -1;
     }
@@ -62,9 +37,9 @@ WRAP(int, asprintf, char **out, const char *fmt, ...)
 TEST(test_scratch)
 {
     struct fdl_ledger_scratch *s = NULL;
-    fail_at = 1;
+    memory_left = 1;
     assert_int_equal(fdl_ledger_scratch_create(256, &s), FEEDLINE_ENOMEM);
-    assert_true(failed);
+    assert_true(memory_failed);
     assert_null(s);
     assert_non_null(strstr(fdl_last_error(), "stall ledger"));
     assert_int_equal(fdl_ledger_scratch_create(256, &s), FEEDLINE_OK);
@@ -79,11 +54,11 @@ TEST(test_machine)
     fdl_machine_read(&whole, "");
     for (int n = 1; n < 10000; n++) {
         struct fdl_machine m;
-        failed = false;
-        fail_at = n;
+        memory_failed = false;
+        memory_left = n;
         fdl_machine_read(&m, "");
-        fail_at = 0;
-        if (!failed) {
+        memory_left = 0;
+        if (!memory_failed) {
             assert_true(n > 5);
             assert_memory_equal(&m, &whole, sizeof(m));
             return;
@@ -108,25 +83,25 @@ TEST(test_signals)
     for (int n = 1; n < 10000; n++) {
         struct fdl_system_signals got;
         struct fdl_foreign_thread list[FDL_FOREIGN_MAX];
-        failed = false;
-        fail_at = n;
+        memory_failed = false;
+        memory_left = n;
         int32_t status = fdl_signals_open("", &s);
         if (status == FEEDLINE_OK) {
             fdl_signals_read(s, &got);
             fdl_signals_foreign(s, list);
         }
-        fail_at = 0;
+        memory_left = 0;
         if (status != FEEDLINE_OK) {
             assert_int_equal(status, FEEDLINE_ENOMEM);
             assert_null(s);
-            assert_true(failed);
+            assert_true(memory_failed);
             continue;
         }
         assert_true(got.has_throttle <= whole.has_throttle);
         assert_true(got.has_host <= whole.has_host);
         assert_true(got.process_cpu_ns >= whole.process_cpu_ns);
         fdl_signals_close(s);
-        if (!failed) {
+        if (!memory_failed) {
             assert_true(n > 10);
             assert_int_equal(got.has_memory, whole.has_memory);
             return;
@@ -138,18 +113,18 @@ TEST(test_signals)
 TEST(test_nvml)
 {
     char why[64] = "";
-    fail_at = 1;
+    memory_left = 1;
     assert_null(fdl_nvml_open("0000:1b:00.0", why, sizeof(why)));
-    assert_true(failed);
+    assert_true(memory_failed);
     assert_string_equal(why, "out of memory");
 }
 
 TEST(test_nvml_devices)
 {
     struct fdl_nvml_devices found = {.n = 77};
-    fail_at = 1;
+    memory_left = 1;
     assert_int_equal(fdl_nvml_list(&found), FEEDLINE_ENOMEM);
-    assert_true(failed);
+    assert_true(memory_failed);
     assert_int_equal(found.n, 77);
 }
 
@@ -159,12 +134,12 @@ TEST(test_affinity)
     struct fdl_affinity_question q = {"auto", "0000:1b:00.0", 0, 1};
     for (int n = 1; n < 1000; n++) {
         struct fdl_affinity a;
-        fail_at = n;
-        failed = false;
+        memory_left = n;
+        memory_failed = false;
         assert_int_equal(fdl_affinity_choose(&q, "", &a), FEEDLINE_OK);
-        fail_at = 0;
+        memory_left = 0;
         assert_true(a.share >= 1 && a.share <= a.usable);
-        if (!failed)
+        if (!memory_failed)
             return;
     }
     fail();

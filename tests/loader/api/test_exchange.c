@@ -11,7 +11,7 @@
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 #include "tests/transfer/fake.h"
-#include "tests/wrap.h"
+#include "tests/wrap_memory.h"
 
 #include <feedline/exchange.h>
 
@@ -22,15 +22,6 @@
 #define BATCH 8
 
 FIXTURE_IMAGES(N)
-
-/* ---- Allocations that fail (--wrap) ------------------------------------- */
-
-static bool no_memory;
-
-WRAP(void *, malloc, size_t bytes)
-{
-    return no_memory ? NULL : __real_malloc(bytes);
-}
 
 /* ---- Short ways --------------------------------------------------------- */
 
@@ -254,9 +245,9 @@ TEST_WITH(memory_ends, setup, teardown)
     void *out = &out;
     SCOPED_LOADER l = fixture_open(images.ds, NULL);
     feedline_batch *b = fixture_take(l);
-    no_memory = true;
+    memory_refuses = 1;
     int32_t status = feedline_batch_export(b, FEEDLINE_IMAGES, 0, &out);
-    no_memory = false;
+    memory_refuses = 0;
     assert_int_equal(status, FEEDLINE_ENOMEM);
     assert_non_null(strstr(feedline_last_error(), "an exported tensor"));
     assert_null(out);

@@ -6,7 +6,7 @@
  */
 #include "loader/api/dlpack.h"
 #include "tests/loader/order/order_rig.h"
-#include "tests/wrap.h"
+#include "tests/wrap_memory.h"
 
 #include <feedline/exchange.h>
 #include <feedline/order.h>
@@ -19,13 +19,6 @@
 static struct order_rig rig;
 static uint8_t *lent[LENT];
 static uint64_t full; /* bytes of a full batch's images */
-
-static bool no_memory;
-
-WRAP(void *, malloc, size_t bytes)
-{
-    return no_memory ? NULL : __real_malloc(bytes);
-}
 
 static void setup(void)
 {
@@ -188,9 +181,9 @@ TEST_WITH(wrong_memory, setup, teardown)
                  "a multiple of 64");
     assert_error(feedline_loader_lend(l, lent[0], full - 1), FEEDLINE_ERANGE,
                  "a full batch take");
-    no_memory = true;
+    memory_refuses = 1;
     int32_t status = feedline_loader_lend(l, lent[0], full);
-    no_memory = false;
+    memory_refuses = 0;
     assert_int_equal(status, FEEDLINE_ENOMEM);
     for (uint32_t i = 0; i < FEEDLINE_LENT_MAX; i++)
         assert_ok(feedline_loader_lend(l, lent[0], full));

@@ -8,43 +8,12 @@
 #include "loader/dataset/dataset.h"
 #include "test.h"
 #include "tests/remove_tree.h"
-#include "tests/wrap.h"
+#include "tests/wrap_memory.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- Failing allocations (linked with --wrap) --------------------------- */
-
-/* Folders are listed on several threads. */
-static _Atomic int64_t allocations_left; /* 0 and below: they all succeed */
-static _Atomic bool one_failed;
-
-static bool allocation_fails(void)
-{
-    if (allocations_left <= 0 || --allocations_left != 0)
-        return false;
-    one_failed = true;
-    return true;
-}
-
-WRAP(void *, malloc, size_t bytes)
-{
-    return allocation_fails() ? NULL : __real_malloc(bytes);
-}
-
-WRAP(void *, calloc, size_t n, size_t bytes)
-{
-    return allocation_fails() ? NULL : __real_calloc(n, bytes);
-}
-
-WRAP(void *, realloc, void *p, size_t bytes)
-{
-    return allocation_fails() ? NULL : __real_realloc(p, bytes);
-}
 
 /* ---- A folder of our own ------------------------------------------------ */
 
@@ -947,10 +916,10 @@ static void fail_each(int32_t (*open)(const char *uri, feedline_dataset **out),
     for (int64_t n = 1;; n++) {
         feedline_dataset *ds = NULL;
         fdl_clear_error();
-        one_failed = false;
-        allocations_left = n;
+        memory_failed = false;
+        memory_left = n;
         int32_t status = open(uri, &ds);
-        allocations_left = 0;
+        memory_left = 0;
         if (status == FEEDLINE_OK) {
             assert_non_null(ds);
             assert_true(ds->count >= 1);
@@ -961,7 +930,7 @@ static void fail_each(int32_t (*open)(const char *uri, feedline_dataset **out),
             assert_non_null(strstr(fdl_last_error(), "out of memory: "));
             refusals++;
         }
-        if (!one_failed)
+        if (!memory_failed)
             break;
     }
     assert_true(refusals >= 3);

@@ -6,41 +6,17 @@
  * Python's tests, which compare with torchvision.
  */
 #include "tests/loader/fixture.h"
-#include "tests/wrap.h"
+#include "tests/wrap_memory.h"
 
 #include <feedline/objects.h>
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* MANY: of one sample, more than the slab has room for at first. */
 enum { N = 30, BAD = 5, CROWD = 7, MANY = 3000, POINTS = 2 };
-
-static _Atomic size_t refused; /* as many bytes and more; 0: none */
-
-static bool refuses(size_t bytes)
-{
-    size_t least = atomic_load_explicit(&refused, memory_order_relaxed);
-    return least > 0 && bytes >= least;
-}
-
-WRAP(void *, malloc, size_t bytes)
-{
-    return refuses(bytes) ? NULL : __real_malloc(bytes);
-}
-
-WRAP(void *, calloc, size_t n, size_t bytes)
-{
-    return refuses(n * bytes) ? NULL : __real_calloc(n, bytes);
-}
-
-WRAP(void *, realloc, void *p, size_t bytes)
-{
-    return refuses(bytes) ? NULL : __real_realloc(p, bytes);
-}
 
 FIXTURE_IMAGES(N)
 
@@ -288,9 +264,9 @@ TEST_WITH(without_memory, setup, teardown)
     struct feedline_objects all = table();
     feedline_dataset *ds = fixture_memory(&images);
     for (size_t least = 1 << 18; least >= 1; least /= 2) {
-        refused = least;
+        memory_refuses = least;
         int32_t status = feedline_dataset_set_objects(ds, &all);
-        refused = 0;
+        memory_refuses = 0;
         assert_true(status == FEEDLINE_OK || status == FEEDLINE_ENOMEM);
     }
     assert_ok(feedline_dataset_set_objects(ds, &all));
@@ -299,9 +275,9 @@ TEST_WITH(without_memory, setup, teardown)
         SCOPED_LOADER l =
             fixture_with(ds, NULL, "center_crop size=300",
                          "batch_size=30 dtype=u8 epochs=1 workers=2");
-        refused = least;
+        memory_refuses = least;
         int32_t status = feedline_loader_next(l, -1, &b);
-        refused = 0;
+        memory_refuses = 0;
         assert_true(status == FEEDLINE_OK || status == FEEDLINE_ENOMEM);
         if (b)
             feedline_batch_release(b);

@@ -6,33 +6,18 @@
  */
 #include "tests/decode/make_png.h"
 #include "tests/loader/fixture.h"
-#include "tests/wrap.h"
+#include "tests/wrap_memory.h"
 
 #include <feedline/fields.h>
 #include <feedline/masks.h>
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { N = 30, BAD = 5, SIDE = 16 };
-
-static _Atomic size_t refused; /* as many bytes and more; 0: none */
-
-WRAP(void *, malloc, size_t bytes)
-{
-    size_t least = atomic_load_explicit(&refused, memory_order_relaxed);
-    return least > 0 && bytes >= least ? NULL : __real_malloc(bytes);
-}
-
-WRAP(void *, realloc, void *p, size_t bytes)
-{
-    size_t least = atomic_load_explicit(&refused, memory_order_relaxed);
-    return least > 0 && bytes >= least ? NULL : __real_realloc(p, bytes);
-}
 
 /* ---- Files --------------------------------------------------------------- */
 
@@ -285,9 +270,9 @@ TEST_WITH(without_memory, setup, teardown)
         SCOPED_LOADER l = fixture_with(ds, NULL, "center_crop size=300",
                                        "batch_size=30 dtype=u8 epochs=1 "
                                        "workers=2 masks=mask");
-        refused = least;
+        memory_refuses = least;
         int32_t status = feedline_loader_next(l, -1, &b);
-        refused = 0;
+        memory_refuses = 0;
         assert_true(status == FEEDLINE_OK || status == FEEDLINE_ENOMEM);
         if (b)
             feedline_batch_release(b);

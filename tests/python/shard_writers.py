@@ -8,7 +8,20 @@ import json
 import struct
 import tarfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Tuple, Type
+
+import pytest
+
+import feedline
+
+
+def refused(
+    uri: Any, why: str, kind: Type[Exception] = feedline.InvalidArgument
+) -> None:
+    """Opening it raises that, and says why."""
+    with pytest.raises(kind, match=why):
+        feedline.Dataset.open(uri)
+
 
 # ---- tar ---------------------------------------------------------------------
 

@@ -405,12 +405,10 @@ def grays(tmp_path: Path) -> str:
     return str(tmp_path / "images")
 
 
-def test_torch_tells_where_it_computes(grays: str) -> None:
-    """torch's build for the CPU cannot allocate on the double, and has no
-    streams; everything between is what runs on hardware."""
-    run(
-        TORCH
-        + """
+TORCH_PROGRAMS = {
+    # torch's build for the CPU cannot allocate on the double, and has no
+    # streams; everything between is what runs on hardware.
+    "torch tells where it computes": """
 loader = loader_of(transforms.PILToTensor())
 for epoch in range(2):
     for images, labels in loader:
@@ -421,16 +419,9 @@ assert asked == ["cuda:0"] * 24
 del loader, images, labels
 let_go()
 """,
-        grays,
-    )
-
-
-def test_torch_s_tensors_are_finished_into(grays: str) -> None:
-    """With torchvision's bits; no slot has finished images, and nothing but
-    labels is copied there."""
-    run(
-        TORCH
-        + """
+    # With torchvision's bits; no slot has finished images, and nothing but
+    # labels is copied there.
+    "torch's tensors are finished into": """
 loader = loader_of(
     transforms.ToTensor(),
     transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
@@ -448,15 +439,8 @@ assert double.double_calls(b"cuLaunchKernel") == 6 + 1  # and the first, empty
 del loader, images, labels
 let_go()
 """,
-        grays,
-    )
-
-
-def test_torch_s_tensors_of_a_graph(grays: str) -> None:
-    """Each batch is finished into the same memory, and nothing is allocated."""
-    run(
-        TORCH
-        + """
+    # Each batch is finished into the same memory, and nothing is allocated.
+    "torch's tensors of a graph": """
 class Static:  # torch's tensor in memory of the double
     device = torch.device("cuda:0")
 
@@ -500,8 +484,12 @@ for layout in ("nchw", "nhwc"):
 assert len(taken) == 4
 let_go()
 """,
-        grays,
-    )
+}
+
+
+@pytest.mark.parametrize("name", TORCH_PROGRAMS)
+def test_torch_programs(name: str, grays: str) -> None:
+    run(TORCH + TORCH_PROGRAMS[name], grays)
 
 
 def test_an_engine_in_a_pool_has_no_device_memory() -> None:

@@ -23,6 +23,7 @@ from shard_writers import (
     int_feature,
     message,
     recordio_image,
+    refused,
     varint,
     write_beton_fields,
     write_examples,
@@ -207,14 +208,11 @@ def test_missing_fields(
             opened(tmp_path, kind, samples, "&missing_field=raise")
     opened(tmp_path, kind, samples)
     uri = "%s:%s?fields=nowhere" % (kind, tmp_path)
-    with pytest.raises(feedline.NotFound, match="no sample has.*'nowhere'"):
-        Dataset.open(uri)
+    refused(uri, "no sample has.*'nowhere'", feedline.NotFound)
     for names, why in (("a,a", "two fields"), (",", "without a name")):
-        with pytest.raises(feedline.InvalidArgument, match=why):
-            Dataset.open("%s:%s?fields=%s" % (kind, tmp_path, names))
+        refused("%s:%s?fields=%s" % (kind, tmp_path, names), why)
     many = ",".join(map(str, range(33)))
-    with pytest.raises(feedline.InvalidArgument, match="more than 32"):
-        Dataset.open("%s:%s?fields=%s" % (kind, tmp_path, many))
+    refused("%s:%s?fields=%s" % (kind, tmp_path, many), "more than 32")
 
 
 @each_format
@@ -258,8 +256,7 @@ def test_tar_refused(tmp_path: Path) -> None:
         ("fields=id", "a.id is no integer"),
         ("fields=txt&group=none", "group=none samples have no fields"),
     ):
-        with pytest.raises(feedline.InvalidArgument, match=why):
-            Dataset.open("tar:%s?%s" % (path, options))
+        refused("tar:%s?%s" % (path, options), why)
 
 
 def test_the_image_may_be_a_field(tmp_path: Path) -> None:
@@ -289,10 +286,10 @@ def test_tfrecord_numbers(tmp_path: Path) -> None:
         ("i", int_feature(1, 2)),
     ):
         write_examples(path, [{"image": image, key: feature}])
-        with pytest.raises(
-            feedline.InvalidArgument, match="'%s' has several values" % key
-        ):
-            Dataset.open("tfrecord:%s?fields=%s" % (path, key))
+        refused(
+            "tfrecord:%s?fields=%s" % (path, key),
+            "'%s' has several values" % key,
+        )
     write_examples(
         path,
         [
@@ -300,8 +297,7 @@ def test_tfrecord_numbers(tmp_path: Path) -> None:
             {"image": image, "f": int_feature(1)},
         ],
     )
-    with pytest.raises(feedline.InvalidArgument, match="another kind"):
-        Dataset.open("tfrecord:%s?fields=f" % path)
+    refused("tfrecord:%s?fields=f" % path, "another kind")
 
 
 def test_recordio_labels(tmp_path: Path) -> None:
@@ -349,8 +345,11 @@ def test_beton_values(tmp_path: Path) -> None:
     assert found == [b"mask!", b"array...", 0.5, b"tensor"]
     row = (beton_image(), beton_image(1), *row[2:])
     write_beton_fields(path, fields, [row], [contents])
-    with pytest.raises(feedline.NotSupported, match="raw pixels"):
-        Dataset.open("beton:%s?image=image&fields=mask" % path)
+    refused(
+        "beton:%s?image=image&fields=mask" % path,
+        "raw pixels",
+        feedline.NotSupported,
+    )
 
 
 def test_litdata_values(tmp_path: Path, samples: List[Sample]) -> None:
@@ -374,13 +373,11 @@ def test_litdata_values(tmp_path: Path, samples: List[Sample]) -> None:
         assert found == [mask, text, sample["number"], i / 4]
     for name in ("5", "x", "-1"):
         uri = "litdata:%s?fields=%s" % (tmp_path, name)
-        with pytest.raises(feedline.InvalidArgument, match="5 values.*none is"):
-            Dataset.open(uri)
+        refused(uri, "5 values.*none is")
     rows[3][3] = b"short"
     write_litdata(tmp_path, [rows], kinds)
     uri = "litdata:%s?fields=3" % tmp_path
-    with pytest.raises(feedline.InvalidArgument, match="a float of 5 bytes"):
-        Dataset.open(uri)
+    refused(uri, "a float of 5 bytes")
     assert len(Dataset.open(uri + "&damaged=skip")) == 3
 
 
@@ -401,8 +398,7 @@ def test_zip_of_two_images_with_a_name(tmp_path: Path) -> None:
     ]
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("b/1.txt", "x" * 99, zipfile.ZIP_DEFLATED)
-    with pytest.raises(feedline.InvalidArgument, match="1.txt is compressed"):
-        Dataset.open("zip:%s?fields=txt" % path)
+    refused("zip:%s?fields=txt" % path, "1.txt is compressed")
 
 
 # ---- Batches -----------------------------------------------------------------

@@ -18,7 +18,7 @@ import pytest
 
 import feedline
 from feedline import Dataset, log_lines
-from shard_writers import write_tar
+from shard_writers import refused, write_tar
 
 PAX, USTAR, GNU = (
     tarfile.PAX_FORMAT,
@@ -409,8 +409,7 @@ def test_names_of_numbers(tmp_path: Path, end: str) -> None:
         log_lines.tell()
     names.unlink()
     names.mkdir()
-    with pytest.raises(feedline.ReadError, match="classnames.txt"):
-        Dataset.open("tar:%s" % tmp_path)
+    refused("tar:%s" % tmp_path, "classnames.txt", feedline.ReadError)
 
 
 # ---- Refused -----------------------------------------------------------------
@@ -428,8 +427,7 @@ def test_compressed(tmp_path: Path, kind: str) -> None:
             archive.addfile(info, io.BytesIO(os.urandom(5000)))
     for uri in (path, tmp_path, "%s?damaged=skip" % path):
         assert "compressed with" in error_of(uri)
-    with pytest.raises(feedline.Error, match="compressed"):
-        Dataset.open(path)
+    refused(path, "compressed", feedline.Error)
 
 
 def test_sparse_files(tmp_path: Path) -> None:
@@ -447,8 +445,7 @@ def test_sparse_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("uri", ["pipe:cat x.tar", "s3://b/x.tar"])
 def test_streams(uri: str) -> None:
     assert "cannot be read at random" in error_of(uri)
-    with pytest.raises(feedline.Error, match="cannot be read at random"):
-        Dataset.open(uri)
+    refused(uri, "cannot be read at random", feedline.Error)
 
 
 @pytest.mark.parametrize(
@@ -507,33 +504,29 @@ def test_dali_s_index_in_place_of_headers(shard: Path, named: bool) -> None:
 def test_an_index_that_is_not_of_the_shard(shard: Path) -> None:
     index, lines = indexed(shard)
 
-    def refused(text: str, words: str) -> None:
+    def unusable(text: str, words: str) -> None:
         index.write_text(text + "\n")
-        with pytest.raises(feedline.InvalidArgument, match=words):
-            Dataset.open("tar:%s?index=idx" % shard)
+        refused("tar:%s?index=idx" % shard, words)
 
     moved = [lines[0], lines[1].replace("1536", "2048"), *lines[2:]]
     shorter = lines[1].replace("jpg 512 7", "jpg 512 6")
     assert shorter != lines[1]
-    refused("\n".join(lines[:-1]), "line 9: it ends early")
-    refused("\n".join(["v1.2 8", *lines[1:]]), "more samples")
-    refused("\n".join([lines[0], shorter, *lines[2:]]), "line 2.*another")
-    refused("\n".join(moved), "line 2.*another")
-    refused("v1.0 3", "line 1: not an index of wds2idx")
-    refused("", "line 1: not an index")
-    refused(lines[0] + "\njpg x 7 a", "line 2: not .extension offset")
-    refused(lines[0] + "\njpg 513 7 a.jpg", "line 2: a member is not in")
-    refused(lines[0] + "\njpg 51200 7 a.jpg", "line 2: a member is not in")
-    refused(lines[0] + "\njpg 512 7 a b.jpg", "line 2")
+    unusable("\n".join(lines[:-1]), "line 9: it ends early")
+    unusable("\n".join(["v1.2 8", *lines[1:]]), "more samples")
+    unusable("\n".join([lines[0], shorter, *lines[2:]]), "line 2.*another")
+    unusable("\n".join(moved), "line 2.*another")
+    unusable("v1.0 3", "line 1: not an index of wds2idx")
+    unusable("", "line 1: not an index")
+    unusable(lines[0] + "\njpg x 7 a", "line 2: not .extension offset")
+    unusable(lines[0] + "\njpg 513 7 a.jpg", "line 2: a member is not in")
+    unusable(lines[0] + "\njpg 51200 7 a.jpg", "line 2: a member is not in")
+    unusable(lines[0] + "\njpg 512 7 a b.jpg", "line 2")
     for end in range(0, len("\n".join(lines)), 7):
         index.write_text("\n".join(lines)[:end])
-        with pytest.raises(feedline.Error, match="s.idx, line"):
-            Dataset.open("tar:%s?index=idx" % shard)
+        refused("tar:%s?index=idx" % shard, "s.idx, line", feedline.Error)
 
     index.write_text("\n".join(lines) + "\n")
     os.utime(index, (1, 1))
-    with pytest.raises(feedline.InvalidArgument, match="older than its shard"):
-        Dataset.open("tar:%s?index=idx" % shard)
+    refused("tar:%s?index=idx" % shard, "older than its shard")
     index.unlink()
-    with pytest.raises(feedline.NotFound, match="s.idx"):
-        Dataset.open("tar:%s?index=idx" % shard)
+    refused("tar:%s?index=idx" % shard, "s.idx", feedline.NotFound)

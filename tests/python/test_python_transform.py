@@ -32,14 +32,9 @@ def pixels() -> Any:
 
 def run(pixels: Any, pipeline: feedline.Pipeline, **options: Any) -> Any:
     """A loader over these images."""
-    return feedline.Loader(
-        feedline.Dataset.pixels(pixels),
-        pipeline,
-        **{
-            **dict(batch_size=4, dtype="u8", layout="nhwc", workers=2),
-            **options,
-        },
-    )
+    usual = dict(batch_size=4, dtype="u8", layout="nhwc", workers=2)
+    data = feedline.Dataset.pixels(pixels)
+    return feedline.Loader(data, pipeline, **{**usual, **options})
 
 
 def epoch(loader: feedline.Loader) -> Any:

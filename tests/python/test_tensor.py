@@ -35,13 +35,10 @@ def batches(pixels: Any) -> feedline.Loader:
 
 
 def make(pixels: Any, **options: Any) -> feedline.Loader:
+    usual = dict(batch_size=4, dtype="u8", layout="nhwc", held="grow")
+    data = feedline.Dataset.pixels(pixels, numpy.arange(COUNT))
     return feedline.Loader(
-        feedline.Dataset.pixels(pixels, numpy.arange(COUNT)),
-        **{
-            **dict(batch_size=4, dtype="u8", layout="nhwc", held="grow"),
-            **dict(workers=2, depth=2),
-            **options,
-        },
+        data, **{**usual, "workers": 2, "depth": 2, **options}
     )
 
 

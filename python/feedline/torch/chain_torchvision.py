@@ -227,7 +227,7 @@ def add_random_resized_crop(b: Builder, t: Any, interpolation: str) -> None:
     b.size = width, height
 
 
-# ---- Crops, borders, flips --------------------------------------------------
+# ---- Crops, borders ---------------------------------------------------------
 
 
 @reads("v1 v2", "CenterCrop", "size")
@@ -318,18 +318,6 @@ def random_crop(b: Builder, t: Any) -> None:
     add_random_crop(b, t, none if t.padding is None else margins(b, t.padding))
 
 
-@reads("v1 v2", "RandomHorizontalFlip", "p")
-def horizontal_flip(b: Builder, t: Any) -> None:
-    b.draws()
-    b.add("horizontal_flip", p=b.number("p", t.p))
-
-
-@reads("v1 v2", "RandomVerticalFlip", "p")
-def vertical_flip(b: Builder, t: Any) -> None:
-    b.draws()
-    b.add("vertical_flip", p=b.number("p", t.p))
-
-
 # ---- Maps -------------------------------------------------------------------
 
 
@@ -379,7 +367,7 @@ def random_perspective(b: Builder, t: Any) -> None:
     add_map(b, t, "random_perspective", distortion_scale=scale, p=p)
 
 
-# ---- Colours ----------------------------------------------------------------
+# ---- Colours, flips ---------------------------------------------------------
 
 
 def arithmetic(b: Builder) -> Dict[str, str]:
@@ -429,14 +417,16 @@ def sometimes(
     attribute: str = "",
     value: Callable[[Builder, str, Any], float] = Builder.number,
     torch_s: bool = False,
+    moves: bool = False,
 ) -> None:
     """Registers a function of Pillow's, or the same on bytes, that is done with
     the probability p. attribute: of the transform, beside p, and what is made
-    of its value. torch_s: on bytes it has an arithmetic of torch's."""
+    of its value. torch_s: on bytes it has an arithmetic of torch's. moves: it
+    only moves pixels, of any type."""
 
     @reads("v1 v2", cls, f"{attribute} p")
     def read(b: Builder, t: Any) -> None:
-        how = arithmetic(b)
+        how = {} if moves else arithmetic(b)
         b.draws()
         arguments: Dict[str, Any] = {"p": b.number("p", t.p)}
         if attribute:
@@ -444,6 +434,8 @@ def sometimes(
         b.add(op, **arguments, **(how if torch_s else {}))
 
 
+sometimes("RandomHorizontalFlip", "horizontal_flip", moves=True)
+sometimes("RandomVerticalFlip", "vertical_flip", moves=True)
 sometimes("RandomGrayscale", "random_grayscale", torch_s=True)
 sometimes("RandomInvert", "random_invert")
 sometimes("RandomAutocontrast", "random_autocontrast", torch_s=True)

@@ -213,7 +213,8 @@ def targets_of(handle: int) -> _c.batch_targets:
 
 def mixes_of(handle: int, count: int) -> List[Mix]:
     """Of each of its images."""
+    found: List[_c.image_mix] = targets_of(handle).mixes[:count]
     return [
         Mix(_KINDS[one.kind], one.share, one.partner, tuple(one.box))
-        for one in targets_of(handle).mixes[:count]
+        for one in found
     ]

@@ -89,6 +89,8 @@ struct feedline_batch {
     struct fdl_slot_fields fields;
     int64_t issued_ns;
     int64_t wait_ns; /* of the next() that delivered it */
+    uint32_t reads;  /* of its samples, once all are done; those from memory */
+    int64_t read_ns; /* are none; and how long they took */
     bool slots_held; /* issued late because the consumer held every slot */
     _Atomic uint32_t part_left[FDL_PARTS_MAX]; /* samples not done */
     _Atomic bool parts_sent;
@@ -148,6 +150,7 @@ struct fdl_ring {
     uint64_t next_issue;
     uint64_t next_deliver;
     _Atomic uint64_t awaited; /* next_deliver, for threads without the lock */
+    _Atomic uint32_t n_ready; /* slots */
     uint64_t issued_samples;
     bool starved_of_slots; /* the last issue stopped for lack of a slot */
 

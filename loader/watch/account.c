@@ -172,36 +172,21 @@ static int64_t fetch_ns(const struct fdl_ledger *ledger)
     return ledger->ns[FDL_BUCKET_FETCH_QUEUE] + ledger->ns[FDL_BUCKET_FETCH];
 }
 
-/* How long its reads took; batches from memory have none. */
-static void add_reads(const feedline_batch *b, struct fdl_pace_call *call)
-{
-    for (uint32_t i = 0; i < b->range.count; i++) {
-        const struct fdl_sample_times *t = &b->times[i];
-        int64_t from =
-            atomic_load_explicit(&t->read_start, memory_order_relaxed);
-        int64_t to = atomic_load_explicit(&t->read_done, memory_order_relaxed);
-        if (from <= 0 || to <= from)
-            continue;
-        call->reads++;
-        call->read_ns += to - from;
-    }
-}
-
 /* What the account needs of a batch; `passed`: a later one was ready before. */
 static struct fdl_pace_call pace_of(const feedline_batch *b, uint32_t workers,
                                     bool passed)
 {
-    struct fdl_pace_call call = {
+    return (struct fdl_pace_call){
         .epoch = b->range.epoch,
         .starts_run = b->ticket == 0,
         .starts_epoch = b->range.sequence == 0,
         .sequence = b->range.sequence,
         .passed = passed,
         .lead_ns = b->transfer.done_ns - b->issued_ns,
+        .reads = b->reads,
+        .read_ns = b->read_ns,
         .workers = workers,
     };
-    add_reads(b, &call);
-    return call;
 }
 
 /* The batch of a call, before any lock is taken. */

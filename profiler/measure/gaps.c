@@ -39,7 +39,8 @@ bool fdl_gaps_add(struct fdl_gaps *g, int64_t step_ns)
 {
     bool gap = false;
     if (may_stick_out(g, step_ns)) {
-        int64_t median = fdl_series_median(&g->steps, FDL_GAP_WINDOW);
+        int64_t median =
+            fdl_series_new_median(&g->steps, FDL_GAP_WINDOW, &g->median);
         gap = sticks_out(step_ns, median);
         if (gap)
             count_gap(g, step_ns, median);

@@ -23,9 +23,11 @@ static bool may_stick_out(struct fdl_outliers *o, int64_t wait_ns)
 
 bool fdl_outliers_add(struct fdl_outliers *o, int64_t wait_ns)
 {
-    bool out =
-        may_stick_out(o, wait_ns) &&
-        sticks_out(wait_ns, fdl_series_median(&o->waits, FDL_OUTLIER_WINDOW));
+    bool out = false;
+    if (may_stick_out(o, wait_ns))
+        out = sticks_out(
+            wait_ns,
+            fdl_series_new_median(&o->waits, FDL_OUTLIER_WINDOW, &o->median));
     fdl_series_add(&o->waits, wait_ns);
     return out;
 }

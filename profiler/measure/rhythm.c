@@ -51,11 +51,18 @@ int64_t fdl_series_median(const struct fdl_series *s, uint32_t most)
     return sorted[n / 2];
 }
 
+int64_t fdl_series_new_median(const struct fdl_series *s, uint32_t most,
+                              struct fdl_median *taken)
+{
+    *taken = (struct fdl_median){fdl_series_median(s, most), s->n};
+    return taken->value;
+}
+
 int64_t fdl_series_recent_median(const struct fdl_series *s, uint32_t most,
                                  struct fdl_median *taken)
 {
     if (taken->n == 0 || s->n - taken->n >= RECENT)
-        *taken = (struct fdl_median){fdl_series_median(s, most), s->n};
+        return fdl_series_new_median(s, most, taken);
     return taken->value;
 }
 

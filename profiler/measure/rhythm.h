@@ -29,9 +29,11 @@ struct fdl_median {
 };
 
 /* As fdl_series_median, but up to 64 values old: they share the cost of
- * sorting. */
+ * sorting. new_median takes it anew. */
 int64_t fdl_series_recent_median(const struct fdl_series *s, uint32_t most,
                                  struct fdl_median *taken);
+int64_t fdl_series_new_median(const struct fdl_series *s, uint32_t most,
+                              struct fdl_median *taken);
 
 /* The lag of the highest peak, if it is based on at least three periods and
  * neighbours are less alike; strength: its autocorrelation, 0..1. Lag 0: no

@@ -41,24 +41,22 @@ class Batch:
     Released by release(), at the end of `with batch:`, or when deleted.
     """
 
-    # The library writes the handle into the cell, so a batch that was taken
-    # while an exception came up is in here and not lost.
-    __slots__ = ("_cell", "_info", "_give_back", "__weakref__")
+    __slots__ = ("_handle", "_info", "_give_back", "__weakref__")
 
-    def __init__(self, on_gpu: bool = False) -> None:
-        self._cell = ctypes.c_void_p()
-        # The driver may block, and other threads go on meanwhile.
-        functions = lib if on_gpu else lib.quick
-        self._give_back: Any = functions.batch_release
+    def __init__(self, give_back: Any) -> None:
+        """give_back: the library's batch_release. It is the loader that sets
+        the handle."""
+        self._handle = 0  # released
         self._info: Optional[_c.batch_info] = None
+        self._give_back = give_back
 
     # ---- What is in it ----------------------------------------------------
 
     @property
     def handle(self) -> int:
         """The feedline_batch, as an address. Raises ReleasedError."""
-        handle = self._cell.value
-        if handle is None:
+        handle = self._handle
+        if not handle:
             raise ReleasedError("the batch was released")
         return handle
 
@@ -252,10 +250,10 @@ class Batch:
         stream: a cudaStream_t whose queued work still reads the batch, without
         having waited for it itself. A second call does nothing.
         """
-        handle = self._cell.value
-        if handle is None:
+        handle = self._handle
+        if not handle:
             return
-        self._cell.value = None
+        self._handle = 0
         self._info = None
         if stream is None:
             self._give_back(handle)
@@ -269,9 +267,9 @@ class Batch:
         self.release()
 
     def __del__(self) -> None:
-        handle = self._cell.value
-        if handle is not None:
-            self._cell.value = None
+        handle = self._handle
+        if handle:
+            self._handle = 0
             self._give_back(handle)
 
     def __reduce__(self) -> NoReturn:
@@ -281,7 +279,7 @@ class Batch:
         )
 
     def __repr__(self) -> str:
-        if self._cell.value is None:
+        if not self._handle:
             return "<feedline.Batch, released>"
         return "<feedline.Batch %d of epoch %d: images %s %s on %s>" % (
             self.sequence,
@@ -332,7 +330,7 @@ class Tensor:
         self._hold: Any = None
 
     def _alive(self) -> _c.tensor:
-        if self._batch._cell.value is None:
+        if not self._batch._handle:
             raise ReleasedError("the batch of this tensor was released")
         return self._raw
 
@@ -522,7 +520,7 @@ class Tensor:
         )
 
     def __repr__(self) -> str:
-        if self._batch._cell.value is None:
+        if not self._batch._handle:
             return "<feedline.Tensor, released>"
         return "<feedline.Tensor %s %s on %s>" % (
             list(self.shape),

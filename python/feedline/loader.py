@@ -32,7 +32,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, NoReturn
 from typing import Optional, Sequence, Tuple, Type, Union
 
 from . import _c, lifetime, log_lines, torch_ranges
-from ._library import lib
+from ._library import converted, lib
 from .batch import Batch
 from .dataset import Dataset
 from .errors import (
@@ -127,7 +127,11 @@ class Loader(Observable):
         self._pipeline_made_of = self.pipeline.__reduce__()  # of this moment
         self._renew_locks()
         self._turn = 0
+        # What next() returns, made before it asks the library: a batch that was
+        # taken while an exception came up is in here and not lost.
         self._spare: Optional[Batch] = None
+        # Where the library writes it: a number that costs little to read.
+        self._taken = array("Q", [0])
         self._given: Optional[_Given] = None  # where _append has its samples
         self._midway = False  # in an epoch of a `for` that was left
         # Memory that batches are written into, by its address: with its owner.
@@ -160,7 +164,14 @@ class Loader(Observable):
         # interpreter's lock to end, and next() may have to wait for it. A GPU's
         # driver blocks while its queue is full or another thread allocates.
         patient = bool(self._python) or self._gpu is not None
-        self._next = (lib if patient else lib.quick).loader_next
+        functions = lib if patient else lib.quick
+        self._next = functions.unconverted("loader_next")
+        self._into_taken = ctypes.c_void_p.from_buffer(self._taken)
+        self._at_once = converted(
+            "loader_next", self._handle, 0, self._into_taken
+        )
+        functions = lib if self._gpu is not None else lib.quick
+        self._give_back = functions.batch_release
         lifetime.add(self)
 
     # ---- Batches (the consumer's thread) ----------------------------------
@@ -182,11 +193,17 @@ class Loader(Observable):
     def _next_batch(self, timeout: Optional[float]) -> Optional[Batch]:
         batch = self._spare
         if batch is None:
-            batch = self._spare = Batch(self._gpu is not None)
-        if batch._cell.value is None:
+            batch = self._spare = Batch(self._give_back)
+        if not batch._handle:
             with self._consumer:
-                handle = self._handle or self._refuse()
-                status = self._next(handle, 0, batch._cell)
+                if self._handle is None:
+                    self._refuse()
+                taken = self._taken
+                try:
+                    status = self._next(*self._at_once)
+                finally:  # Ctrl-C comes up behind the call
+                    batch._handle = taken[0]
+                    taken[0] = 0
             if status:
                 with torch_ranges.span(torch_ranges.WAIT):
                     status = self._next_slowly(status, timeout, batch)
@@ -206,11 +223,17 @@ class Loader(Observable):
             check(status)
         return found.value
 
-    def _deliver(self, handle: int) -> bool:
-        """Whether the next batch is this one, which was peeked at: as next()
-        and release(). If not, next() says why."""
+    def _delivery(self, handle: int) -> Tuple[Any, ...]:
+        """What _deliver takes for a batch, which was peeked at."""
+        return converted("loader_deliver", self._handle, handle)
+
+    def _deliver(self, delivery: Tuple[Any, ...]) -> bool:
+        """Whether the next batch is this one: as next() and release(). If not,
+        next() says why."""
         with self._consumer:
-            return not _deliver(self._handle or self._refuse(), handle)
+            if self._handle is None:
+                self._refuse()
+            return not _deliver(*delivery)
 
     def _recycle(self, batch: Batch) -> None:
         """A released batch that nobody else knows: the next one will be it."""
@@ -234,7 +257,11 @@ class Loader(Observable):
                 self._refuse()
             with self._consumer:
                 handle = self._handle or self._refuse()
-                status = lib.loader_next(handle, piece, batch._cell)
+                try:
+                    status = lib.loader_next(handle, piece, self._into_taken)
+                finally:
+                    batch._handle = self._taken[0]
+                    self._taken[0] = 0
         if status < 0:
             raise self._explained(error(status))
         return status
@@ -405,7 +432,7 @@ class Loader(Observable):
     def _undelivered(self) -> Optional[Batch]:
         """A batch that the library gave and Ctrl-C kept from the caller."""
         spare = self._spare
-        if spare is None or spare._cell.value is None:
+        if spare is None or not spare._handle:
             return None
         return spare
 
@@ -757,7 +784,7 @@ class EpochIterator(Iterator[Batch]):
 
 # It waits for nothing, so the interpreter's lock stays here.
 _append = lib.quick.loader_append
-_deliver = lib.quick.loader_deliver
+_deliver = lib.quick.unconverted("loader_deliver")
 _set_stream = lib.quick.loader_set_stream
 
 

@@ -407,6 +407,24 @@ def test_ctrl_c_loses_no_batch(dataset: feedline.Dataset) -> None:
     assert batches.start(5).next().epoch == 5
 
 
+def test_an_exception_before_the_call_gives_no_batch_again(
+    dataset: feedline.Dataset,
+) -> None:
+    """RecursionError, for one. What the library wrote last is still known."""
+    batches = loader(dataset)
+    call, first = batches._next, batches.next()
+
+    def refused(*arguments: Any) -> int:
+        raise RecursionError
+
+    batches._next = refused
+    with pytest.raises(RecursionError):
+        batches.next()
+    batches._next = call
+    assert batches.position == (0, 4)
+    assert (first.sequence, batches.next().sequence) == (0, 1)
+
+
 def test_stop_and_close(dataset: feedline.Dataset) -> None:
     batches = loader(dataset)
     batch = batches.next()

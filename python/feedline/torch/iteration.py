@@ -277,9 +277,9 @@ class NativeIterator(CountedIterator):
             and self._settings.on_host
         )
         self._pinned_memory: Dict[Lease, PinnedMemory] = {}
-        # Tensors of batches to come, the next ones that are pending, by their
-        # handles, which no other batch can have while those are alive.
-        self._made: Dict[int, List[torch.Tensor]] = {}
+        # Tensors of batches to come, the next ones that are pending, behind
+        # their handles, which no other batch can have while those are alive.
+        self._made: Deque[Tuple[int, Any, List[torch.Tensor]]] = deque()
         self._made_by: feedline.Loader
         # Images and labels are the batch, as they are.
         self._is_plain = plan.of_pairs and self._auto_collation and not made
@@ -423,7 +423,7 @@ class NativeIterator(CountedIterator):
             self._pinned_memory.pop(former, None)
         try:
             self._pull_ahead()
-            data = self._made.pop(batch.handle, None)
+            data = self._made_of(batch)
             if data is None:
                 if self._may_miss(engine) and failed(batch):
                     return self._mended(engine, batch, number)
@@ -446,10 +446,10 @@ class NativeIterator(CountedIterator):
     def _next_made(self) -> Optional[List[torch.Tensor]]:
         """The next batch, if its tensors are all of it. With few functions on
         the way: behind a pause each takes 5 us."""
-        handle = next(iter(self._made))
-        if not self._is_plain or not self._made_by._deliver(handle):
+        _, delivery, data = self._made[0]
+        if not self._is_plain or not self._made_by._deliver(delivery):
             return None
-        data = self._made.pop(handle)
+        self._made.popleft()
         self._pending.popleft()
         progress = self._progress
         progress.delivered(progress.traced.pulled.popleft())
@@ -458,6 +458,13 @@ class NativeIterator(CountedIterator):
         if self._exhausted and not self._pending:
             self._close()
         return data
+
+    def _made_of(self, batch: feedline.Batch) -> Optional[List[torch.Tensor]]:
+        """The tensors of a batch that was delivered, if they exist."""
+        if self._made and self._made[0][0] == batch.handle:
+            return self._made.popleft()[2]
+        self._made.clear()
+        return None
 
     def _hand_over(self, batch: feedline.Batch) -> List[torch.Tensor]:
         """Images [N, C, H, W] and labels."""
@@ -493,8 +500,8 @@ class NativeIterator(CountedIterator):
             # In this order: who is complete has reported what it misses.
             if handle is None or self._may_miss(engine):
                 break
-            made = shared_of(handle, self._second)
-            self._made[handle] = self._as_nchw(made)
+            made = self._as_nchw(shared_of(handle, self._second))
+            self._made.append((handle, engine._delivery(handle), made))
 
     def _as_nchw(self, data: List[Any]) -> List[Any]:
         if self._settings.nhwc and self._settings.plan.views > 0:

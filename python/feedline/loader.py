@@ -185,7 +185,7 @@ class Loader(Observable):
         on_error="raise"; StateError if there is nothing to wait for.
         KeyboardInterrupt ends a wait and loses no batch.
         """
-        if torch_ranges.active():
+        if torch_ranges.flags[torch_ranges.FLAG] and torch_ranges.active():
             with torch_ranges.span(torch_ranges.NEXT):
                 return self._next_batch(timeout)
         return self._next_batch(timeout)

@@ -9,20 +9,24 @@ imported torch has no profiler of torch's either.
     if torch_ranges.active():               # a hot path has its plain way too
         with torch_ranges.span(torch_ranges.NEXT):
             ...
+
+next() looks at the flag itself: `flags[FLAG] and active()`.
 """
 
 from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from typing import Any, Callable, ContextManager, Optional
+from typing import Any, Callable, ContextManager, Dict, Optional
 
 NEXT = "feedline::next"
 WAIT = "feedline::wait"
 HAND_OVER = "feedline::hand_over"
 
-# torch 2 has it "for fast python checks".
-_FLAG = "_is_profiler_enabled"
+# torch 2 has it "for fast python checks", and from when it was found `flags` is
+# torch's own: False says that no thread has a profiler.
+FLAG = "_is_profiler_enabled"
+flags: Dict[str, Any] = {FLAG: True}
 
 _NOTHING = nullcontext()
 _modules = sys.modules
@@ -34,14 +38,15 @@ def ask_torch() -> Optional[Callable[[], bool]]:
     autograd = getattr(getattr(torch, "_C", None), "_autograd", None)
     enabled = getattr(autograd, "_profiler_enabled", None)
     profiler = _modules.get("torch.autograd.profiler")
-    flags = getattr(profiler, "__dict__", {})
-    if enabled is None or _FLAG not in flags:
+    theirs = getattr(profiler, "__dict__", {})
+    if enabled is None or FLAG not in theirs:
         return enabled
+    globals()["flags"] = theirs
 
     # The flag is of the whole process, the question is about this thread. On
     # cold caches a look at the flag is some 20 us less than asking torch.
     def ask() -> bool:
-        return bool(flags[_FLAG] and enabled())
+        return bool(theirs[FLAG] and enabled())
 
     return ask
 

@@ -384,8 +384,8 @@ class NativeIterator(CountedIterator):
     # ---- Delivering batches -----------------------------------------------
 
     def __next__(self) -> Any:
-        if torch_ranges.active():  # the base class has a range of its own
-            return super().__next__()
+        if torch_ranges.flags[torch_ranges.FLAG] and torch_ranges.active():
+            return super().__next__()  # the base class has a range of its own
         # Without a profiler that range is the larger part of what is left.
         progress = self._progress
         try:

@@ -50,6 +50,9 @@ SHARD_PEERS = {"webdataset": "tar:%s/tar", "dali_tar": "tar:%s/tar",
                "dali_tfrecord": "tfrecord:%s/tfrecord",
                "tfrecord": "tfrecord:%s/tfrecord", "mds": "mds:%s/mds",
                "huggingface": None}
+# Peers that are one program: its name, and its --form.
+FORMS = {"dali_tar": ("dali", "tar"), "dali_tfrecord": ("dali", "tfrecord"),
+         "tfrecord": ("tfdata", "tfrecord"), "ffcv_raw": ("ffcv", "raw")}
 
 
 class Failed(Exception):
@@ -89,8 +92,9 @@ def feedline_command(arguments, name, workers, dtype):
 def peer_command(arguments, name, workers, dtype):
     if name in OWN:
         return feedline_command(arguments, name, workers, dtype)
-    return [arguments.python, os.path.join(HERE, "peer_%s.py" % name),
-            "--folder", arguments.folder, "--dtype", dtype,
+    program, form = FORMS.get(name, (name, "files"))
+    return [arguments.python, os.path.join(HERE, "peer_%s.py" % program),
+            "--folder", arguments.folder, "--dtype", dtype, "--form", form,
             "--epochs", str(arguments.epochs), "--workers", str(workers),
             "--batch-size", str(arguments.batch_size),
             *(["--shards", arguments.shards] if arguments.shards else []),

@@ -21,6 +21,7 @@ batch that completes E epochs. The mean of the pixels of the warm-up is part of
 the line: peers that do the same work agree on it.
 """
 import argparse
+import glob
 import importlib.metadata
 import json
 import math
@@ -49,8 +50,13 @@ class Job:
         self.dtype = arguments.dtype
         self.epochs = arguments.epochs
         self.shards = arguments.shards
+        self.form = arguments.form
         self.cold = arguments.cold
         self.files, self.labels = list_images(arguments.folder)
+
+    def list_shards(self, form):
+        """Those that make_shards wrote in this form."""
+        return sorted(glob.glob(os.path.join(self.shards, form, "*." + form)))
 
     def order(self):
         """Indices of files, a new permutation each epoch, for ever."""
@@ -172,6 +178,8 @@ def parse(description):
     parser.add_argument("--folder", required=True, metavar="F")
     parser.add_argument("--shards", metavar="S",
                         help="the same images as make_shards wrote them")
+    parser.add_argument("--form", default="files", metavar="F",
+                        help="of what is read, for peers that read several")
     parser.add_argument("--cold", action="store_true",
                         help="measure most of the first epoch, and no other")
     parser.add_argument("--epochs", type=int, default=4, metavar="E")

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""DALI on the CPU: a pipeline without a device.
+"""DALI on the CPU: a pipeline without a device, from files, from WebDataset's
+tar shards, or from TFRecord, these with their index files (--form).
 
 Its decoder takes part of an image as feedline does. Antialiasing is its
 default; without it, pixels are not those of the other peers. The same goes for
 use_fast_idct, which takes 2 to 5 % off a decode (see peer_tfdata.py).
 """
+import os
+
 import numpy as np
-from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali import fn, pipeline_def, tfrecord, types
 
 import peer
 
@@ -20,9 +23,40 @@ def read_files(job):
         initial_fill=len(job.files), name="files")
 
 
+def read_tar(job):
+    shards = job.list_shards("tar")
+    jpegs, labels = fn.readers.webdataset(
+        paths=shards, index_paths=[os.path.splitext(s)[0] + ".idx"
+                                   for s in shards],
+        ext=["jpg", "cls"], random_shuffle=True,
+        initial_fill=min(1024, len(job.files)),
+        missing_component_behavior="error", dtypes=[types.UINT8] * 2,
+        name="tar")
+    return jpegs, labels
+
+
+def read_tfrecord(job):
+    shards = job.list_shards("tfrecord")
+    sample = fn.readers.tfrecord(
+        path=shards, index_path=[s + ".idx" for s in shards],
+        features={
+            "image/encoded": tfrecord.FixedLenFeature((), tfrecord.string, ""),
+            "image/class/label": tfrecord.FixedLenFeature([1],
+                                                          tfrecord.int64, -1)},
+        random_shuffle=True, initial_fill=min(1024, len(job.files)),
+        name="tfrecord")
+    return sample["image/encoded"], sample["image/class/label"]
+
+
+# By --form: what reads, and what it reads.
+FORMS = {"files": (read_files, "the files, mapped"),
+         "tar": (read_tar, "tar, a buffer of 1,024"),
+         "tfrecord": (read_tfrecord, "TFRecord, a buffer of 1,024")}
+
+
 @pipeline_def
-def train(job, read):
-    jpegs, labels = read(job)
+def train(job):
+    jpegs, labels = FORMS[job.form][0](job)
     images = fn.decoders.image_random_crop(
         jpegs, device="cpu", output_type=types.RGB,
         random_area=list(peer.SCALE), random_aspect_ratio=list(peer.RATIO))
@@ -36,8 +70,8 @@ def train(job, read):
         dtype=types.FLOAT, output_layout="CHW"), labels
 
 
-def batches(job, read=read_files):
-    pipeline = train(job, read, batch_size=job.batch_size,
+def batches(job):
+    pipeline = train(job, batch_size=job.batch_size,
                      num_threads=job.workers, device_id=None,
                      prefetch_queue_depth=2, seed=1)
     pipeline.build()
@@ -51,7 +85,7 @@ def settings(job):
     return {"layout": "nhwc" if job.dtype == "u8" else "nchw",
             "resample": "DALI linear, antialiased", "idct": "islow",
             "upsampling": "fancy", "decode": "the crop",
-            "source": "the files, mapped"}
+            "source": FORMS[job.form][1]}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""FFCV in its JPEG mode, on the very bytes of the files.
+"""FFCV in its JPEG mode, on the very bytes of the files; with --form raw on the
+pixels of whole images, of which nothing is decoded.
 
 FFCV reads a file format of its own. Its writer would decode and encode each
 image again, which makes other and smaller JPEGs; a field that stores the bytes
@@ -8,6 +9,7 @@ as they are keeps the work the same. The file is made once, beside nothing of
 the user's: in the folder for temporary files.
 """
 import hashlib
+import io
 import os
 import tempfile
 
@@ -20,6 +22,7 @@ from ffcv.loader import Loader, OrderOption
 from ffcv.transforms import NormalizeImage, RandomHorizontalFlip
 from ffcv.transforms import ToTensor, ToTorchImage
 from ffcv.writer import DatasetWriter
+from PIL import Image
 
 import peer
 
@@ -39,6 +42,18 @@ class OriginalJpeg(RGBImageField):
         storage[:] = data
 
 
+class Pixels(RGBImageField):
+    """Of the bytes of a JPEG; reads as FFCV's own field in its raw mode."""
+
+    def encode(self, destination, image, malloc):
+        pixels = np.asarray(Image.open(io.BytesIO(image)).convert("RGB"))
+        super().encode(destination, pixels, malloc)
+
+
+def field_of(job):
+    return Pixels("raw") if job.form == "raw" else OriginalJpeg("jpg")
+
+
 class Files:
     def __init__(self, job):
         self.job = job
@@ -51,9 +66,8 @@ class Files:
             return f.read(), self.job.labels[i]
 
 
-def data_file(job, field=None):
+def data_file(job, field):
     """Written at the first use, under a name that follows from the files."""
-    field = field or OriginalJpeg("jpg")
     names = hashlib.sha256()
     for path in job.files:
         stat = os.stat(path)
@@ -71,7 +85,8 @@ def data_file(job, field=None):
     return path
 
 
-def batches(job, field=None):
+def batches(job):
+    field = field_of(job)
     steps = [RandomResizedCropRGBImageDecoder((peer.SIZE, peer.SIZE)),
              RandomHorizontalFlip()]
     if job.dtype == "f32":
@@ -83,7 +98,7 @@ def batches(job, field=None):
     indices = np.tile(np.arange(len(job.files)), EPOCHS_A_PASS)
     loader = Loader(data_file(job, field), batch_size=job.batch_size,
                     num_workers=job.workers, order=OrderOption.RANDOM,
-                    custom_fields={"image": type(field or OriginalJpeg("jpg"))},
+                    custom_fields={"image": type(field)},
                     indices=indices, os_cache=True, drop_last=True,
                     pipelines={"image": steps, "label": [IntDecoder()]})
     while True:
@@ -94,10 +109,13 @@ def batches(job, field=None):
 def settings(job):
     layout = {"u8": "nhwc", "f32": "nchw"}[job.dtype]
     memory = "" if job.dtype == "u8" else ", memory is nhwc (channels_last)"
+    raw = {"idct": "islow", "decode": "none",
+           "source": "one file with the pixels of all, mapped"}
     return {"layout": layout, "resample": "OpenCV INTER_AREA",
             "idct": "ifast", "upsampling": "fancy",
             "decode": "full image",
-            "source": "one file with the bytes of all, mapped" + memory}
+            "source": "one file with the bytes of all, mapped" + memory,
+            **(raw if job.form == "raw" else {})}
 
 
 if __name__ == "__main__":

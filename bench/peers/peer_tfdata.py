@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tf.data: the input pipeline of TensorFlow's ImageNet recipes.
+"""tf.data: the input pipeline of TensorFlow's ImageNet recipes, from files or
+from TFRecord: shards interleaved, a shuffle buffer, tf.Example (--form).
 
 decode_and_crop_jpeg decodes the rows and columns of the crop only. The resize
 is TensorFlow's bilinear without antialiasing, as those recipes have it: the
@@ -20,6 +21,8 @@ PACKAGES = ("tensorflow-cpu",)
 # tried: 400 ImageNet files, libjpeg-turbo 3.1, CPU with AVX2.
 DCT = "INTEGER_ACCURATE"
 WHOLE = [[[0.0, 0.0, 1.0, 1.0]]]
+FEATURES = {"image/encoded": tf.io.FixedLenFeature((), tf.string),
+            "image/class/label": tf.io.FixedLenFeature((), tf.int64)}
 
 
 def prepare(data, label, f32):
@@ -46,11 +49,30 @@ def read_files(job):
     return data, lambda path, label: (tf.io.read_file(path), label)
 
 
-def batches(job, read=read_files):
+def load(record):
+    sample = tf.io.parse_single_example(record, FEATURES)
+    return sample["image/encoded"], sample["image/class/label"]
+
+
+def read_tfrecord(job):
+    shards = job.list_shards("tfrecord")
+    data = tf.data.Dataset.from_tensor_slices(shards).shuffle(len(shards))
+    data = data.interleave(tf.data.TFRecordDataset, cycle_length=4,
+                           num_parallel_calls=job.workers,
+                           deterministic=False)
+    return data.shuffle(1024).repeat(), load
+
+
+# By --form: what reads, and what it reads.
+FORMS = {"files": (read_files, "the files"),
+         "tfrecord": (read_tfrecord, "TFRecord, a buffer of 1,024")}
+
+
+def batches(job):
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(job.workers)
-    data, load = read(job)
-    data = data.map(lambda *sample: prepare(*load(*sample),
+    data, loaded = FORMS[job.form][0](job)
+    data = data.map(lambda *sample: prepare(*loaded(*sample),
                                             job.dtype == "f32"),
                     num_parallel_calls=job.workers, deterministic=False)
     data = data.batch(job.batch_size, drop_remainder=True).prefetch(2)
@@ -65,7 +87,7 @@ def settings(job):
     return {"layout": "nhwc" if job.dtype == "u8" else "nchw",
             "resample": "TensorFlow bilinear, not antialiased",
             "idct": "islow", "upsampling": "fancy", "decode": "the crop",
-            "source": "the files"}
+            "source": FORMS[job.form][1]}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """webdataset with Pillow, torchvision's transforms and torch's DataLoader."""
-import glob
-import os
-
 import torch
 import webdataset
 
@@ -14,7 +11,7 @@ PACKAGES = ("webdataset", "torch", "torchvision", "pillow")
 
 
 def batches(job):
-    shards = sorted(glob.glob(os.path.join(job.shards, "tar", "*.tar")))
+    shards = job.list_shards("tar")
     change = peer_torchvision.transform(job)
     data = (webdataset.WebDataset(shards, shardshuffle=len(shards))
             .repeat().shuffle(1000).decode("pil").to_tuple("jpg", "cls")

@@ -61,15 +61,9 @@ def counted(method: F) -> F:
 class Observing:
     """Statistics, words and views of a loader that has an engine at times."""
 
-    @readable
-    def fallback_reason(self) -> Optional[str]:
-        """Why torch loads the samples; None when the engine does."""
-        raise NotImplementedError
-
-    @readable
-    def partly_native(self) -> bool:
-        """Whether the engine makes a part of what torch loads."""
-        raise NotImplementedError
+    # The DataLoader's.
+    fallback_reason: readable[Optional[str]]
+    partly_native: readable[bool]
 
     def _feedline_observed(self) -> Optional[Observable]:
         """Who counts the batches; None before the first epoch."""

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, List
 
 import pytest
 
@@ -20,6 +19,9 @@ from feedline.torch import FallbackWarning
 from feedline.torch.native import head_of
 from feedline.torch.partial import Partial
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::feedline.torch.FallbackWarning"
+)
 SMALL = [T.Resize((8, 8)), T.CenterCrop(6)]
 
 
@@ -64,13 +66,6 @@ if v2 is not None:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("partial") / "images"
     return make_folder(folder, 2, 6, None, gray=True)
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)
-        yield
 
 
 def folder(root: Path, chain: List[Any]) -> Any:

@@ -5,7 +5,7 @@ where the first one was left."""
 from __future__ import annotations
 
 import json
-import warnings
+from itertools import islice
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
@@ -13,7 +13,9 @@ import pytest
 from torch_cases import SAMPLERS, Ours, assert_same, data, folder, generator
 from torch_cases import torch
 
-from feedline.torch import FallbackWarning
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::feedline.torch.FallbackWarning"
+)
 
 
 class Own(data.Dataset):  # type: ignore[misc]
@@ -112,7 +114,7 @@ def through_json(state: Dict[str, Any]) -> Dict[str, Any]:
 
 def left(loader: Any, after: int) -> Tuple[Dict[str, Any], List[Any]]:
     """The state behind so many batches of an epoch, and those that follow."""
-    iterator = quietly(lambda: iter(loader))
+    iterator = iter(loader)
     for _ in range(after):
         next(iterator)
     return loader.state_dict(), list(iterator)
@@ -120,11 +122,7 @@ def left(loader: Any, after: int) -> Tuple[Dict[str, Any], List[Any]]:
 
 def stopped(loader: Any, after: int) -> List[Any]:
     """The first batches of an epoch; the iterator is left."""
-    found = []
-    iterator = iter(loader)
-    for _ in range(after):
-        found.append(next(iterator))
-    return found
+    return list(islice(loader, after))
 
 
 def rest_of(state: Dict[str, Any], loader: Any, seeds: int = 0) -> List[Any]:
@@ -175,19 +173,13 @@ def test_with_and_without_workers(
             continue  # the matrix of torch's own workers is below
         first = Ours(made, num_workers=before, **arguments)
         state, expected = left(first, 2)
-        behind = quietly(lambda: list(first))
+        behind = list(first)
 
         arguments.update(ORDERS[name](made))
         again = Ours(made, num_workers=resumed, **arguments)
-        assert_same(quietly(lambda: rest_of(state, again)), expected)
+        assert_same(rest_of(state, again), expected)
         if name in ("sequential", "shared generator", "own generator"):
             assert_same(list(again), behind)
-
-
-def quietly(act: Callable[[], Any]) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)
-        return act()
 
 
 @pytest.mark.parametrize("before,resumed", [(2, 2), (2, 0), (0, 2)])
@@ -198,18 +190,18 @@ def test_torchs_own_workers(before: int, resumed: int) -> None:
         state, expected = left(Ours(made, num_workers=before, **arguments), 1)
         arguments.update(ORDERS[name](made))
         again = Ours(made, num_workers=resumed, **arguments)
-        assert_same(quietly(lambda: rest_of(state, again)), expected)
+        assert_same(rest_of(state, again), expected)
         assert not again.native
 
 
 def test_what_was_delivered_is_not_loaded_again() -> None:
     made = Own()
     first = Ours(made, batch_size=4)
-    quietly(lambda: stopped(first, 4))
+    stopped(first, 4)
     state = first.state_dict()
     made.loaded.clear()
     again = Ours(made, batch_size=4)
-    assert len(quietly(lambda: rest_of(state, again))) == 2
+    assert len(rest_of(state, again)) == 2
     assert made.loaded == list(range(16, 24))
 
 
@@ -508,9 +500,9 @@ def test_a_stream_is_read_past(dataset: Any) -> None:
             return iter(range(12))
 
     first = Ours(Stream(), batch_size=3)
-    quietly(lambda: stopped(first, 2))
+    stopped(first, 2)
     again = Ours(Stream(), batch_size=3)
-    found = quietly(lambda: rest_of(first.state_dict(), again))
+    found = rest_of(first.state_dict(), again)
     assert [batch.tolist() for batch in found] == [[6, 7, 8], [9, 10, 11]]
 
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import copy
 import json
-import warnings
 from typing import Any, Callable, Dict, Iterator, List
 
 import pytest
 
 from torch_cases import Ours, augmented, data, folder, torch
 
-from feedline.torch import FallbackWarning
-
 pytestmark = [
+    pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:torchdata.*"),
     pytest.mark.filterwarnings("ignore:.*set_vital.*:UserWarning"),
 ]
@@ -168,13 +166,6 @@ def make(request: Any, images: Any) -> Callable[..., Any]:
 
     made.kind = request.param  # type: ignore[attr-defined]
     return made
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FallbackWarning)
-        yield
 
 
 def plain(batches: Any) -> List[Any]:

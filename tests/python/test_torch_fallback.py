@@ -269,6 +269,7 @@ def test_functions_that_draw(dataset: Any) -> None:
     assert_same(seen[0], seen[1])
 
 
+@pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning")
 def test_images_of_other_types_without_batches(dataset: Any) -> None:
     """What default_collate makes a plain tensor is one with batches only."""
     v2 = pytest.importorskip(
@@ -281,9 +282,7 @@ def test_images_of_other_types_without_batches(dataset: Any) -> None:
         assert batched.native
         assert_same(list(batched), list(Theirs(made, batch_size=4)))
         single = Ours(made, batch_size=None, num_workers=1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FallbackWarning)
-            assert_same(list(single), list(Theirs(made, batch_size=None)))
+        assert_same(list(single), list(Theirs(made, batch_size=None)))
         assert single.native is bool(more)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import warnings
 from pathlib import Path
 from typing import Any, List
 
@@ -239,13 +238,12 @@ def test_huggingface_that_is_not_known(ds: Any) -> None:
     assert "samples are dicts" in single.fallback_reason
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_huggingface_itself_falls_back(ds: Any) -> None:
     tensors = ds.with_transform(lambda rows: {"label": rows["label"]})
     loader = Ours(tensors, batch_size=4)
     assert "feedline.torch.Images(ds, transform)" in loader.fallback_reason
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert_same(list(loader), list(Theirs(tensors, batch_size=4)))
+    assert_same(list(loader), list(Theirs(tensors, batch_size=4)))
 
 
 def test_an_object_that_reads(folder: Path) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any, List
 
@@ -237,6 +236,7 @@ def test_ranks_are_refused(
     assert "ranks" in Ours(pairs(shards), batch_size=2).fallback_reason
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_only_pillow_reads(tmp_path: Path) -> None:
     """An image in another format than its name says."""
     members = {
@@ -247,8 +247,6 @@ def test_only_pillow_reads(tmp_path: Path) -> None:
     }
     path = write_tar(tmp_path / "gif.tar", members.items())
     loader = Ours(pairs([str(path)]), batch_size=2, backend="native")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ((images, labels),) = list(loader)
+    ((images, labels),) = list(loader)
     opened = Images(feedline.Dataset.open("tar:%s" % path), SMALL)
     assert_same([images[1]], [opened[1][0]])

@@ -252,6 +252,13 @@ struct feedline_batch_info fixture_info(const feedline_batch *b)
     return info;
 }
 
+struct feedline_batch_targets fixture_targets(const feedline_batch *b)
+{
+    struct feedline_batch_targets t = {.struct_size = sizeof(t)};
+    assert_ok(feedline_batch_get_targets(b, &t));
+    return t;
+}
+
 struct feedline_stats fixture_stats(const feedline_loader *l)
 {
     struct feedline_stats s = {.struct_size = sizeof(s)};

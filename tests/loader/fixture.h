@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "test.h"
 
-#include <feedline/feedline.h>
+#include <feedline/targets.h>
 
 #include <stdbool.h>
 
@@ -89,6 +89,7 @@ uint32_t fixture_pass_epoch(feedline_loader *l);
 
 /* What the calls of these names give. */
 struct feedline_batch_info fixture_info(const feedline_batch *b);
+struct feedline_batch_targets fixture_targets(const feedline_batch *b);
 struct feedline_stats fixture_stats(const feedline_loader *l);
 struct feedline_wait_stats fixture_waits(const feedline_loader *l);
 struct feedline_stage_stats fixture_stage(const feedline_loader *l,

@@ -5,6 +5,7 @@
  * gone. What each tensor shows is compared twice with what a plain run
  * delivered: when it is exported, and right before it is deleted.
  */
+#include "dice.h"
 #include "loader/api/dlpack.h"
 #include "tests/loader/fixture.h"
 
@@ -24,11 +25,11 @@
 
 static struct fixture images;
 static uint64_t expected[EPOCHS][BATCHES][2]; /* hash of each part */
-static uint64_t seed;
+static struct dice dice;
 
 static void setup(void)
 {
-    seed = test_seed();
+    dice.state = test_seed();
     fixture_create(&images, N);
 }
 
@@ -39,8 +40,7 @@ static void teardown(void)
 
 static uint32_t draw(uint32_t below)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(seed >> 33) % below;
+    return dice_below(&dice, below);
 }
 
 /* ---- Tensors ------------------------------------------------------------ */

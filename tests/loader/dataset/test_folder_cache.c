@@ -5,6 +5,7 @@
  */
 #include "loader/dataset/dataset.h"
 #include "test.h"
+#include "tests/remove_tree.h"
 #include "tests/wrap.h"
 
 #include <dirent.h>
@@ -77,9 +78,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    char command[128];
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(remove_tree(folder), 0);
 }
 
 static feedline_dataset *open_with(const char *cache)

@@ -150,25 +150,6 @@ feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
     return l;
 }
 
-feedline_batch *rig_next(feedline_loader *l)
-{
-    feedline_batch *b;
-    int32_t status;
-    do {
-        status = feedline_loader_next(l, -1, &b);
-        assert_ok(status);
-    } while (status == FEEDLINE_END);
-    assert_int_equal(status, FEEDLINE_OK);
-    return b;
-}
-
-struct feedline_batch_info rig_look(const feedline_batch *b)
-{
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_batch_get_info(b, &info));
-    return info;
-}
-
 uint64_t rig_batch_bytes(const feedline_loader *host)
 {
     struct feedline_epoch_info info = {.struct_size = sizeof(info)};
@@ -270,7 +251,7 @@ void rig_pair_close(const struct rig *r, struct pair *p)
 void rig_pair_check(const struct rig *r, struct pair *p, feedline_batch *device,
                     feedline_batch *host, int number, fdl_cuda_stream stream)
 {
-    struct feedline_batch_info d = rig_look(device), h = rig_look(host);
+    struct feedline_batch_info d = fixture_info(device), h = fixture_info(host);
     assert_same_info(&d, &h, number);
     assert_ok(feedline_batch_wait(device, stream));
     rig_read_back(r, &d, stream, &p->echo);
@@ -281,7 +262,7 @@ void rig_pair_check(const struct rig *r, struct pair *p, feedline_batch *device,
 void rig_pair_next(const struct rig *r, struct pair *p, int number,
                    fdl_cuda_stream stream)
 {
-    feedline_batch *d = rig_next(p->device), *h = rig_next(p->host);
+    feedline_batch *d = fixture_take(p->device), *h = fixture_take(p->host);
     rig_pair_check(r, p, d, h, number, stream);
     feedline_batch_release(d);
     feedline_batch_release(h);
@@ -310,7 +291,7 @@ void desk_verify(struct desk *d)
     for (uint32_t s = 0; s < 2; s++)
         assert_ok(feedline_busy_wait(d->busy[s]));
     for (uint32_t i = 0; i < d->n; i++) {
-        struct feedline_batch_info h = rig_look(d->expected[i]);
+        struct feedline_batch_info h = fixture_info(d->expected[i]);
         for (uint32_t s = 0; s < 2; s++)
             if (d->filled[i][s])
                 assert_same_bytes(&d->info[i], &h, &d->echoes[i][s]);
@@ -338,9 +319,9 @@ feedline_batch *desk_next(struct desk *d)
 {
     if (d->n == RIG_ECHOES)
         desk_verify(d);
-    feedline_batch *b = rig_next(d->device);
-    d->expected[d->n] = rig_next(d->host);
-    d->info[d->n++] = rig_look(b);
+    feedline_batch *b = fixture_take(d->device);
+    d->expected[d->n] = fixture_take(d->host);
+    d->info[d->n++] = fixture_info(b);
     return b;
 }
 

@@ -85,10 +85,6 @@ void rig_echo_close(const struct rig *r, struct echo *e);
 feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
                             const char *options);
 
-/* The next one, past ends of epochs. */
-feedline_batch *rig_next(feedline_loader *l);
-struct feedline_batch_info rig_look(const feedline_batch *b);
-
 /* What is needed to hold any batch of `host`, on any device: its slot has the
  * labels too. And where in an echo they are. */
 uint64_t rig_batch_bytes(const feedline_loader *host);

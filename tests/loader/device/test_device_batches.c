@@ -99,13 +99,6 @@ TEST(equals_host_in_views)
     rig_close(&r);
 }
 
-static struct feedline_batch_targets targets_of(const feedline_batch *b)
-{
-    struct feedline_batch_targets t = {.struct_size = sizeof(t)};
-    assert_ok(feedline_batch_get_targets(b, &t));
-    return t;
-}
-
 /* Mixed in the last pass, wherever that is made, and the targets beside. */
 TEST(equals_host_mixed)
 {
@@ -120,9 +113,10 @@ TEST(equals_host_mixed)
         check_equal(&r, forms[i % 4], i < 4 ? "host" : "device", RIG_BATCHES);
     }
     rig_pair_open(&r, &p, "cuda:0", "device", "op=mix");
-    feedline_batch *db = rig_next(p.device), *hb = rig_next(p.host);
-    struct feedline_batch_targets d = targets_of(db), h = targets_of(hb);
-    struct feedline_batch_info info = rig_look(db);
+    feedline_batch *db = fixture_take(p.device), *hb = fixture_take(p.host);
+    struct feedline_batch_targets d = fixture_targets(db),
+                                  h = fixture_targets(hb);
+    struct feedline_batch_info info = fixture_info(db);
     assert_int_equal(d.soft.device, FEEDLINE_CUDA);
     assert_memory_equal(d.mixes, h.mixes, info.count * sizeof(*d.mixes));
     info.images = d.soft;
@@ -223,7 +217,7 @@ static void hazard_step(struct desk *d, feedline_batch *held[2])
     uint32_t first = rig_draw(&d->rig, 2);
     uint32_t n_streams = 1 + (rig_draw(&d->rig, 4) == 0);
     feedline_batch *b = desk_next(d);
-    struct feedline_batch_info info = rig_look(b);
+    struct feedline_batch_info info = fixture_info(b);
     for (uint32_t k = 0; k < n_streams; k++) {
         uint32_t s = (first + k) % 2;
         assert_ok(feedline_batch_wait(b, feedline_busy_stream(d->busy[s])));
@@ -270,7 +264,7 @@ TEST(release_on_another_stream)
     assert_cuda(cuda->EventCreate(&there, FDL_CUDA_EVENT_NO_TIMING));
     for (uint32_t i = 0; i < TEST_ROUNDS(500); i++) {
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info info = rig_look(b);
+        struct feedline_batch_info info = fixture_info(b);
         void *works = feedline_busy_stream(d.busy[1]);
         assert_ok(feedline_batch_wait(b, d.rig.streams[0]));
         assert_cuda(cuda->EventRecord(there, d.rig.streams[0]));
@@ -288,7 +282,7 @@ TEST(four_streams_may_wait)
     struct pair p;
     rig_open(&r);
     rig_pair_open(&r, &p, "cuda:0", "auto", "dtype=u8");
-    feedline_batch *b = rig_next(p.device), *hb = rig_next(p.host);
+    feedline_batch *b = fixture_take(p.device), *hb = fixture_take(p.host);
     for (uint32_t twice = 0; twice < 2; twice++)
         for (uint32_t s = 0; s < 4; s++)
             assert_ok(feedline_batch_wait(b, r.streams[s]));
@@ -308,7 +302,7 @@ TEST(host_batches_need_no_stream)
     feedline_loader *host = rig_loader(r.dataset, "host", "dtype=u8");
     struct feedline_device_stats s = {.struct_size = sizeof(s)};
     for (uint32_t i = 0; i < 3 * RIG_BATCHES; i++) {
-        feedline_batch *b = rig_next(host);
+        feedline_batch *b = fixture_take(host);
         assert_ok(feedline_batch_wait(b, r.streams[0]));
         if (i % 2)
             feedline_batch_release_on(b, r.streams[0]);
@@ -337,10 +331,10 @@ static void stop_and_destroy(struct rig *r, uint32_t taken)
     void *stream = feedline_busy_stream(busy);
     for (uint32_t i = 0; i < taken; i++) {
         rig_echo_open(r, &e[i], rig_batch_bytes(p.host));
-        db[i] = rig_next(p.device);
-        hb[i] = rig_next(p.host);
-        d[i] = rig_look(db[i]);
-        h[i] = rig_look(hb[i]);
+        db[i] = fixture_take(p.device);
+        hb[i] = fixture_take(p.host);
+        d[i] = fixture_info(db[i]);
+        h[i] = fixture_info(hb[i]);
         assert_ok(feedline_batch_wait(db[i], stream));
         assert_ok(feedline_busy_work(busy, 3000000));
         rig_read_back(r, &d[i], stream, &e[i]);
@@ -394,8 +388,8 @@ TEST(released_last_while_it_is_read)
         rig_echo_open(&r, &e, rig_batch_bytes(host));
         assert_ok(feedline_busy_create("cuda:0", &busy));
         void *stream = feedline_busy_stream(busy);
-        feedline_batch *b = rig_next(device), *hb = rig_next(host);
-        struct feedline_batch_info d = rig_look(b), h = rig_look(hb);
+        feedline_batch *b = fixture_take(device), *hb = fixture_take(host);
+        struct feedline_batch_info d = fixture_info(b), h = fixture_info(hb);
         assert_ok(feedline_batch_wait(b, stream));
         feedline_loader_destroy(device);
         assert_ok(feedline_busy_work(busy, 5000000));
@@ -421,7 +415,7 @@ TEST(goes_on_where_it_was_saved)
         uint64_t needed;
         feedline_loader *first = rig_loader(r.dataset, "cuda:0", "dtype=f32");
         for (uint32_t i = 0; i < taken; i++)
-            feedline_batch_release(rig_next(first));
+            feedline_batch_release(fixture_take(first));
         assert_ok(feedline_loader_save(first, saved, sizeof(saved), &needed));
         feedline_loader_destroy(first);
 
@@ -510,8 +504,8 @@ TEST(current_device_stays)
     STAYS(assert_ok(feedline_loader_start(l, 0)));
     STAYS(assert_ok(feedline_busy_create("cuda:0", &busy)));
     for (uint32_t i = 0; i < 2 * RIG_BATCHES; i++) {
-        STAYS(b = rig_next(l));
-        STAYS(rig_look(b));
+        STAYS(b = fixture_take(l));
+        STAYS(fixture_info(b));
         STAYS(assert_ok(feedline_batch_wait(b, feedline_busy_stream(busy))));
         STAYS(assert_ok(feedline_busy_work(busy, 10000)));
         if (i % 2)
@@ -525,7 +519,7 @@ TEST(current_device_stays)
     STAYS(feedline_busy_destroy(busy));
     STAYS(assert_ok(feedline_loader_stop(l)));
     STAYS(assert_ok(feedline_loader_start(l, 1)));
-    STAYS(b = rig_next(l));
+    STAYS(b = fixture_take(l));
     STAYS(feedline_loader_destroy(l));
     STAYS(feedline_batch_release(b));
 #undef STAYS

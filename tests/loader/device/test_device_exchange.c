@@ -37,7 +37,7 @@ static void copy_batches(const char *options, const char *finish)
         uint32_t s = rig_draw(&d.rig, 2);
         uint8_t *images = (uint8_t *)memory[s] + 4 * rig_draw(&d.rig, 4);
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info from = rig_look(b);
+        struct feedline_batch_info from = fixture_info(b);
         void *stream = feedline_busy_stream(d.busy[s]);
         assert_ok(feedline_busy_work(d.busy[s], rig_draw(&d.rig, 200000)));
         if (i % 2) {
@@ -90,8 +90,8 @@ TEST(images_that_are_finished_late)
     void *tensor, *to[2];
     rig_open(&r);
     rig_pair_open(&r, &p, "cuda:0", "device", "dtype=f16 handover=copy");
-    feedline_batch *db = rig_next(p.device), *hb = rig_next(p.host);
-    struct feedline_batch_info d = rig_look(db), h = rig_look(hb);
+    feedline_batch *db = fixture_take(p.device), *hb = fixture_take(p.host);
+    struct feedline_batch_info d = fixture_info(db), h = fixture_info(hb);
     assert_same_info(&d, &h, 0);
     assert_null(d.images.data);
     assert_error(feedline_batch_export(db, FEEDLINE_IMAGES, 0, &tensor),
@@ -125,8 +125,9 @@ TEST(a_copy_of_any_sizes)
     rig_pair_open(&r, &p, "cuda:0", "auto", "dtype=u8 max_sample_bytes=200k");
     assert_cuda(r.run.cuda->MemAlloc(&images, (size_t)rig_batch_bytes(p.host)));
     for (uint32_t i = 0; i < RIG_BATCHES; i++) {
-        feedline_batch *db = rig_next(p.device), *hb = rig_next(p.host);
-        struct feedline_batch_info d = rig_look(db), h = rig_look(hb), c = d;
+        feedline_batch *db = fixture_take(p.device), *hb = fixture_take(p.host);
+        struct feedline_batch_info d = fixture_info(db), h = fixture_info(hb),
+                                   c = d;
         assert_ok(feedline_batch_copy(db, images, NULL, r.streams[0]));
         c.images.data = images;
         rig_read_back(&r, &c, r.streams[0], &p.echo);
@@ -146,7 +147,7 @@ TEST(a_copy_that_cannot_be)
     uint8_t here[64];
     rig_open(&r);
     feedline_loader *device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
-    feedline_batch *b = rig_next(device);
+    feedline_batch *b = fixture_take(device);
     for (uint32_t s = 0; s < 4; s++)
         assert_ok(feedline_batch_copy(b, NULL, NULL, r.streams[s]));
     assert_error(feedline_batch_copy(b, here, NULL, r.streams[4]),
@@ -163,7 +164,7 @@ TEST(no_memory_is_lent)
     static _Alignas(64) uint8_t here[64];
     rig_open(&r);
     feedline_loader *device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
-    feedline_batch_release(rig_next(device));
+    feedline_batch_release(fixture_take(device));
     assert_error(feedline_loader_lend(device, here, sizeof(here)),
                  FEEDLINE_ENOSYS, "on a device");
     feedline_loader_destroy(device);
@@ -175,7 +176,7 @@ TEST(no_memory_is_lent)
 static struct fdl_dl_versioned *export_images(feedline_batch *b)
 {
     void *out;
-    struct feedline_batch_info info = rig_look(b);
+    struct feedline_batch_info info = fixture_info(b);
     assert_ok(feedline_batch_export(b, FEEDLINE_IMAGES,
                                     FEEDLINE_DLPACK_VERSIONED, &out));
     struct fdl_dl_versioned *t = out;
@@ -208,7 +209,7 @@ static void export_batches(const char *options, const char *finish)
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint32_t s = rig_draw(&d.rig, 2);
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info from = rig_look(b);
+        struct feedline_batch_info from = fixture_info(b);
         struct fdl_dl_versioned *t = export_images(b);
         assert_ok(feedline_batch_wait(b, feedline_busy_stream(d.busy[s])));
         feedline_batch_release(b);
@@ -239,7 +240,7 @@ TEST(a_stream_is_remembered_beside_a_tensor)
     assert_cuda(cuda->EventCreate(&there, FDL_CUDA_EVENT_NO_TIMING));
     for (uint32_t i = 0; i < ROUNDS; i++) {
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info from = rig_look(b);
+        struct feedline_batch_info from = fixture_info(b);
         void *works = feedline_busy_stream(d.busy[1]);
         struct fdl_dl_versioned *t = export_images(b);
         assert_ok(feedline_batch_wait(b, d.rig.streams[0]));
@@ -264,7 +265,7 @@ TEST(a_tensor_outlives_the_loader)
     for (uint32_t i = 0; i < 6; i++) {
         desk_open(&d, "dtype=u8 depth=2", "auto");
         feedline_batch *b = desk_next(&d);
-        struct feedline_batch_info from = rig_look(b);
+        struct feedline_batch_info from = fixture_info(b);
         struct fdl_dl_versioned *t = export_images(b);
         assert_ok(feedline_batch_wait(b, feedline_busy_stream(d.busy[0])));
         feedline_batch_release(b);

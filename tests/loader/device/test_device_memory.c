@@ -29,18 +29,15 @@
 #define SLOTS  (FDL_BUDGET_REACH + FDL_SPARE_SLOTS) /* of a run, if they fit */
 
 static struct fixture images;
-static feedline_dataset *dataset;
 
 static void setup(void)
 {
     fixture_create(&images, IMAGES);
-    dataset = fixture_memory(&images);
     double_reset();
 }
 
 static void teardown(void)
 {
-    feedline_dataset_close(dataset);
     fixture_remove(&images);
     double_check_leaks();
     assert_int_equal(double_faults(NULL, 0), 0);
@@ -51,7 +48,7 @@ static feedline_loader *loader(const char *options)
     char text[256];
     snprintf(text, sizeof(text), "device=cuda:0 batch_size=%u workers=2 %s",
              BATCH, options);
-    return fixture_open(dataset, text);
+    return fixture_open(images.ds, text);
 }
 
 /* What the tuner may ask for. */
@@ -446,7 +443,7 @@ TEST_WITH(too_small_a_budget_is_refused, setup, teardown)
     snprintf(options, sizeof(options),
              "device=cuda:0 batch_size=%u device_memory_budget=%" PRIu64, BATCH,
              3 * slot - 1);
-    assert_null(fixture_loader(dataset, options));
+    assert_null(fixture_loader(images.ds, options));
     snprintf(words, sizeof(words), "depth=1 needs 3 batches of %" PRIu64, slot);
     assert_non_null(strstr(feedline_last_error(), words));
     snprintf(words, sizeof(words), "device_memory_budget=%" PRIu64,
@@ -456,7 +453,7 @@ TEST_WITH(too_small_a_budget_is_refused, setup, teardown)
         options, sizeof(options),
         "device=cuda:0 batch_size=%u depth=4 device_memory_budget=%" PRIu64,
         BATCH, 5 * slot);
-    assert_null(fixture_loader(dataset, options));
+    assert_null(fixture_loader(images.ds, options));
     assert_non_null(strstr(feedline_last_error(), "depth=4 needs 6 batches"));
 }
 

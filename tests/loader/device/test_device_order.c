@@ -99,8 +99,8 @@ TEST(kept_batches_stay)
         for (uint32_t i = 0; i < KEPT; i++)
             give(p.device, p.host, i);
         for (uint32_t i = 0; i < KEPT; i++) {
-            on_device[i] = rig_next(p.device);
-            on_host[i] = rig_next(p.host);
+            on_device[i] = fixture_take(p.device);
+            on_host[i] = fixture_take(p.host);
         }
         for (uint32_t i = 0; i < KEPT; i++) {
             fdl_cuda_stream stream = r.streams[i % RIG_STREAMS];

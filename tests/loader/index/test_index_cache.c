@@ -9,6 +9,7 @@
 #include "loader/index/index_cache.h"
 #include "loader/index/listing_pack.h"
 #include "test.h"
+#include "tests/remove_tree.h"
 #include "tests/wrap.h"
 
 #include <dirent.h>
@@ -177,9 +178,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    char command[128];
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(remove_tree(folder), 0);
 }
 
 /* Of a listing more, of a look at the contents a few. */

@@ -26,20 +26,13 @@ FIXTURE_IMAGES(N)
   CROP ";mix like=timm mode=elem p=0.7 mixup_alpha=0.8 cutmix_alpha=1 "        \
        "label_smoothing=0.1 num_classes=5"
 
-static struct feedline_batch_targets targets_of(const feedline_batch *b)
-{
-    struct feedline_batch_targets t = {.struct_size = sizeof(t)};
-    assert_ok(feedline_batch_get_targets(b, &t));
-    return t;
-}
-
 static uint64_t hash_rest(feedline_loader *l, uint32_t *batches)
 {
     uint64_t hash = 1;
     feedline_batch *b;
     while ((b = fixture_next(l))) {
         struct feedline_batch_info info = fixture_info(b);
-        struct feedline_batch_targets t = targets_of(b);
+        struct feedline_batch_targets t = fixture_targets(b);
         hash = fixture_hash(hash, info.images.data, info.image_bytes);
         hash = fixture_hash(hash, t.soft.data,
                             info.count * t.classes * sizeof(float));
@@ -164,7 +157,7 @@ static void compare(const char *operations, const char *plain_operations,
         }
         struct feedline_batch_info info = fixture_info(b),
                                    was = fixture_info(p);
-        struct feedline_batch_targets t = targets_of(b);
+        struct feedline_batch_targets t = fixture_targets(b);
         check_images(&was, &info, &t);
         check_targets(&info, &t);
         for (uint32_t k = 0; k < info.count; k++)
@@ -195,10 +188,10 @@ TEST_WITH(partners_are_torchvisions_or_timms, setup, teardown)
         images.ds, NULL, CROP ";mix like=timm mixup_alpha=1", "batch_size=7");
     feedline_batch *b = fixture_next(l), *c = fixture_next(timm);
     for (int32_t i = 0; i < 7; i++) {
-        assert_int_equal(targets_of(b).mixes[i].partner, (i + 6) % 7);
-        assert_int_equal(targets_of(c).mixes[i].partner, 6 - i);
+        assert_int_equal(fixture_targets(b).mixes[i].partner, (i + 6) % 7);
+        assert_int_equal(fixture_targets(c).mixes[i].partner, 6 - i);
     }
-    assert_int_equal(targets_of(c).mixes[3].kind, FEEDLINE_MIX_NONE);
+    assert_int_equal(fixture_targets(c).mixes[3].kind, FEEDLINE_MIX_NONE);
     feedline_batch_release(b);
     feedline_batch_release(c);
 }
@@ -211,7 +204,7 @@ TEST_WITH(ranks_differ, setup, teardown)
         SCOPED_LOADER l = fixture_with(images.ds, NULL, BOTH,
                                        "batch_size=8 world=2 rank=%d", rank);
         feedline_batch *b = fixture_next(l);
-        share[rank] = targets_of(b).mixes[0].share;
+        share[rank] = fixture_targets(b).mixes[0].share;
         feedline_batch_release(b);
     }
     assert_true(share[0] < share[1] || share[0] > share[1]);
@@ -225,7 +218,7 @@ TEST_WITH(a_blank_sample_is_mixed_like_any_other, setup, teardown)
     feedline_batch *b = fixture_next(l);
     struct feedline_batch_info info = fixture_info(b);
     assert_true(info.sample_status[3] < 0);
-    assert_int_equal(targets_of(b).mixes[3].kind, FEEDLINE_MIXUP);
+    assert_int_equal(fixture_targets(b).mixes[3].kind, FEEDLINE_MIXUP);
     feedline_batch_release(b);
     SCOPED_LOADER strict = fixture_with(images.ds, NULL, BOTH, "batch_size=8");
     assert_int_equal(feedline_loader_next(strict, -1, &b), FEEDLINE_EDECODE);
@@ -237,7 +230,7 @@ TEST_WITH(targets_are_a_part, setup, teardown)
     struct feedline_batch_targets t = {.struct_size = sizeof(t)};
     SCOPED_LOADER l = fixture_with(images.ds, NULL, BOTH, "batch_size=8");
     feedline_batch *b = fixture_next(l);
-    t = targets_of(b);
+    t = fixture_targets(b);
     assert_int_equal(t.classes, CLASSES);
     assert_int_equal(t.soft.shape[0], 8);
     assert_int_equal(t.soft.shape[1], CLASSES);

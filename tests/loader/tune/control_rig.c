@@ -3,9 +3,13 @@
 #include "control_rig.h"
 
 #include "fair_lock.h"
+#include "loader/loader.h"
+#include "loader/stream/engine_own.h"
+#include "loader/tune/control_own.h"
 
 #include <dirent.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -75,15 +79,29 @@ feedline_loader *rig_mutex(feedline_dataset *ds, int64_t sleep_ns,
     return loader_of(ds, sleep_ns, options, sleep_under_own_mutex);
 }
 
-void rig_take(feedline_loader *l, uint32_t n)
+struct fdl_tuner_limits rig_limits(feedline_loader *l)
 {
-    while (n > 0) {
-        feedline_batch *b = NULL;
-        int32_t status = feedline_loader_next(l, -1, &b);
-        assert_ok(status);
-        n -= status != FEEDLINE_END;
-        feedline_batch_release(b);
+    fdl_lock(&l->engine->run_lock);
+    struct fdl_tuner_limits limits = l->control->limits;
+    fdl_unlock(&l->engine->run_lock);
+    return limits;
+}
+
+void rig_put(const struct fixture *f, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/machine%s", f->folder, name);
+    for (char *p = path + strlen(f->folder) + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        mkdir(path, 0700);
+        *p = '/';
     }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
 }
 
 struct feedline_tuner_info rig_info(const feedline_loader *l)
@@ -108,7 +126,7 @@ struct feedline_decision rig_await(feedline_loader *l, const char *knob,
             if (fits(knob, d.knob) && fits(outcome, d.outcome) &&
                 strcmp(d.reason, "program") != 0)
                 return d;
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     }
 }
 

@@ -7,6 +7,7 @@
 #ifndef FDL_TESTS_CONTROL_RIG_H
 #define FDL_TESTS_CONTROL_RIG_H
 
+#include "profiler/tuner/tuner.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/tuning.h>
@@ -23,10 +24,11 @@ feedline_loader *rig_locked(feedline_dataset *ds, int64_t sleep_ns,
 feedline_loader *rig_mutex(feedline_dataset *ds, int64_t sleep_ns,
                            const char *options);
 
-/* Takes and releases n batches; the end of an epoch is passed over. */
-void rig_take(feedline_loader *l, uint32_t n);
-
 struct feedline_tuner_info rig_info(const feedline_loader *l);
+struct fdl_tuner_limits rig_limits(feedline_loader *l);
+
+/* A file of a machine, whose root is the folder "machine" beside the images. */
+void rig_put(const struct fixture *f, const char *name, const char *text);
 
 /* Takes batches until the tuner has made a decision with these words (NULL:
  * any), and returns it. */

@@ -12,7 +12,6 @@
 #include "loader/tune/control_own.h"
 
 #include <pthread.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,28 +21,7 @@
 #define THREAD           "feedline-tune"
 #define REGARDS(d, text) assert_non_null(strstr((d), (text)))
 
-static struct fixture images;
-static feedline_dataset *ds;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-    ds = fixture_memory(&images);
-}
-
-static void teardown(void)
-{
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
-}
-
-static struct fdl_tuner_limits limits_of(feedline_loader *l)
-{
-    fdl_lock(&l->engine->run_lock);
-    struct fdl_tuner_limits limits = l->control->limits;
-    fdl_unlock(&l->engine->run_lock);
-    return limits;
-}
+FIXTURE_IMAGES(N)
 
 /* ---- What it found ------------------------------------------------------- */
 
@@ -56,15 +34,15 @@ static struct fdl_tuner_found found_by(const feedline_loader *l)
 
 TEST_WITH(it_owns_what_is_auto_and_only_if_it_acts, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY " depth=3");
+    feedline_loader *l = rig_sleepy(images.ds, MS, SLEEPY " depth=3");
     assert_false(found_by(l).owns[FDL_KNOB_WORKERS]);
     assert_string_equal(found_by(l).limited_by, "");
-    rig_take(l, 4);
+    fixture_pass(l, 4);
     assert_true(found_by(l).owns[FDL_KNOB_WORKERS]);
     assert_false(found_by(l).owns[FDL_KNOB_DEPTH]);
     feedline_loader_destroy(l);
-    l = rig_sleepy(ds, MS, "batch_size=4 tuner=observe");
-    rig_take(l, 4);
+    l = rig_sleepy(images.ds, MS, "batch_size=4 tuner=observe");
+    fixture_pass(l, 4);
     assert_false(found_by(l).owns[FDL_KNOB_WORKERS]);
     feedline_loader_destroy(l);
 }
@@ -73,8 +51,9 @@ TEST_WITH(it_owns_what_is_auto_and_only_if_it_acts, setup, teardown)
 
 TEST_WITH(off_is_off, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, MS, "batch_size=4 workers=2 tuner=off");
-    rig_take(l, 20);
+    feedline_loader *l =
+        rig_sleepy(images.ds, MS, "batch_size=4 workers=2 tuner=off");
+    fixture_pass(l, 20);
     assert_int_equal(rig_threads(THREAD), 0);
     struct feedline_tuner_info info = rig_info(l);
     assert_string_equal(info.mode, "off");
@@ -93,7 +72,7 @@ TEST_WITH(off_is_off, setup, teardown)
 TEST_WITH(observe_does_nothing_and_says_what_it_would, setup, teardown)
 {
     feedline_loader *l =
-        rig_sleepy(ds, 2 * MS,
+        rig_sleepy(images.ds, 2 * MS,
                    "batch_size=4 tuner=observe workers_start=1 workers_max=8 "
                    "depth=4");
     struct feedline_decision d = rig_await(l, "workers", "proposed");
@@ -113,7 +92,7 @@ TEST_WITH(observe_does_nothing_and_says_what_it_would, setup, teardown)
 TEST_WITH(a_lock_that_all_share_needs_few_workers, setup, teardown)
 {
     feedline_loader *l =
-        rig_locked(ds, 8 * MS,
+        rig_locked(images.ds, 8 * MS,
                    "batch_size=4 tuner=auto workers_start=16 workers_max=32 "
                    "local_world=1");
     struct feedline_decision d = rig_await(l, "workers", "rule");
@@ -122,7 +101,7 @@ TEST_WITH(a_lock_that_all_share_needs_few_workers, setup, teardown)
     assert_in_range(d.after, 1, 10);
     REGARDS(d.why, "wait for a shared lock");
     while (!rig_info(l).converged)
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     assert_in_range(rig_info(l).workers, 1, 10);
     assert_string_equal(rig_info(l).limited_by, "lock");
     char *text = rig_text(feedline_loader_explain, l);
@@ -169,20 +148,21 @@ static bool is_trying(const feedline_loader *l)
 
 TEST_WITH(a_mutex_of_its_own_is_not_climbed_unjudged, setup, teardown)
 {
-    feedline_loader *l = rig_mutex(ds, MS,
+    feedline_loader *l = rig_mutex(images.ds, MS,
                                    "batch_size=4 tuner=auto workers_start=2 "
                                    "workers_max=64 local_world=1");
-    feedline_loader *other = rig_sleepy(ds, MS, "batch_size=4 workers=1");
+    feedline_loader *other =
+        rig_sleepy(images.ds, MS, "batch_size=4 workers=1");
     for (uint32_t i = 0; i < 4; i++) {
         /* Where others leave no core nothing may be tried: then go on. */
         for (uint32_t n = 0; n < 1000 && !is_trying(l); n++)
-            rig_take(l, 1);
+            fixture_pass(l, 1);
         share_cores(l, i % 2 ? 4 : 3);
-        rig_take(other, 2);
-        rig_take(l, 20);
+        fixture_pass(other, 2);
+        fixture_pass(l, 20);
         assert_nothing_unjudged_stays(l);
     }
-    rig_take(l, 200);
+    fixture_pass(l, 200);
     assert_nothing_unjudged_stays(l);
     feedline_loader_destroy(other);
     feedline_loader_destroy(l);
@@ -191,8 +171,8 @@ TEST_WITH(a_mutex_of_its_own_is_not_climbed_unjudged, setup, teardown)
 TEST_WITH(what_is_given_leaves_nothing_to_tune, setup, teardown)
 {
     feedline_loader *l = rig_sleepy(
-        ds, MS, "batch_size=4 workers=2 depth=3 io_depth=4 tuner=auto");
-    rig_take(l, 40);
+        images.ds, MS, "batch_size=4 workers=2 depth=3 io_depth=4 tuner=auto");
+    fixture_pass(l, 40);
     char *text = rig_text(feedline_loader_explain, l);
     REGARDS(text, "every setting was given");
     assert_null(strstr(text, "Settled"));
@@ -209,7 +189,7 @@ static void strip(char *json)
 /* A worker more or less shows everywhere that somebody looks. */
 TEST_WITH(what_it_does_is_told_everywhere, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
+    feedline_loader *l = rig_sleepy(images.ds, 2 * MS, SLEEPY);
     struct feedline_decision d = rig_await(l, "workers", NULL);
     assert_true(d.after > d.before);
     assert_true(d.why[0] != '\0');
@@ -267,7 +247,7 @@ TEST_WITH(the_last_decisions_are_kept_in_words, setup, teardown)
 {
     enum { MORE = 3 };
     char lines[FEEDLINE_LIVE_DECISIONS][128], want[128];
-    feedline_loader *l = rig_sleepy(ds, 0, "workers=1");
+    feedline_loader *l = rig_sleepy(images.ds, 0, "workers=1");
     assert_int_equal(fdl_control_lines(l->control, lines), 0);
     for (int n = 2; n < 2 + FEEDLINE_LIVE_DECISIONS + MORE; n++)
         assert_ok(feedline_loader_set_int(l, "workers", n));
@@ -286,7 +266,7 @@ TEST_WITH(asking_is_checked, setup, teardown)
     uint64_t needed;
     struct feedline_tuner_info info = {0};
     struct feedline_decision d = {.struct_size = sizeof(d)};
-    feedline_loader *l = rig_sleepy(ds, 0, "tuner=auto");
+    feedline_loader *l = rig_sleepy(images.ds, 0, "tuner=auto");
     assert_int_equal(feedline_loader_get_tuner(NULL, &info), FEEDLINE_EINVAL);
     assert_int_equal(feedline_loader_get_tuner(l, NULL), FEEDLINE_EINVAL);
     assert_int_equal(feedline_loader_get_tuner(l, &info), FEEDLINE_EINVAL);
@@ -314,9 +294,9 @@ TEST_WITH(asking_is_checked, setup, teardown)
 TEST_WITH(numbers_are_the_users, setup, teardown)
 {
     feedline_loader *l =
-        rig_sleepy(ds, MS, "batch_size=4 tuner=auto workers=2 depth=3");
-    rig_take(l, 300);
-    struct fdl_tuner_limits limits = limits_of(l);
+        rig_sleepy(images.ds, MS, "batch_size=4 tuner=auto workers=2 depth=3");
+    fixture_pass(l, 300);
+    struct fdl_tuner_limits limits = rig_limits(l);
     assert_int_equal(limits.workers_min, 2);
     assert_int_equal(limits.workers_max, 2);
     assert_int_equal(limits.depth_min, 3);
@@ -329,7 +309,7 @@ TEST_WITH(numbers_are_the_users, setup, teardown)
 
 static void refuses(const char *options, const char *words)
 {
-    assert_null(fixture_loader(ds, options));
+    assert_null(fixture_loader(images.ds, options));
     REGARDS(feedline_last_error(), words);
 }
 
@@ -340,9 +320,9 @@ TEST_WITH(bounds_that_contradict_are_refused, setup, teardown)
     refuses("workers_start=1 workers_min=2", "workers_start=1 is not between");
     refuses("batch_size=24 memory_budget=4096", "memory_budget=4096");
     feedline_loader *l = fixture_open(
-        ds, "workers_min=2 workers_start=3 workers_max=4 depth_max=5");
-    rig_take(l, 1);
-    struct fdl_tuner_limits limits = limits_of(l);
+        images.ds, "workers_min=2 workers_start=3 workers_max=4 depth_max=5");
+    fixture_pass(l, 1);
+    struct fdl_tuner_limits limits = rig_limits(l);
     assert_int_equal(limits.workers_min, 2);
     assert_int_equal(limits.workers_max, 4);
     assert_int_equal(limits.depth_max, 5);
@@ -353,16 +333,16 @@ TEST_WITH(bounds_that_contradict_are_refused, setup, teardown)
 TEST_WITH(a_tight_budget_bounds_the_depth, setup, teardown)
 {
     /* 8 images of 32 x 32 x 3 bytes and what goes with them: four batches. */
-    feedline_loader *l = fixture_open(ds, "batch_size=8 tuner=auto");
+    feedline_loader *l = fixture_open(images.ds, "batch_size=8 tuner=auto");
     uint64_t batch = l->engine->ring->layout.bytes;
     feedline_loader_destroy(l);
     char options[96];
     snprintf(options, sizeof(options),
              "batch_size=8 tuner=auto memory_budget=%llu",
              (unsigned long long)(4 * batch));
-    l = fixture_open(ds, options);
-    rig_take(l, 50);
-    assert_int_equal(limits_of(l).depth_max, 2);
+    l = fixture_open(images.ds, options);
+    fixture_pass(l, 50);
+    assert_int_equal(rig_limits(l).depth_max, 2);
     assert_true(rig_info(l).depth <= 2);
     assert_int_equal(rig_info(l).memory_budget, 4 * batch);
     feedline_loader_destroy(l);
@@ -372,12 +352,12 @@ TEST_WITH(the_program_takes_a_knob_and_hands_it_back, setup, teardown)
 {
     int64_t value;
     struct feedline_decision d = {.struct_size = sizeof(d)};
-    feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
-    rig_take(l, 4);
+    feedline_loader *l = rig_sleepy(images.ds, 2 * MS, SLEEPY);
+    fixture_pass(l, 4);
     uint64_t before = rig_info(l).decisions;
     assert_ok(feedline_loader_set_int(l, "workers", 3));
-    assert_int_equal(limits_of(l).workers_min, 3);
-    assert_int_equal(limits_of(l).workers_max, 3);
+    assert_int_equal(rig_limits(l).workers_min, 3);
+    assert_int_equal(rig_limits(l).workers_max, 3);
     assert_true(rig_info(l).decisions > before);
     for (uint32_t i = 0; feedline_loader_get_decision(l, i, &d) == FEEDLINE_OK;
          i++) {
@@ -390,36 +370,36 @@ TEST_WITH(the_program_takes_a_knob_and_hands_it_back, setup, teardown)
     assert_string_equal(d.why, "set by the program");
     assert_true(d.predicted != d.predicted);
 
-    rig_take(l, 60); /* it stays the program's */
+    fixture_pass(l, 60); /* it stays the program's */
     assert_ok(feedline_loader_get_int(l, "workers", &value));
     assert_int_equal(value, 3);
 
     assert_ok(feedline_loader_set_int(l, "workers", 0));
-    assert_int_equal(limits_of(l).workers_min, 1);
-    assert_int_equal(limits_of(l).workers_max, 8);
+    assert_int_equal(rig_limits(l).workers_min, 1);
+    assert_int_equal(rig_limits(l).workers_max, 8);
     assert_int_equal(rig_info(l).workers, 3); /* from there on */
     while (rig_info(l).workers == 3)          /* and it is tuned again */
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     feedline_loader_destroy(l);
 }
 
 TEST_WITH(a_knob_can_be_set_before_the_first_run, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
+    feedline_loader *l = rig_sleepy(images.ds, MS, SLEEPY);
     assert_ok(feedline_loader_set_int(l, "workers", 5));
     assert_ok(feedline_loader_set_int(l, "depth", 3));
-    rig_take(l, 20);
+    fixture_pass(l, 20);
     struct feedline_tuner_info info = rig_info(l);
     assert_int_equal(info.workers, 5);
     assert_int_equal(info.depth, 3);
-    assert_int_equal(limits_of(l).workers_min, 5);
+    assert_int_equal(rig_limits(l).workers_min, 5);
     feedline_loader_destroy(l);
 }
 
 TEST_WITH(only_the_last_decisions_are_kept, setup, teardown)
 {
     struct feedline_decision d = {.struct_size = sizeof(d)};
-    feedline_loader *l = rig_sleepy(ds, 0, "tuner=off workers=1");
+    feedline_loader *l = rig_sleepy(images.ds, 0, "tuner=off workers=1");
     for (int64_t i = 0; i < 300; i++)
         assert_ok(feedline_loader_set_int(l, "workers", 1 + i % 2));
     assert_int_equal(rig_info(l).decisions, 300);
@@ -436,55 +416,39 @@ TEST_WITH(only_the_last_decisions_are_kept, setup, teardown)
 
 /* ---- The machine --------------------------------------------------------- */
 
-static void put(const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof(path), "%s/machine%s", images.folder, name);
-    for (char *p = path + strlen(images.folder) + 1; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        mkdir(path, 0700);
-        *p = '/';
-    }
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 TEST_WITH(a_quota_that_changes_is_noticed, setup, teardown)
 {
     char root[128];
-    put("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-7\n");
-    put("/proc/self/cgroup", "0::/\n");
-    put("/proc/self/mountinfo",
-        "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    put("/sys/fs/cgroup/cpu.max", "max 100000\n");
+    rig_put(&images, "/proc/self/status",
+            "Name:\tx\nCpus_allowed_list:\t0-7\n");
+    rig_put(&images, "/proc/self/cgroup", "0::/\n");
+    rig_put(&images, "/proc/self/mountinfo",
+            "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    rig_put(&images, "/sys/fs/cgroup/cpu.max", "max 100000\n");
     snprintf(root, sizeof(root), "%s/machine", images.folder);
     feedline_loader *l = rig_sleepy(
-        ds, MS, "batch_size=4 tuner=auto workers_start=1 local_world=2");
+        images.ds, MS, "batch_size=4 tuner=auto workers_start=1 local_world=2");
     fdl_control_set_root(l->control, root);
-    rig_take(l, 1);
-    while (limits_of(l).cores != 4.0) /* of two processes */
-        rig_take(l, 1);
-    assert_int_equal(limits_of(l).workers_max, 4 * 32);
-    put("/sys/fs/cgroup/cpu.max", "300000 100000\n");
-    while (limits_of(l).cores != 1.5)
-        rig_take(l, 1);
-    assert_int_equal(limits_of(l).workers_max, 2 * 32);
+    fixture_pass(l, 1);
+    while (rig_limits(l).cores != 4.0) /* of two processes */
+        fixture_pass(l, 1);
+    assert_int_equal(rig_limits(l).workers_max, 4 * 32);
+    rig_put(&images, "/sys/fs/cgroup/cpu.max", "300000 100000\n");
+    while (rig_limits(l).cores != 1.5)
+        fixture_pass(l, 1);
+    assert_int_equal(rig_limits(l).workers_max, 2 * 32);
     feedline_loader_destroy(l);
 }
 
 TEST_WITH(the_machine_is_shared_by_a_world, setup, teardown)
 {
-    feedline_loader *l = fixture_open(ds, "local_world=3");
+    feedline_loader *l = fixture_open(images.ds, "local_world=3");
     assert_int_equal(fdl_options_local_world(&l->engine->options), 3);
     uint64_t third = rig_info(l).memory_budget;
     feedline_loader_destroy(l);
 
     setenv("LOCAL_WORLD_SIZE", "4", 1);
-    l = fixture_open(ds, "");
+    l = fixture_open(images.ds, "");
     assert_int_equal(fdl_options_local_world(&l->engine->options), 4);
     uint64_t quarter = rig_info(l).memory_budget;
     assert_true(third / 4 == quarter / 3 || third / 4 == quarter / 3 + 1);
@@ -492,7 +456,7 @@ TEST_WITH(the_machine_is_shared_by_a_world, setup, teardown)
     static const char *const nonsense[] = {"", "x", "4x", "-1", "0"};
     for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
         setenv("LOCAL_WORLD_SIZE", nonsense[i], 1);
-        l = fixture_open(ds, "");
+        l = fixture_open(images.ds, "");
         assert_int_equal(fdl_options_local_world(&l->engine->options), 1);
         feedline_loader_destroy(l);
     }
@@ -513,10 +477,11 @@ static struct fdl_tuner_reading reading_of(feedline_loader *l)
 /* No tuner: the test reads instead of its thread. */
 TEST_WITH(a_reset_of_the_statistics_is_not_seen, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, MS / 4, "tuner=off batch_size=4");
+    feedline_loader *l =
+        rig_sleepy(images.ds, MS / 4, "tuner=off batch_size=4");
     struct fdl_tuner_reading before = {0};
     for (uint32_t i = 1; i <= 12; i++) {
-        rig_take(l, 3);
+        fixture_pass(l, 3);
         if (i % 4 == 0)
             assert_ok(feedline_loader_reset_stats(l));
         struct fdl_tuner_reading now = reading_of(l);
@@ -543,8 +508,8 @@ TEST_WITH(a_reset_of_the_statistics_is_not_seen, setup, teardown)
 
 TEST_WITH(who_is_away_is_seen, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, 0, "tuner=off batch_size=4");
-    rig_take(l, 2);
+    feedline_loader *l = rig_sleepy(images.ds, 0, "tuner=off batch_size=4");
+    fixture_pass(l, 2);
     int64_t returned = l->watch.books.returned_ns;
     usleep(2000);
     int64_t least = fdl_now_ns() - returned;
@@ -584,7 +549,7 @@ TEST_WITH(a_tail_is_of_recent_values, setup, teardown)
 
 TEST_WITH(what_was_learned_stays_between_runs, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
+    feedline_loader *l = rig_sleepy(images.ds, 2 * MS, SLEEPY);
     rig_await(l, "workers", NULL);
     rig_await_threads(THREAD, 1);
     assert_ok(feedline_loader_stop(l));
@@ -594,7 +559,7 @@ TEST_WITH(what_was_learned_stays_between_runs, setup, teardown)
     for (uint64_t epoch = 3; epoch < 6; epoch++) {
         assert_ok(feedline_loader_start(l, epoch));
         rig_await_threads(THREAD, 1);
-        rig_take(l, 3);
+        fixture_pass(l, 3);
         assert_true(rig_info(l).decisions >= before.decisions);
         assert_ok(feedline_loader_stop(l));
     }
@@ -606,9 +571,9 @@ TEST_WITH(its_own_cost_is_known, setup, teardown)
 {
     int64_t cpu_ns;
     uint64_t ticks = 0;
-    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
+    feedline_loader *l = rig_sleepy(images.ds, MS, SLEEPY);
     while (ticks < 3) {
-        rig_take(l, 1);
+        fixture_pass(l, 1);
         fdl_control_cost(l->control, &cpu_ns, &ticks);
     }
     assert_true(cpu_ns > 0);
@@ -617,7 +582,7 @@ TEST_WITH(its_own_cost_is_known, setup, teardown)
 
 TEST_WITH(who_stays_away_is_waited_for, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
+    feedline_loader *l = rig_sleepy(images.ds, MS, SLEEPY);
     rig_await(l, NULL, NULL);
     while (strcmp(rig_info(l).state, "frozen") != 0)
         usleep(1000);
@@ -625,7 +590,7 @@ TEST_WITH(who_stays_away_is_waited_for, setup, teardown)
     usleep(50000); /* some ticks */
     assert_int_equal(rig_info(l).decisions, decisions);
     while (strcmp(rig_info(l).state, "frozen") == 0)
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     feedline_loader_destroy(l);
 }
 
@@ -633,7 +598,7 @@ TEST_WITH(who_stays_away_is_waited_for, setup, teardown)
 
 static void *consume(void *arg)
 {
-    rig_take(arg, 200);
+    fixture_pass(arg, 200);
     return NULL;
 }
 
@@ -642,7 +607,7 @@ TEST_WITH(several_loaders_have_one_each, setup, teardown)
     feedline_loader *l[3];
     pthread_t t[3];
     for (int i = 0; i < 3; i++)
-        l[i] = rig_sleepy(ds, MS / 2, SLEEPY);
+        l[i] = rig_sleepy(images.ds, MS / 2, SLEEPY);
     for (int i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&t[i], NULL, consume, l[i]), 0);
     for (int i = 0; i < 3; i++)
@@ -669,14 +634,14 @@ static int child(feedline_loader *l)
 TEST_WITH(a_child_leaves_it_alone, setup, teardown)
 {
     int status;
-    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
-    rig_take(l, 10);
+    feedline_loader *l = rig_sleepy(images.ds, MS, SLEEPY);
+    fixture_pass(l, 10);
     pid_t pid = fork();
     if (pid == 0)
         _exit(child(l));
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    rig_take(l, 10);
+    fixture_pass(l, 10);
     rig_await_threads(THREAD, 1);
     feedline_loader_destroy(l);
 }

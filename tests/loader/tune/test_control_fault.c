@@ -22,13 +22,11 @@
 #define MAX_CALLS 4000
 
 static struct fixture images;
-static feedline_dataset *ds;
 static char folder[64], path[96];
 
 static void setup(void)
 {
     fixture_create(&images, N);
-    ds = fixture_memory(&images);
     snprintf(folder, sizeof(folder), "/tmp/feedline-profile-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/profile", folder);
@@ -36,7 +34,6 @@ static void setup(void)
 
 static void teardown(void)
 {
-    feedline_dataset_close(ds);
     fixture_remove(&images);
     unlink(path);
     rmdir(folder);
@@ -137,9 +134,9 @@ static uint32_t files(void)
 
 static feedline_loader *with_findings(void)
 {
-    feedline_loader *l = rig_sleepy(ds, MS, OPTIONS);
+    feedline_loader *l = rig_sleepy(images.ds, MS, OPTIONS);
     while (!(rig_info(l).batches_per_second > 0))
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     return l;
 }
 
@@ -237,7 +234,7 @@ static int32_t whole_life(const struct plan *p, uint64_t *hash)
 {
     feedline_loader *l = NULL;
     bool first = true;
-    int32_t status = feedline_loader_create(p->cfg, ds, p->pipeline, &l);
+    int32_t status = feedline_loader_create(p->cfg, images.ds, p->pipeline, &l);
     while (status >= 0) {
         feedline_batch *b;
         status = feedline_loader_next(l, -1, &b);
@@ -364,16 +361,16 @@ static bool log_has(const char *words)
 TEST_WITH(the_tuner_gets_no_more_threads, setup, teardown)
 {
     feedline_loader *l =
-        rig_sleepy(ds, 2 * MS,
+        rig_sleepy(images.ds, 2 * MS,
                    "batch_size=4 tuner=auto workers_start=1 workers_max=8 "
                    "depth=4 io_depth=1");
-    rig_take(l, 1);
+    fixture_pass(l, 1);
     inject_arm(INJECT_THREAD, 1, true);
     while (!log_has("continuing with less"))
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     assert_true(rig_info(l).workers >= 1);
     inject_disarm();
-    rig_take(l, 30);
+    fixture_pass(l, 30);
     feedline_loader_destroy(l);
 }
 

@@ -17,26 +17,22 @@
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SECOND 1000000000
 
 static struct fixture images;
-static feedline_dataset *ds;
 static char root[128];
 
 static void setup(void)
 {
     fixture_create(&images, 8);
-    ds = fixture_memory(&images);
     snprintf(root, sizeof(root), "%s/machine", images.folder);
 }
 
 static void teardown(void)
 {
-    feedline_dataset_close(ds);
     fixture_remove(&images);
 }
 
@@ -104,28 +100,11 @@ TEST_WITH(small_changes_are_none, setup, teardown)
 
 /* ---- Others that are seen ------------------------------------------------ */
 
-static void put(const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof(path), "%s%s", root, name);
-    for (char *p = path + strlen(images.folder) + 1; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        mkdir(path, 0700);
-        *p = '/';
-    }
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 static void put_group(int32_t pid, const char *text)
 {
     char name[64];
     snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
-    put(name, text);
+    rig_put(&images, name, text);
 }
 
 /* A page as of a loader whose workers and process did so much by then. */
@@ -189,7 +168,8 @@ TEST_WITH(a_process_is_seen_and_forgotten, setup, teardown)
     struct fdl_neighbours n = {0};
     struct fdl_neighbour_self self = {root, UINT32_MAX, true};
     double wants[FDL_NEIGHBOURS_MAX];
-    put("/proc/self/cgroup", "4:cpu,cpuacct:/job\n3:memory:/mine\n0::/\n");
+    rig_put(&images, "/proc/self/cgroup",
+            "4:cpu,cpuacct:/job\n3:memory:/mine\n0::/\n");
     pid_t pid = greedy_child();
     put_group(pid, "7:cpuacct,cpu:/job\n");
     assert_false(fdl_neighbours_find(&n, &self)); /* lines that differ */
@@ -220,7 +200,7 @@ TEST_WITH(another_group_has_a_quota_of_its_own, setup, teardown)
 {
     struct fdl_neighbours n = {0};
     struct fdl_neighbour_self self = {root, UINT32_MAX, true};
-    put("/proc/self/cgroup", "0::/a\n");
+    rig_put(&images, "/proc/self/cgroup", "0::/a\n");
     pid_t pid = greedy_child();
     put_group(pid, "0::/b\n");
     assert_false(fdl_neighbours_find(&n, &self));
@@ -282,7 +262,7 @@ TEST_WITH(loaders_of_one_process, setup, teardown)
     struct fdl_neighbour_self self = {root, 2, true};
     struct fdl_live_page *pages[3];
     double wants[FDL_NEIGHBOURS_MAX];
-    put("/proc/self/cgroup", "0::/\n");
+    rig_put(&images, "/proc/self/cgroup", "0::/\n");
     for (uint32_t i = 0; i < 3; i++)
         assert_ok(fdl_live_page_create(&pages[i]));
     assert_true(fdl_neighbours_find(&n, &self));
@@ -310,21 +290,14 @@ TEST_WITH(loaders_of_one_process, setup, teardown)
 
 /* ---- A loader among them ------------------------------------------------- */
 
-static struct fdl_tuner_limits limits_of(feedline_loader *l)
-{
-    fdl_lock(&l->engine->run_lock);
-    struct fdl_tuner_limits limits = l->control->limits;
-    fdl_unlock(&l->engine->run_lock);
-    return limits;
-}
-
 static void lay_out_machine(void)
 {
-    put("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-7\n");
-    put("/proc/self/cgroup", "0::/\n");
-    put("/proc/self/mountinfo",
-        "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    put("/sys/fs/cgroup/cpu.max", "200000 100000\n");
+    rig_put(&images, "/proc/self/status",
+            "Name:\tx\nCpus_allowed_list:\t0-7\n");
+    rig_put(&images, "/proc/self/cgroup", "0::/\n");
+    rig_put(&images, "/proc/self/mountinfo",
+            "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    rig_put(&images, "/sys/fs/cgroup/cpu.max", "200000 100000\n");
 }
 
 TEST_WITH(a_loader_takes_its_share, setup, teardown)
@@ -332,23 +305,23 @@ TEST_WITH(a_loader_takes_its_share, setup, teardown)
     lay_out_machine();
     pid_t pid = greedy_child();
     put_group(pid, "0::/\n");
-    feedline_loader *l = rig_sleepy(ds, SECOND / 1000,
+    feedline_loader *l = rig_sleepy(images.ds, SECOND / 1000,
                                     "batch_size=4 tuner=auto workers_start=1");
     fdl_control_set_root(l->control, root);
-    rig_take(l, 1);
-    while (!limits_of(l).shared)
-        rig_take(l, 1);
-    near(limits_of(l).cores, 1); /* of two, for two that want more */
-    assert_int_equal(limits_of(l).workers_max, 2 * 32);
+    fixture_pass(l, 1);
+    while (!rig_limits(l).shared)
+        fixture_pass(l, 1);
+    near(rig_limits(l).cores, 1); /* of two, for two that want more */
+    assert_int_equal(rig_limits(l).workers_max, 2 * 32);
     char *text = rig_text(feedline_loader_explain, l);
     if (!strstr(text,
                 "2 cores are granted, shared with 1 other loader: 1 for "))
         fail_msg("it says: %s", text);
     free(text);
     kill_child(pid);
-    while (limits_of(l).shared)
-        rig_take(l, 1);
-    near(limits_of(l).cores, 2);
+    while (rig_limits(l).shared)
+        fixture_pass(l, 1);
+    near(rig_limits(l).cores, 2);
     text = rig_text(feedline_loader_explain, l);
     assert_null(strstr(text, "shared with"));
     free(text);
@@ -365,13 +338,13 @@ TEST_WITH(a_world_that_was_told_is_believed, setup, teardown)
         if (i == 1)
             setenv("LOCAL_WORLD_SIZE", "2", 1);
         lay_out_machine();
-        feedline_loader *l = rig_sleepy(ds, SECOND / 1000, options[i]);
+        feedline_loader *l = rig_sleepy(images.ds, SECOND / 1000, options[i]);
         fdl_control_set_root(l->control, root);
         assert_false(l->control->share.looks);
-        rig_take(l, 1);
-        while (limits_of(l).cores != 1.0)
-            rig_take(l, 1);
-        assert_false(limits_of(l).shared);
+        fixture_pass(l, 1);
+        while (rig_limits(l).cores != 1.0)
+            fixture_pass(l, 1);
+        assert_false(rig_limits(l).shared);
         assert_int_equal(l->control->share.neighbours.n, 0);
         feedline_loader_destroy(l);
     }

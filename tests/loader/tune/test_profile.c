@@ -18,19 +18,16 @@
 #define OPTIONS "batch_size=4 workers_start=2 workers_max=6 "
 
 static struct fixture images;
-static feedline_dataset *ds;
 static char path[128];
 
 static void setup(void)
 {
     fixture_create(&images, N);
-    ds = fixture_folder(&images);
     snprintf(path, sizeof(path), "%s.profile", images.folder);
 }
 
 static void teardown(void)
 {
-    feedline_dataset_close(ds);
     fixture_remove(&images);
     unlink(path);
 }
@@ -62,15 +59,15 @@ static feedline_loader *open_with(const char *more)
     char options[512];
     snprintf(options, sizeof(options), OPTIONS "tuner_profile=%s %s", path,
              more);
-    return rig_sleepy(ds, MS, options);
+    return rig_sleepy(images.files, MS, options);
 }
 
 /* A profile as a loader wrote it. For free(). */
 static char *make_profile(void)
 {
-    feedline_loader *l = rig_sleepy(ds, MS, OPTIONS);
+    feedline_loader *l = rig_sleepy(images.files, MS, OPTIONS);
     while (feedline_loader_save_profile(l, path) == FEEDLINE_ESTATE)
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     assert_int_equal(access(path, R_OK), 0);
     feedline_loader_destroy(l);
     return read_file();
@@ -135,7 +132,7 @@ TEST_WITH(what_was_found_is_begun_with, setup, teardown)
     assert_non_null(strstr(info.profile, "begins with workers=5 depth=7"));
     assert_int_equal(info.workers, 5);
     assert_int_equal(info.depth, 7);
-    rig_take(l, 1);
+    fixture_pass(l, 1);
     assert_int_equal(l->control->began.workers, 5);
     assert_int_equal(l->control->began.io_depth, 9);
     char *story = rig_text(feedline_loader_explain, l);
@@ -164,7 +161,7 @@ TEST_WITH(it_is_held_to_the_bounds_of_now, setup, teardown)
     feedline_loader *l = open_with("");
     assert_int_equal(rig_info(l).workers, 6);
     assert_true(rig_info(l).depth <= 64);
-    rig_take(l, 3);
+    fixture_pass(l, 3);
     feedline_loader_destroy(l);
     free(other);
     free(text);
@@ -173,13 +170,13 @@ TEST_WITH(it_is_held_to_the_bounds_of_now, setup, teardown)
 TEST_WITH(there_may_be_none_yet, setup, teardown)
 {
     says("does not exist");
-    feedline_loader *l = rig_sleepy(ds, MS, OPTIONS);
+    feedline_loader *l = rig_sleepy(images.files, MS, OPTIONS);
     assert_string_equal(rig_info(l).profile, "");
     assert_error(feedline_loader_save_profile(l, path), FEEDLINE_ESTATE,
                  "nothing was found yet");
     assert_int_equal(access(path, F_OK), -1);
     feedline_loader_destroy(l);
-    l = rig_sleepy(ds, MS, OPTIONS "tuner=observe");
+    l = rig_sleepy(images.files, MS, OPTIONS "tuner=observe");
     assert_error(feedline_loader_save_profile(l, path), FEEDLINE_ESTATE,
                  "tuner=observe");
     feedline_loader_destroy(l);
@@ -192,7 +189,7 @@ TEST_WITH(a_place_that_cannot_be_written_is_named, setup, teardown)
     int32_t status;
     while ((status = feedline_loader_save_profile(
                 l, "/nonexistent/folder/x.json")) == FEEDLINE_ESTATE)
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     assert_int_equal(status, FEEDLINE_EIO);
     assert_non_null(
         strstr(feedline_last_error(), "/nonexistent/folder/x.json"));
@@ -225,7 +222,7 @@ TEST_WITH(saved_by_two_threads_it_is_whole, setup, teardown)
     free(make_profile());
     feedline_loader *l = open_with("");
     while (feedline_loader_save_profile(l, path) == FEEDLINE_ESTATE)
-        rig_take(l, 1);
+        fixture_pass(l, 1);
     assert_int_equal(pthread_create(&other, NULL, save_often, l), 0);
     assert_null(save_often(l));
     assert_int_equal(pthread_join(other, &failed), 0);
@@ -261,8 +258,8 @@ TEST_WITH(another_place_is_named, setup, teardown)
     feedline_loader *l = open_with("batch_size=8");
     assert_non_null(strstr(rig_info(l).profile, "its batch_size is '4'"));
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
-    ds = fixture_memory(&images);
+    feedline_dataset_close(images.files);
+    images.files = fixture_memory(&images);
     says("another data_set: its kind is 'files', here it is 'memory'");
 }
 

@@ -17,20 +17,7 @@
 #define MS      INT64_C(1000000)
 #define OPTIONS "batch_size=4 shuffle=true tuner=auto workers_start=1 "
 
-static struct fixture images;
-static feedline_dataset *ds;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-    ds = fixture_memory(&images);
-}
-
-static void teardown(void)
-{
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* ---- Nonsense ----------------------------------------------------------- */
 
@@ -76,7 +63,7 @@ static void *turn(void *arg)
 
 TEST_WITH(hands_that_ask_for_nonsense, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, MS / 4,
+    feedline_loader *l = rig_sleepy(images.ds, MS / 4,
                                     "batch_size=4 shuffle=true "
                                     "tuner=off workers=1");
     uint64_t plain = fixture_run(l, 10);
@@ -84,7 +71,7 @@ TEST_WITH(hands_that_ask_for_nonsense, setup, teardown)
     struct hand hands[HANDS];
     _Atomic bool ends = false;
     uint64_t seed = test_seed();
-    l = rig_sleepy(ds, MS / 4, OPTIONS "memory_budget=64m");
+    l = rig_sleepy(images.ds, MS / 4, OPTIONS "memory_budget=64m");
     assert_ok(feedline_loader_start(l, 0));
     for (uint32_t i = 0; i < HANDS; i++) {
         hands[i] = (struct hand){.l = l, .random = seed + i, .ends = &ends};
@@ -120,7 +107,7 @@ static void *interrupt_often(void *arg)
 
 TEST_WITH(interrupts_end_waits_only, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(ds, MS / 4, OPTIONS);
+    feedline_loader *l = rig_sleepy(images.ds, MS / 4, OPTIONS);
     _Atomic bool ends = false;
     struct hand h = {.l = l, .ends = &ends};
     uint32_t batches = 0, interrupted = 0;
@@ -146,14 +133,14 @@ TEST_WITH(interrupts_end_waits_only, setup, teardown)
 TEST_WITH(ends_at_any_moment, setup, teardown)
 {
     for (uint32_t i = 0; i < 24; i++) {
-        feedline_loader *l = rig_sleepy(ds, MS / 4, OPTIONS);
+        feedline_loader *l = rig_sleepy(images.ds, MS / 4, OPTIONS);
         if (i > 0)
-            rig_take(l, i);
+            fixture_pass(l, i);
         if (i % 3 == 1)
             assert_ok(feedline_loader_stop(l));
         if (i % 6 == 1) {
             assert_ok(feedline_loader_start(l, 1));
-            rig_take(l, 2);
+            fixture_pass(l, 2);
         }
         feedline_loader_destroy(l);
     }
@@ -176,7 +163,7 @@ TEST_WITH(many_loaders_leave_nothing, setup, teardown)
 {
     uint32_t fds = 0;
     for (uint32_t i = 0; i < TEST_ROUNDS(200); i++) {
-        feedline_loader *l = fixture_open(ds, OPTIONS "epochs=1");
+        feedline_loader *l = fixture_open(images.ds, OPTIONS "epochs=1");
         assert_ok(feedline_loader_set_int(l, "workers", 1 + i % 3));
         fixture_run(l, 1);
         feedline_loader_destroy(l);

@@ -26,7 +26,8 @@ char fdl_json_scan_peek(struct fdl_json_scan *s)
     return *s->at;
 }
 
-bool fdl_json_scan_take(struct fdl_json_scan *s, char c)
+/* Skips it if it comes next, after white space. */
+static bool take(struct fdl_json_scan *s, char c)
 {
     if (fdl_json_scan_peek(s) != c)
         return false;
@@ -105,7 +106,7 @@ int32_t fdl_json_scan_string(struct fdl_json_scan *s, char *out,
                              size_t capacity)
 {
     struct text t = {.bytes = out, .capacity = capacity};
-    if (!fdl_json_scan_take(s, '"'))
+    if (!take(s, '"'))
         return fdl_json_scan_fail(s, "a string expected");
     while (*s->at != '"') {
         unsigned char c = (unsigned char)*s->at;
@@ -159,7 +160,7 @@ static int32_t scan_key(struct fdl_json_scan *s, char key[FDL_JSON_KEY_BYTES])
 {
     fdl_json_scan_peek(s);
     int32_t status = fdl_json_scan_string(s, key, FDL_JSON_KEY_BYTES);
-    if (status >= 0 && !fdl_json_scan_take(s, ':'))
+    if (status >= 0 && !take(s, ':'))
         status = fdl_json_scan_fail(s, "':' expected");
     return status;
 }
@@ -174,15 +175,15 @@ int32_t fdl_json_scan_each(struct fdl_json_scan *s, fdl_json_each *each,
         return fdl_json_scan_fail(s, "nested too deeply");
     s->depth--;
     s->at++;
-    bool more = !fdl_json_scan_take(s, close);
+    bool more = !take(s, close);
     while (more) {
         int32_t status = list ? FEEDLINE_OK : scan_key(s, key);
         if (status >= 0)
             status = each(s, list ? NULL : key, user);
         if (status < 0)
             return status;
-        more = fdl_json_scan_take(s, ',');
-        if (!more && !fdl_json_scan_take(s, close))
+        more = take(s, ',');
+        if (!more && !take(s, close))
             return fdl_json_scan_fail(s,
                                       list ? "',' or the end of a list expected"
                                            : "',' or '}' expected");

@@ -24,8 +24,7 @@ int32_t fdl_json_scan_fail(const struct fdl_json_scan *s, const char *why);
 /* The next character after white space; '\0' at the end. */
 char fdl_json_scan_peek(struct fdl_json_scan *s);
 
-/* Skips it if it comes next: `c` after white space, `word` immediately. */
-bool fdl_json_scan_take(struct fdl_json_scan *s, char c);
+/* Skips it if it comes next, immediately. */
 bool fdl_json_scan_word(struct fdl_json_scan *s, const char *word);
 
 /* A string as UTF-8, cut after capacity - 1 bytes and NUL-terminated; halves of

@@ -11,7 +11,6 @@
 /* What a controller may know beforehand, or be told when it changes. */
 struct sim_facts {
     uint32_t host_cores; /* of the machine, quota or not */
-    uint32_t loaders;    /* on it */
     double quota;        /* cores granted, the consumer's included */
     struct fdl_tuner_limits limits;
     struct fdl_knobs def; /* the static default, the library's own start:

@@ -72,7 +72,7 @@ static uint32_t clamp(uint32_t x, uint32_t low, uint32_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-static void note_point(struct sim_loader *l, uint64_t memory)
+static void note_point(struct sim_loader *l)
 {
     struct sim_world *w = l->world;
     struct sim_result *out = w->out;
@@ -91,7 +91,6 @@ static void note_point(struct sim_loader *l, uint64_t memory)
         .batch = l->delivered - w->span.from,
         .loader = l->index,
         .knobs = l->knobs,
-        .memory = memory,
     };
 }
 
@@ -114,7 +113,7 @@ void sim_set_knobs(struct sim_loader *l, const struct fdl_knobs *knobs)
         out->memory_setting = memory;
     if (m->memory_bytes > 0 && memory > m->memory_bytes)
         out->violations++;
-    note_point(l, memory);
+    note_point(l);
 }
 
 /* ---- What is known of the cores ------------------------------------------ */

@@ -143,16 +143,13 @@ struct sim_point {
     uint64_t batch; /* delivered by then */
     uint32_t loader;
     struct fdl_knobs knobs;
-    uint64_t memory; /* that they may take */
 };
 
 /* Every SIM_MARK_BATCHES batches of loader 0; the first is at 0. */
 #define SIM_MARK_BATCHES 100u
 struct sim_mark {
-    double seconds, wait;  /* since the start */
-    double idle;           /* of the device */
-    double worker_seconds; /* active workers, integrated */
-    uint64_t memory;       /* held */
+    double seconds, wait; /* since the start */
+    double idle;          /* of the device */
 };
 
 struct sim_result {

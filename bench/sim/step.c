@@ -102,8 +102,6 @@ static void mark(const struct sim_loader *l)
         .seconds = l->world->now,
         .wait = l->sum.wait,
         .idle = l->sum.idle,
-        .worker_seconds = l->worker_seconds,
-        .memory = sim_flow_memory(l),
     };
 }
 

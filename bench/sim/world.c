@@ -51,7 +51,6 @@ void sim_facts_of(const struct sim_scenario *s, struct sim_facts *out)
     uint32_t workers = share >= 1 ? (uint32_t)share : 1;
     *out = (struct sim_facts){
         .host_cores = s->host_cores,
-        .loaders = s->loaders,
         .quota = s->cores,
         .limits = *m,
     };

@@ -22,7 +22,8 @@
 
 /* ---- Slots that fit ------------------------------------------------------ */
 
-uint64_t fdl_budget_slots(const struct fdl_engine *e)
+/* Slots that fit both budgets. That of the device counts once it is known. */
+static uint64_t count_slots(const struct fdl_engine *e)
 {
     uint64_t most = e->config.memory_budget / fdl_ring_slot_bytes(e->ring);
     uint64_t device = fdl_load(&e->config.device_memory_budget);
@@ -32,7 +33,7 @@ uint64_t fdl_budget_slots(const struct fdl_engine *e)
 
 uint32_t fdl_budget_depth(const struct fdl_engine *e, uint32_t depth)
 {
-    uint64_t fits = fdl_budget_slots(e);
+    uint64_t fits = count_slots(e);
     if (fits <= FDL_SPARE_SLOTS)
         return 1;
     return (uint32_t)FDL_MIN(depth, fits - FDL_SPARE_SLOTS);
@@ -56,7 +57,7 @@ static bool fits_host(const struct fdl_engine *e, uint64_t slots)
 const char *fdl_budget_exceeded(const struct fdl_engine *e, uint32_t depth)
 {
     uint64_t slots = depth + (uint64_t)FDL_SPARE_SLOTS;
-    if (slots <= fdl_budget_slots(e))
+    if (slots <= count_slots(e))
         return NULL;
     return fits_host(e, slots) ? "device_memory_budget" : "memory_budget";
 }

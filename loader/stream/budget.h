@@ -30,9 +30,6 @@
 
 struct fdl_engine;
 
-/* Slots that fit both budgets. That of the device counts once it is known. */
-uint64_t fdl_budget_slots(const struct fdl_engine *l);
-
 /* What a run on a device has slots for at least, if they fit: a depth that most
  * programs never reach. */
 #define FDL_BUDGET_REACH 16u

@@ -41,7 +41,8 @@ static bool read_list(const char *root, const char *path,
     return known;
 }
 
-uint32_t fdl_affinity_nodes(const char *root)
+/* NUMA nodes that have CPUs; 0: not known. */
+static uint32_t count_nodes(const char *root)
 {
     struct fdl_cpu_set nodes;
     if (read_list(root, "/sys/devices/system/node/has_cpu", &nodes) ||
@@ -245,7 +246,7 @@ int32_t fdl_affinity_choose(const struct fdl_affinity_question *q,
     int32_t status = FEEDLINE_OK;
     fdl_machine_read_grant(&c.grant, NULL, root);
     c.known = fdl_machine_read_cpus(&c.allowed, root);
-    uint32_t nodes = fdl_affinity_nodes(root);
+    uint32_t nodes = count_nodes(root);
     find_near(&c, nodes);
     stay_free(&c);
     if (strcmp(q->asked, "none") == 0)

@@ -45,9 +45,6 @@ struct fdl_affinity {
 int32_t fdl_affinity_choose(const struct fdl_affinity_question *q,
                             const char *root, struct fdl_affinity *out);
 
-/* NUMA nodes that have CPUs; 0: not known. */
-uint32_t fdl_affinity_nodes(const char *root);
-
 /* The node of a PCI device; -1: not known. */
 int32_t fdl_affinity_node_of(const char *root, const char *pci);
 

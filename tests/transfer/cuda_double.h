@@ -209,10 +209,9 @@ struct double_counters {
     uint64_t synchronisations; /* cuStreamSynchronize */
     uint64_t hidden_synchronisations; /* MemFree, MemFreeHost */
     uint64_t contexts;                /* devices that have one */
-    uint64_t retained; /* cuDevicePrimaryCtxRetain without Release */
-    uint64_t calls;    /* of the driver, by anybody */
+    uint64_t calls;                   /* of the driver, by anybody */
     uint64_t broken_captures;
-    uint64_t live_streams, live_events, live_allocations, live_registrations;
+    uint64_t live_events, live_allocations, live_registrations;
     uint64_t device_bytes, pinned_bytes;           /* now, */
     uint64_t most_device_bytes, most_pinned_bytes; /* and at most */
 };

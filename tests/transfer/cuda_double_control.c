@@ -400,12 +400,8 @@ void double_get_counters(struct double_counters *out)
     struct double_world *w = &double_world;
     *out = w->counters;
     out->calls = w->n_calls;
-    for (int i = 0; i < DOUBLE_DEVICES; i++) {
+    for (int i = 0; i < DOUBLE_DEVICES; i++)
         out->contexts += w->devices[i].used || w->devices[i].retained > 0;
-        out->retained += w->devices[i].retained;
-    }
-    for (struct double_stream *s = w->streams; s; s = s->next)
-        out->live_streams += !s->legacy && !s->of_thread;
     for (struct double_event *e = w->events; e; e = e->next)
         out->live_events++;
     for (struct double_allocation *a = w->allocations; a; a = a->next)

@@ -27,7 +27,7 @@
 
 struct io_options {
     double seconds;
-    uint64_t rounds, seed;
+    uint64_t rounds;
     const char *json;
     bool quiet;
 };

@@ -192,11 +192,6 @@ TEST_WITH(test_far_ahead, setup, NULL)
 #define MAX_BATCHES 24
 #define MAX_TIME    1500
 
-/* What is true at each nanosecond, by looking. */
-struct sweep {
-    int64_t idle, busy, overlap_2[MAX_BATCHES];
-};
-
 /* The stream: 'b' busy, 'i' idle, ' ' outside of the span. */
 static void paint(const struct fdl_device_event *e, uint32_t n,
                   char at[MAX_TIME])

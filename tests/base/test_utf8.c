@@ -3,6 +3,7 @@
  * decodes is what would be encoded. */
 #include "base/compiler.h"
 #include "base/utf8.h"
+#include "dice.h"
 #include "test.h"
 
 #include <stdbool.h>
@@ -56,10 +57,9 @@ TEST(cut_characters_are_none)
 
 TEST(any_two_bytes_and_random_ones)
 {
-    uint64_t random = test_seed();
+    struct dice dice = {test_seed()};
     for (uint32_t i = 0; i < 1u << 22; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        uint32_t tail = (uint32_t)(random >> 40);
+        uint32_t tail = dice_below(&dice, 1u << 24);
         unsigned char text[5] = {(unsigned char)(i >> 8), (unsigned char)i,
                                  (unsigned char)(0x80 | (tail & 0x7f)),
                                  (unsigned char)(tail >> 8), 0};

@@ -7,6 +7,7 @@
 #include "decode/kernels/finish.h"
 #include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
+#include "dice.h"
 #include "kernels_as_c.h"
 #include "test.h"
 #include "transfer/cuda/cuda_kernels.cu"
@@ -21,19 +22,16 @@ struct run {
     uint32_t src_offset, dst_offset; /* bytes behind an aligned address */
 };
 
-static uint64_t random_state;
+static struct dice dice;
 
-static uint32_t draw(void) /* splitmix64 */
+static uint32_t draw(void)
 {
-    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (uint32_t)(z >> 32);
+    return (uint32_t)(dice_u64(&dice) >> 32);
 }
 
 static double draw_between(double low, double high)
 {
-    return low + (high - low) * (double)draw() / 4294967295.0;
+    return dice_between(&dice, low, high);
 }
 
 static void *aligned(size_t bytes)
@@ -171,7 +169,7 @@ TEST(gives_the_bits_of_the_cpu)
         {32, 32, 3}, {31, 33, 5},  {30, 30, 5},  {64, 48, 2},  {225, 3, 4},
         {31, 33, 1}, {1, 1, 1500}, {224, 18, 3}, {4096, 1, 1}, {1, 1027, 2},
     };
-    random_state = test_seed();
+    dice.state = test_seed();
     for (size_t i = 0; i < FDL_COUNT_OF(sizes); i++) {
         struct run r = {.images = sizes[i].images};
         r.format.width = sizes[i].width;
@@ -182,7 +180,7 @@ TEST(gives_the_bits_of_the_cpu)
 
 TEST(takes_addresses_that_are_not_aligned)
 {
-    random_state = test_seed();
+    dice.state = test_seed();
     for (uint32_t offset = 0; offset < 16; offset++) {
         struct run r = {.images = 3, .src_offset = offset};
         r.format.width = r.format.height = 32;
@@ -197,7 +195,7 @@ TEST(takes_addresses_that_are_not_aligned)
 TEST(rounds_the_tiny_and_the_huge)
 {
     static const double largest[] = {1e-6, 1e-3, 40, 1e4, 1e6};
-    random_state = test_seed();
+    dice.state = test_seed();
     for (size_t i = 0; i < FDL_COUNT_OF(largest); i++) {
         struct run r = {.format = {.width = 40, .height = 40}, .images = 2};
         check_forms(r, largest[i]);
@@ -311,7 +309,7 @@ static void check_mixed(const struct fdl_output_format *f)
 TEST(mixes_what_it_finished)
 {
     static const int32_t dtypes[] = {FEEDLINE_F32, FEEDLINE_F16, FEEDLINE_BF16};
-    random_state = test_seed();
+    dice.state = test_seed();
     for (int32_t i = 0; i < 3 * 2 * 4; i++) {
         struct fdl_output_format f = {
             .width = 29,

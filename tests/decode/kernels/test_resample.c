@@ -8,6 +8,7 @@
 #include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 #include "decode/pixels/half.h"
+#include "dice.h"
 #include "test.h"
 
 #include <math.h>
@@ -69,12 +70,6 @@ TEST(tables_are_sound)
     }
 }
 
-static uint64_t random_number(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return *seed >> 33;
-}
-
 /* What the kernels rely on: every weight within twice ONE, no partial sum of
  * bytes beyond an int32 whatever the bytes are, and one in all. */
 static void check_bounds(const struct fdl_axis *t)
@@ -100,7 +95,7 @@ static void check_bounds(const struct fdl_axis *t)
 
 TEST(filters_stay_within_bounds)
 {
-    uint64_t seed = test_seed();
+    struct dice dice = {test_seed()};
     for (int f = 0; f < FDL_FILTERS; f++) {
         enum fdl_filter filter = (enum fdl_filter)f;
         for (int32_t in = 1; in <= 40; in++) {
@@ -111,8 +106,8 @@ TEST(filters_stay_within_bounds)
             }
         }
         for (int round = 0; round < 60; round++) {
-            int32_t in = 1 + (int32_t)(random_number(&seed) % 5000);
-            int32_t out = 1 + (int32_t)(random_number(&seed) % 700);
+            int32_t in = 1 + (int32_t)dice_below(&dice, 5000);
+            int32_t out = 1 + (int32_t)dice_below(&dice, 700);
             struct fdl_axis t = prepare_filter(in, out, filter);
             check_bounds(&t);
             fdl_axis_fini(&t);
@@ -345,14 +340,14 @@ static float in_steps(const struct fdl_norm *norm, enum fdl_rounding rounding,
 }
 
 /* A plan with numbers of a common size, or of any that Normalize may have. */
-static void draw_norm(struct fdl_norm *norm, uint64_t *seed)
+static void draw_norm(struct fdl_norm *norm, struct dice *d)
 {
-    norm->on = random_number(seed) % 8 != 0;
+    norm->on = dice_below(d, 8) != 0;
     for (int c = 0; c < 3; c++) {
-        double mean = (double)random_number(seed) / INT32_MAX;
-        double std = (double)random_number(seed) / INT32_MAX;
-        int power = (int)(random_number(seed) % 80) - 40;
-        bool common = random_number(seed) % 4 != 0;
+        double mean = dice_between(d, 0, 1);
+        double std = dice_between(d, 0, 1);
+        int power = (int)dice_below(d, 80) - 40;
+        bool common = dice_below(d, 4) != 0;
         norm->mean[c] = (float)(common ? mean : ldexp(mean - 0.5, power));
         norm->std[c] = (float)(common ? std + 1e-6 : ldexp(std + 1e-6, -power));
     }
@@ -361,13 +356,13 @@ static void draw_norm(struct fdl_norm *norm, uint64_t *seed)
 /* To the bit: all bytes, all levels, any mean and std. */
 TEST(steps_round_as_torch_does)
 {
-    uint64_t seed = test_seed();
+    struct dice dice = {test_seed()};
     for (int round = 0; round < 400; round++) {
         struct fdl_norm norm = {.mean = {0.485f, 0.456f, 0.406f},
                                 .std = {0.229f, 0.224f, 0.225f, 1},
                                 .on = round == 1};
         if (round > 1)
-            draw_norm(&norm, &seed);
+            draw_norm(&norm, &dice);
         for (int r = FDL_ROUNDING_DIVIDE; r <= FDL_ROUNDING_MULTIPLY; r++) {
             struct fdl_affine affine;
             fdl_affine_init(&affine, &norm, (enum fdl_rounding)r);

@@ -49,7 +49,7 @@ void rig_use_device(struct rig *r, int device)
 
 void rig_open(struct rig *r)
 {
-    *r = (struct rig){.seed = test_seed()};
+    *r = (struct rig){.dice = {test_seed()}};
     rig_open_driver(&r->run);
     fixture_create(&r->images, RIG_IMAGES);
     r->dataset = fixture_memory(&r->images);
@@ -71,8 +71,7 @@ void rig_close(struct rig *r)
 
 uint32_t rig_draw(struct rig *r, uint32_t below)
 {
-    r->seed = r->seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(r->seed >> 33) % below;
+    return dice_below(&r->dice, below);
 }
 
 void rig_echo_open(const struct rig *r, struct echo *e, uint64_t bytes)

@@ -8,6 +8,7 @@
 #ifndef FDL_TESTS_DEVICE_RIG_H
 #define FDL_TESTS_DEVICE_RIG_H
 
+#include "dice.h"
 #include "test.h"
 #include "tests/loader/fixture.h"
 #include "transfer/cuda/cuda_api.h"
@@ -38,7 +39,7 @@ struct rig {
     struct fixture images;
     feedline_dataset *dataset;
     fdl_cuda_stream streams[RIG_STREAMS];
-    uint64_t seed;
+    struct dice dice;
 };
 
 /* A batch as it came back: pinned, so that the host waits for no copy. */

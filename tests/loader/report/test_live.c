@@ -3,6 +3,7 @@
  * The live page: found, read while it is written, damaged on purpose, its
  * process killed, its loader destroyed; and the page of a loader that works.
  */
+#include "dice.h"
 #include "loader/report/live_page.h"
 #include "loader/report/live_reader.h"
 #include "tests/loader/fixture.h"
@@ -568,17 +569,16 @@ TEST(never_still)
 
 TEST(random_pages)
 {
-    uint64_t x = test_seed();
+    struct dice dice = {test_seed()};
     struct hostile h;
     struct feedline_live_stats out;
     for (uint32_t round = 0; round < 400; round++) {
         good_page(&h);
         unsigned char *bytes = (unsigned char *)&h;
         size_t most = round % 2 ? sizeof(h) : sizeof(h.header);
-        for (uint32_t i = 0; i < 8; i++) {
-            x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
-            bytes[(x >> 20) % most] = (unsigned char)(x >> 56);
-        }
+        for (uint32_t i = 0; i < 8; i++)
+            bytes[dice_below(&dice, (uint32_t)most)] =
+                (unsigned char)dice_u64(&dice);
         if (read_planted(&h, sizeof(h), &out) < 0)
             continue;
         assert_true(out.n_decisions <= FEEDLINE_LIVE_DECISIONS);

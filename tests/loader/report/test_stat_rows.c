@@ -4,6 +4,7 @@
  * table is in JSON and, if it has a metric, in the metrics, with its value.
  */
 #include "base/text.h"
+#include "dice.h"
 #include "loader/loader.h"
 #include "loader/report/metrics.h"
 #include "loader/report/stat_rows.h"
@@ -39,9 +40,10 @@ static const struct {
 
 static uint64_t below(uint64_t n)
 {
-    static uint64_t x;
-    x = (x ? x : test_seed()) * UINT64_C(6364136223846793005) + 1;
-    return (x >> 33) % n;
+    static struct dice dice;
+    if (dice.state == 0)
+        dice.state = test_seed();
+    return dice_u64(&dice) % n;
 }
 
 static uint32_t n_rows(uint32_t part)

@@ -4,6 +4,7 @@
  * else: the hash of a stream stays the same for any way of making it.
  */
 #include "base/cpu.h"
+#include "dice.h"
 #include "tests/loader/fixture.h"
 
 #define N 61 /* not a multiple of the batch size */
@@ -150,17 +151,16 @@ TEST_WITH(quality_names_the_stream, setup, teardown)
 TEST_WITH(knobs_never_touch_the_stream, setup, teardown)
 {
     uint64_t hash = hash_of(images.files, "shuffle=true");
-    uint64_t random = test_seed();
+    struct dice dice = {test_seed()};
     for (int walk = 0; walk < 6; walk++) {
         SCOPED_LOADER l = fixture_open(images.files, "shuffle=true workers=2");
         uint64_t walked = UINT64_C(1099511628211);
         for (uint32_t ended = 0; ended < 2;) {
             feedline_batch *b;
             static const char *const knobs[] = {"workers", "depth", "io_depth"};
-            random = random * UINT64_C(6364136223846793005) + 1442695040888963;
-            const char *knob = knobs[(random >> 33) % 3];
-            assert_ok(feedline_loader_set_int(
-                l, knob, 1 + (int64_t)((random >> 40) % 9)));
+            const char *knob = knobs[dice_below(&dice, 3)];
+            assert_ok(
+                feedline_loader_set_int(l, knob, 1 + dice_below(&dice, 9)));
             int32_t status = feedline_loader_next(l, -1, &b);
             assert_ok(status);
             if (status == FEEDLINE_OK)

@@ -5,6 +5,7 @@
  * buffers take, while random hands or the tuner turn the knobs as far as they
  * go. Files differ in size by a factor of a hundred.
  */
+#include "dice.h"
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
@@ -98,17 +99,12 @@ static void end_watch(struct watcher *w)
 
 /* ---- Random hands ------------------------------------------------------- */
 
-static uint32_t draw(uint64_t *random, uint32_t below)
-{
-    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(*random >> 33) % below;
-}
-
 /* A depth that the budget has no slots for is refused, all others are not. */
-static void turn_a_knob(feedline_loader *l, uint64_t *random)
+static void turn_a_knob(feedline_loader *l, struct dice *dice)
 {
     static const char *const knobs[] = {"workers", "depth", "io_depth"};
-    uint32_t k = draw(random, 3), value = 1 + draw(random, k == 1 ? 12 : 16);
+    uint32_t k = dice_below(dice, 3),
+             value = 1 + dice_below(dice, k == 1 ? 12 : 16);
     uint64_t slots =
         (value + FDL_SPARE_SLOTS) * fdl_ring_slot_bytes(l->engine->ring);
     int32_t status = feedline_loader_set_int(l, knobs[k], value);
@@ -119,15 +115,15 @@ static void turn_a_knob(feedline_loader *l, uint64_t *random)
 }
 
 /* Two epochs; returns the hash. */
-static uint64_t walk(feedline_loader *l, uint64_t random)
+static uint64_t walk(feedline_loader *l, struct dice dice)
 {
     struct watcher w;
     uint64_t hash = UINT64_C(1099511628211);
     watch(&w, l);
     for (uint32_t ended = 0; ended < 2;) {
         feedline_batch *b;
-        if (draw(&random, 2))
-            turn_a_knob(l, &random);
+        if (dice_below(&dice, 2))
+            turn_a_knob(l, &dice);
         int32_t status = feedline_loader_next(l, -1, &b);
         assert_ok(status);
         if (status == FEEDLINE_OK)
@@ -159,7 +155,7 @@ TEST_WITH(random_hands_stay_within, setup, teardown)
             "tuner=off workers=2 shuffle=true reader=%s memory_budget=%llu",
             readers[i / 6 % 3], (unsigned long long)budget_of(i));
         SCOPED_LOADER l = fixture_open(images.files, options);
-        uint64_t hash = walk(l, seed + i);
+        uint64_t hash = walk(l, (struct dice){seed + i});
         plain = i == 0 ? hash : plain;
         assert_true(hash == plain);
     }

@@ -8,6 +8,7 @@
  */
 #include "base/clock.h"
 #include "control_rig.h"
+#include "dice.h"
 #include "loader/loader.h"
 #include "loader/report/live_page.h"
 #include "loader/stream/engine_own.h"
@@ -61,15 +62,13 @@ TEST_WITH(shares, setup, teardown)
 /* Everybody has what he wants or the level, and nothing is left over. */
 TEST_WITH(nothing_is_left_over, setup, teardown)
 {
-    uint32_t seed = 20261121;
+    struct dice dice = {20261121};
     for (uint32_t round = 0; round < 2000; round++) {
         double wants[FDL_NEIGHBOURS_MAX];
         uint32_t n = round % 9;
         double granted = 0.5 + round % 13;
-        for (uint32_t i = 0; i < n; i++) {
-            seed = seed * 1664525 + 1013904223;
-            wants[i] = (double)(seed >> 16) / 16384;
-        }
+        for (uint32_t i = 0; i < n; i++)
+            wants[i] = dice_between(&dice, 0, 4);
         double level = fdl_neighbours_share(granted, wants, n);
         double sum = level;
         for (uint32_t i = 0; i < n; i++)

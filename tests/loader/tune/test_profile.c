@@ -4,6 +4,7 @@
  * damaged is said and left, and nothing in such a file ever stops a loader.
  */
 #include "control_rig.h"
+#include "dice.h"
 #include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile.h"
@@ -326,16 +327,15 @@ TEST_WITH(no_file_stops_a_loader, setup, teardown)
     static const char bytes[] = "\"\\{}[],:0123456789eE+-.truefalsn \n\x01\xff";
     char *text = make_profile();
     size_t n = strlen(text);
-    uint64_t x = test_seed() * 2 + 1;
+    struct dice dice = {test_seed()};
     uint32_t used = 0;
     for (uint32_t round = 0; round < 100; round++) {
         char *other = malloc(n);
         assert_non_null(other);
         memcpy(other, text, n);
-        for (uint32_t i = 0; i <= round % 4; i++) {
-            x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
-            other[(x >> 33) % n] = bytes[(x >> 20) % (sizeof(bytes) - 1)];
-        }
+        for (uint32_t i = 0; i <= round % 4; i++)
+            other[dice_below(&dice, (uint32_t)n)] =
+                bytes[dice_below(&dice, sizeof(bytes) - 1)];
         write_file(other, n);
         feedline_loader *l = open_with("");
         struct feedline_tuner_info info = rig_info(l);

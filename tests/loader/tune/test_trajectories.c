@@ -6,6 +6,7 @@
  * between batches, keep batches for a while, save in the middle and go on in
  * another loader; and then the tuner does.
  */
+#include "dice.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/tuning.h>
@@ -83,7 +84,7 @@ static void plain_run(feedline_dataset *ds, struct record *r)
 struct walk {
     feedline_dataset *ds;
     feedline_loader *l;
-    uint64_t random;
+    struct dice dice;
     const char *reader;
     feedline_batch *kept[KEPT]; /* the oldest first */
     uint32_t n_kept;
@@ -93,8 +94,7 @@ struct walk {
 
 static uint32_t draw(struct walk *w, uint32_t below)
 {
-    w->random = w->random * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(w->random >> 33) % below;
+    return dice_below(&w->dice, below);
 }
 
 static void open_next(struct walk *w)
@@ -185,7 +185,7 @@ TEST_WITH(random_hands_change_nothing, setup, teardown)
     plain_run(images.files, &plain);
     for (uint32_t i = 0; i < TEST_WALKS; i++) {
         struct walk w = {
-            .ds = images.files, .random = seed + i, .reader = readers[i % 3]};
+            .ds = images.files, .dice = {seed + i}, .reader = readers[i % 3]};
         if (!can_read(images.files, w.reader))
             w.reader = "auto";
         draw(&w, 2);

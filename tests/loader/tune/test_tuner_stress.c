@@ -5,6 +5,7 @@
  * after another. What is delivered stays right, and nothing is left over.
  */
 #include "control_rig.h"
+#include "dice.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -24,7 +25,7 @@ FIXTURE_IMAGES(N)
 struct hand {
     feedline_loader *l;
     pthread_t thread;
-    uint64_t random;
+    struct dice dice;
     _Atomic bool *ends;
     uint32_t taken, refused;
 };
@@ -33,8 +34,7 @@ static int64_t any_value(struct hand *h)
 {
     static const int64_t odd[] = {0,         -1,      1,         2,
                                   INT64_MIN, 1 << 20, INT64_MAX, 1024};
-    h->random = h->random * UINT64_C(6364136223846793005) + 1442695040888963407;
-    uint32_t r = (uint32_t)(h->random >> 40);
+    uint32_t r = dice_below(&h->dice, 1u << 24);
     return r % 2 ? odd[r / 2 % 8] : 1 + r / 2 % 7;
 }
 
@@ -48,7 +48,7 @@ static void *turn(void *arg)
     while (!atomic_load(h->ends) || !h->taken || !h->refused) {
         int64_t value = any_value(h);
         /* 1024 workers of a program that means it are no nonsense, but many. */
-        const char *name = names[(h->random >> 33) % 7];
+        const char *name = names[dice_below(&h->dice, 7)];
         if (value > 8 && value <= 1024)
             value = 8;
         int32_t status = feedline_loader_set_int(h->l, name, value);
@@ -74,7 +74,7 @@ TEST_WITH(hands_that_ask_for_nonsense, setup, teardown)
     l = rig_sleepy(images.ds, MS / 4, OPTIONS "memory_budget=64m");
     assert_ok(feedline_loader_start(l, 0));
     for (uint32_t i = 0; i < HANDS; i++) {
-        hands[i] = (struct hand){.l = l, .random = seed + i, .ends = &ends};
+        hands[i] = (struct hand){.l = l, .dice = {seed + i}, .ends = &ends};
         assert_int_equal(
             pthread_create(&hands[i].thread, NULL, turn, &hands[i]), 0);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits are exact to the nanosecond, never fall, and come to their guess. */
+#include "dice.h"
 #include "profiler/measure/busy_split.h"
 #include "test.h"
 
@@ -41,16 +42,14 @@ TEST(throttling_is_run_queue_time)
 
 TEST(parts_sum_to_the_whole)
 {
-    uint64_t seed = 7;
+    struct dice dice = {7};
     int64_t sum[FDL_BUSY_KINDS] = {0};
     int64_t whole = 0;
     for (int i = 0; i < 20000; i++) {
         int64_t weights[FDL_BUSY_KINDS];
-        for (uint32_t k = 0; k < FDL_BUSY_KINDS; k++) {
-            seed = seed * UINT64_C(6364136223846793005) + 1;
-            weights[k] = (int64_t)(seed >> (30 + seed % 33));
-        }
-        int64_t ns = (int64_t)(seed >> 40);
+        for (uint32_t k = 0; k < FDL_BUSY_KINDS; k++)
+            weights[k] = (int64_t)(dice_u64(&dice) >> (30 + i % 33));
+        int64_t ns = (int64_t)(dice_u64(&dice) >> 40);
         int64_t before[FDL_BUSY_KINDS];
         for (uint32_t k = 0; k < FDL_BUSY_KINDS; k++)
             before[k] = sum[k];

@@ -6,6 +6,7 @@
  */
 #include "base/compiler.h"
 #include "base/thread.h"
+#include "dice.h"
 #include "machine_files.h"
 #include "profiler/system/cgroup.h"
 #include "profiler/system/signals.h"
@@ -520,24 +521,18 @@ TEST_WITH(test_many_foreign, setup, teardown)
 
 /* ---- Mutations ---------------------------------------------------------- */
 
-static uint32_t next(uint32_t *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
-static void mutate(char *text, size_t capacity, uint32_t *seed)
+static void mutate(char *text, size_t capacity, struct dice *d)
 {
     static const char bytes[] = "0123456789 \n\t-:/.()x=%";
     size_t length = strlen(text);
-    for (uint32_t n = 1 + next(seed) % 4; n > 0 && length > 0; n--) {
-        size_t at = next(seed) % length;
-        switch (next(seed) % 4) {
+    for (uint32_t n = 1 + dice_below(d, 4); n > 0 && length > 0; n--) {
+        size_t at = dice_below(d, (uint32_t)length);
+        switch (dice_below(d, 4)) {
         case 0:
-            text[at] = bytes[next(seed) % (sizeof(bytes) - 1)];
+            text[at] = bytes[dice_below(d, sizeof(bytes) - 1)];
             break;
         case 1:
-            text[at] = (char)(1 + next(seed) % 255);
+            text[at] = (char)(1 + dice_below(d, 255));
             break;
         case 2:
             text[at] = '\0';
@@ -572,7 +567,7 @@ TEST_WITH(test_mutated_files, setup, teardown)
         {"/proc/self/task/7/status", "Name:\tx\nvoluntary_ctxt_switches:\t3\n"
                                      "nonvoluntary_ctxt_switches:\t5\n"},
     };
-    uint32_t seed = (uint32_t)test_seed();
+    struct dice dice = {test_seed()};
     size_t changed[2] = {0, 0};
     for (size_t i = 0; i < FDL_COUNT_OF(files); i++)
         put(files[i].path, files[i].text);
@@ -586,10 +581,10 @@ TEST_WITH(test_mutated_files, setup, teardown)
         struct fdl_signals *s = NULL;
         for (int half = 0; half < 2; half++) {
             char text[512];
-            changed[half] = next(&seed) % FDL_COUNT_OF(files);
+            changed[half] = dice_below(&dice, FDL_COUNT_OF(files));
             const struct file *f = &files[changed[half]];
             snprintf(text, sizeof(text), "%s", f->text);
-            mutate(text, sizeof(text), &seed);
+            mutate(text, sizeof(text), &dice);
             put(f->path, text);
             if (!s) {
                 s = open_root();

@@ -152,6 +152,14 @@ def destroy_aside(cell: ctypes.c_void_p, kept: Any) -> None:
     Aside(lambda: destroy(cell, kept))
 
 
+def finalize(finalizer: "weakref.finalize[Any, Any]") -> None:
+    """Runs it now; at exit, too, where a call of it does nothing."""
+    detached = finalizer.detach()
+    if detached is not None:
+        _, function, arguments, _ = detached
+        function(*arguments)
+
+
 def _close_all() -> None:
     """At exit, while the interpreter still runs: no worker may call into it
     later."""

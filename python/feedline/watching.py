@@ -84,6 +84,7 @@ class Meter(Observable):
             device=_device(),
         )
         self._finalizer = weakref.finalize(self, lib.loader_destroy, cell)
+        self._finalizer.atexit = False  # lifetime.py closes it then
         check(lib.watch_create(self._config.handle, facts, cell))
         self._handle = cell.value
         assert self._handle is not None
@@ -101,7 +102,7 @@ class Meter(Observable):
             self._closed = True
             if self._handle is not None:
                 self._handle = None
-                self._finalizer()
+                lifetime.finalize(self._finalizer)
 
     _end = close
 

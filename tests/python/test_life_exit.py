@@ -76,6 +76,29 @@ PROGRAMS = {
         threading.Thread(target=use, daemon=True).start()
         began.wait()
     """,
+    "a daemon thread iterates a watch at full speed": """
+        watch = feedline.watch(iter(list, None))
+        began = threading.Event()
+
+        def use():
+            for batch in watch:
+                began.set()
+
+        threading.Thread(target=use, daemon=True).start()
+        began.wait()
+    """,
+    "a handler at exit asks a watch": """
+        import atexit
+
+        watch = feedline.watch([[0]] * 9)
+
+        def ask():
+            batches = watch.stats()["stats"]["batches"]
+            os._exit(0 if batches == 9 else 1)
+
+        atexit.register(ask)
+        list(watch)
+    """,
     "a subinterpreter is refused": """
         try:
             import _interpreters as interpreters
@@ -123,6 +146,13 @@ def test_an_exception_in_the_loop_is_all_that_is_said(
 def test_status_of_the_program_is_kept(image_folder: Path, status: str) -> None:
     ended = run("batch = next(iter(make()))\n" + status, image_folder)
     assert (ended.status, ended.err) == (5, "")
+
+
+def test_a_watch_says_its_last(image_folder: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    code = "watch = feedline.watch([[0]], stats_log=sys.argv[2]); list(watch)"
+    run_clean(code, image_folder, [str(log)])
+    assert log.read_text().count("\n") == 1
 
 
 def test_a_transform_that_does_not_end_holds_up_the_end_for_a_time(

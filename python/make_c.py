@@ -350,7 +350,7 @@ def module() -> str:
     parts += found.structs
     parts += ["\n\nFUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {\n"]
     for name, signature in found.functions:
-        if is_named(name, r"\."):
+        if is_named(name, r'(?:\.|converted\(\s*")'):
             parts.append(laid_out('"%s": ' % name, signature, INDENT, ","))
     return "".join(parts + ["}\n"])
 

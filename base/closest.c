@@ -7,7 +7,6 @@
 
 #include "base/compiler.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -15,7 +15,6 @@
  * that a mistake is found on the day it is made and not on the day its section
  * is used. Only then [global] and the section asked for are applied.
  */
-#include "base/memory.h"
 #include "base/option.h"
 #include "base/option_parse.h"
 

@@ -2,8 +2,6 @@
 /* Options in the words of an interface; see terms.h. */
 #include "base/terms.h"
 
-#include "base/compiler.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  */
 #include "decode/pipeline.h"
 
-#include "base/compiler.h"
 #include "base/status.h"
 #include "decode/custom.h"
 #include "decode/kernels/alpha.h"

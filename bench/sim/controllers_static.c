@@ -2,8 +2,6 @@
 /* Nobody tunes: what people write into their scripts. And the table of all. */
 #include "bench/sim/controllers_own.h"
 
-#include <stddef.h>
-
 /* They keep nothing; any address says that it was created. */
 static char nothing;
 

@@ -9,8 +9,6 @@
  */
 #include "decode/formats/exif.h"
 
-#include "base/compiler.h"
-
 #include <string.h>
 
 #define TAG_ORIENTATION 0x0112

@@ -7,7 +7,6 @@
  */
 #include "decode/formats/jpeg_rebuild.h"
 
-#include "base/compiler.h"
 #include "base/status.h"
 
 #include <stdlib.h>

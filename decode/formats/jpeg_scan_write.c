@@ -2,7 +2,6 @@
 /* ITU-T T.81, annex F.1. */
 #include "decode/formats/jpeg_scan_write.h"
 
-#include "base/compiler.h"
 #include "base/grow.h"
 #include "base/status.h"
 #include "decode/packed/segment_parts.h"

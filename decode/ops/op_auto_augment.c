@@ -6,7 +6,6 @@
  * torchvision's v2 draws the same and computes the thresholds of solarize as
  * 255 times 1 to 0, where v1 has 255 to 0: of 31 bins 11 differ by a level.
  */
-#include "base/compiler.h"
 #include "base/status.h"
 #include "decode/ops/augment.h"
 #include "decode/ops/op.h"

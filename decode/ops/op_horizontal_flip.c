@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torchvision's RandomHorizontalFlip: mirror left to right, one time in 1/p. */
-#include "base/compiler.h"
 #include "decode/ops/op.h"
 #include "decode/ops/shared_options.h"
 

@@ -9,8 +9,6 @@
 #include "decode/ops/shared_options.h"
 #include "decode/plan/mix.h"
 
-#include <stddef.h>
-
 #define ALPHA_MAX   1e6
 #define CLASSES_MAX (1 << 24)
 

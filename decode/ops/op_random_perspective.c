@@ -6,7 +6,6 @@
  * way to solve the same equations differs in a last bit now and then; so they
  * are among what fdl_pipeline_draw_json lists.
  */
-#include "base/compiler.h"
 #include "decode/ops/op.h"
 #include "decode/ops/shared_options.h"
 #include "decode/plan/affine.h"

@@ -4,7 +4,6 @@
  * it ends with: brightness, contrast, saturation, hue and the permutation are
  * drawn each for itself; contrast comes second or last but one.
  */
-#include "base/compiler.h"
 #include "base/status.h"
 #include "decode/ops/op.h"
 #include "decode/ops/shared_options.h"

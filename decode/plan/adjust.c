@@ -6,7 +6,6 @@
  */
 #include "decode/plan/adjust.h"
 
-#include "base/compiler.h"
 #include "base/status.h"
 #include "decode/kernels/alpha.h"
 #include "decode/plan/point.h"

@@ -9,7 +9,6 @@
 #include "loader/api/api.h"
 #include "loader/watch/doctor_gather.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 

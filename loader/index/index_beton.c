@@ -12,7 +12,6 @@
  * and aligned to 1: an image is u8 mode | u16 width | u16 height | u64 at, 13
  * bytes, and has its length in the table only.
  */
-#include "base/memory.h"
 #include "loader/index/index_format.h"
 
 #include <inttypes.h>

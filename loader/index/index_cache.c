@@ -13,14 +13,12 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/replace.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/text_hash.h"
 
 #define XXH_INLINE_ALL
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

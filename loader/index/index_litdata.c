@@ -11,7 +11,6 @@
  * the next start.
  */
 #include "base/json_scan.h"
-#include "base/memory.h"
 #include "loader/index/index_format.h"
 
 #include <inttypes.h>

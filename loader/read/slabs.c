@@ -3,7 +3,6 @@
  * and a list will do. */
 #include "loader/read/slabs.h"
 
-#include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
 

@@ -14,7 +14,6 @@
 #include "profiler/system/numa_maps.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static void add_knobs(const struct fdl_sources *from,

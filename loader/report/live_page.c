@@ -2,7 +2,6 @@
 /* The page and its writer; see live_page.h. */
 #include "loader/report/live_page.h"
 
-#include "base/compiler.h"
 #include "base/status.h"
 
 #include <errno.h>

@@ -3,14 +3,12 @@
 #include "loader/report/tracing.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "loader/report/recorder.h"
 #include "loader/tune/control.h"
 #include "loader/watch/notes.h"
 #include "profiler/trace/trace_file.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- What the text needs to know ---------------------------------------- */

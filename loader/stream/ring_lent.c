@@ -3,7 +3,6 @@
  * Memory of the program's, for the images of batches that are not issued yet:
  * each ticket takes one when it is issued, or else the images of its slot.
  */
-#include "base/memory.h"
 #include "base/status.h"
 #include "loader/stream/ring.h"
 #include "loader/stream/ring_own.h"

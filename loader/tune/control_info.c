@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the tuner, for callers. */
-#include "loader/stream/finish_choice.h"
 #include "loader/tune/control_own.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishes decisions to the trace, the live page and the log. */
-#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "loader/tune/control_own.h"

@@ -2,7 +2,6 @@
 /* Other loaders on our cores; see neighbours.h. */
 #include "loader/tune/neighbours.h"
 
-#include "base/compiler.h"
 #include "base/cpu_set.h"
 #include "base/status.h"
 #include "profiler/system/sysfile.h"

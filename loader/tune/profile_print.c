@@ -22,7 +22,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void add(struct fdl_print *p, const char *part, const char *key,
                 const char *fmt, ...) FDL_PRINTF(4, 5);

@@ -16,10 +16,8 @@
 #include "base/thread.h"
 #include "loader/watch/gpu_watch.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BEATS_OF_A_SECOND 4u
 

@@ -2,8 +2,6 @@
 /* What the doctor says of a GPU that was asked for. */
 #include "profiler/doctor/doctor_own.h"
 
-#include <string.h>
-
 bool fdl_diagnose_gpu(const struct fdl_doctor_facts *f, struct fdl_finding *out)
 {
     if (!f->wants_gpu)

@@ -8,7 +8,6 @@
  *     ours:  cutime + cstime           of each child:  utime + stime
  *                                                    + cutime + cstime
  */
-#include "base/compiler.h"
 #include "profiler/system/signals.h"
 #include "profiler/system/signals_own.h"
 #include "profiler/system/sysfile.h"

@@ -8,7 +8,6 @@
 #include "base/compiler.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -2,8 +2,6 @@
 /* The file of a trace; trace_file.h has the picture. */
 #include "profiler/trace/trace_file.h"
 
-#include "base/compiler.h"
-#include "base/memory.h"
 #include "base/status.h"
 
 #include <errno.h>

@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <string.h>
 
 static uint32_t count(const char *text)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every code point there and back, and random bytes against the rule that what
  * decodes is what would be encoded. */
-#include "base/compiler.h"
 #include "base/utf8.h"
 #include "dice.h"
 #include "test.h"

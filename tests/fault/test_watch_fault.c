@@ -4,7 +4,6 @@
  * nothing fails any more: it is made, or there is a clean code with words and
  * nothing is left behind; once made it counts whatever fails.
  */
-#include "base/compiler.h"
 #include "inject.h"
 #include "test.h"
 

@@ -6,7 +6,6 @@
  *     12 bytes   size of the stored image, and a box of the upright one
  *     the rest   the data
  */
-#include "base/compiler.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/png_chunks.h"
 #include "fuzz.h"

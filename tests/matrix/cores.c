@@ -4,7 +4,6 @@
 
 #include "nap.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

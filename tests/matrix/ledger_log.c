@@ -4,7 +4,6 @@
 
 #include "loader/stream/ring.h"
 #include "nap.h"
-#include "slow_reads.h"
 #include "tests/wrap.h"
 
 #include <fcntl.h>

@@ -5,7 +5,6 @@
  * driver's locks, and copies go out in the order in which batches were filled.
  */
 #include "base/clock.h"
-#include "base/compiler.h"
 #include "base/status.h"
 #include "transfer/cuda/cuda_backend.h"
 #include "transfer/nvtx.h"

@@ -2,11 +2,9 @@
 /* Devices of this process; cuda_device.h has the idea. */
 #include "transfer/cuda/cuda_device.h"
 
-#include "base/compiler.h"
 #include "base/lock.h"
 #include "base/status.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #define MAX_DEVICES 64

@@ -18,7 +18,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SIZE_FACTOR    4
 #define COPY_BYTES_LOW 64 /* nobody copies less at a time */

@@ -5,7 +5,6 @@
 #include "bench/loaderbench/report/document.h"
 
 #include <stdio.h>
-#include <string.h>
 
 const char *h2d_size_text(uint64_t bytes, char *buf, size_t capacity)
 {

@@ -4,8 +4,6 @@
 #include "bench/loaderbench/io/io.h"
 #include "bench/loaderbench/tool.h"
 
-#include <string.h>
-
 static void print_point(const json_t *p)
 {
     double cached = doc_number(p, "cached");

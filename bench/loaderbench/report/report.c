@@ -9,7 +9,6 @@
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/tool.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "bench/loaderbench/report/report.h"
 #include "bench/loaderbench/run/recipe.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

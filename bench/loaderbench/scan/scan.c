@@ -6,7 +6,6 @@
 #include "bench/loaderbench/scan/scan.h"
 
 #include "bench/loaderbench/cli/commands.h"
-#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/threads.h"

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define COLUMNS_MAX 7 /* depths beside each other in 80 columns */
 

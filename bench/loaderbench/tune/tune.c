@@ -7,7 +7,6 @@
 #include "bench/loaderbench/run/recipe.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define DEFAULT_HOLD          5.0
 #define DEFAULT_SECONDS       120.0

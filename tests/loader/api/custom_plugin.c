@@ -2,8 +2,6 @@
 /* A shared object with two operations, as a user would write it. */
 #include <feedline/feedline.h>
 
-#include <stddef.h>
-
 static int32_t invert(const struct feedline_op_call *call)
 {
     const struct feedline_image *image = &call->image;

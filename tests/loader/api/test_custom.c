@@ -8,7 +8,6 @@
 #include "loader/report/evidence.h"
 #include "tests/loader/fixture.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>

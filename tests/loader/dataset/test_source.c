@@ -3,9 +3,7 @@
  * Samples that the program reads: the stream is that of the folder whose files
  * it reads, whoever calls it; what it says or does wrong is said of the sample.
  */
-#include "base/atomic.h"
 #include "base/compiler.h"
-#include "base/thread.h"
 #include "loader/dataset/dataset.h"
 #include "tests/loader/fixture.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/loader/read/reader_rig.h"
 
-#include "base/compiler.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "decode/decoder.h"

@@ -14,7 +14,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define SIZE_OF(fd) ((uint64_t)(fd)*100)
 

@@ -9,7 +9,6 @@
 #include "tests/loader/fixture.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
  * reset, no more and no less, whatever the program did: it is held against two
  * clocks read around it.
  */
-#include "base/compiler.h"
 #include "tests/loader/fixture.h"
 
 #include <pthread.h>

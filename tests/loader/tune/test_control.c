@@ -4,7 +4,6 @@
  * where, the machine that changes under it, runs that end and begin, several
  * loaders, a fork.
  */
-#include "base/log.h"
 #include "control_rig.h"
 #include "loader/loader.h"
 #include "loader/report/live_gather.h"

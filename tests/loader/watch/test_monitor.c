@@ -5,7 +5,6 @@
  * looks.
  */
 #include "base/clock.h"
-#include "base/log.h"
 #include "loader/loader.h"
 #include "loader/watch/stats.h"
 #include "tests/loader/fixture.h"

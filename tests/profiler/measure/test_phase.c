@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phases of the consumer's own time, on a clock of the test's. */
-#include "base/compiler.h"
 #include "base/status.h"
 #include "dice.h"
 #include "profiler/measure/phase.h"

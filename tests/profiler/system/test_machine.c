@@ -7,7 +7,6 @@
 #include "base/compiler.h"
 #include "machine_files.h"
 #include "profiler/system/machine.h"
-#include "profiler/system/sysfile.h"
 
 #define GIB (UINT64_C(1) << 30)
 

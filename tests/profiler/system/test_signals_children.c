@@ -4,7 +4,6 @@
  * test starts.
  */
 #include "base/compiler.h"
-#include "base/thread.h"
 #include "machine_files.h"
 #include "profiler/system/signals.h"
 #include "test.h"

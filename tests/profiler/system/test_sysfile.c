@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/compiler.h"
 #include "profiler/system/sysfile.h"
 #include "test.h"
 

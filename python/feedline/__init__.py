@@ -16,35 +16,17 @@ needs neither numpy nor torch; importing it starts no thread and touches no GPU.
 from ._library import lib as _lib
 from .batch import Batch, Tensor
 from .dataset import Dataset
-from .errors import (
-    DecodeError,
-    DeviceError,
-    Error,
-    ForkError,
-    InvalidArgument,
-    LayoutError,
-    NotFound,
-    NotSupported,
-    OutOfMemory,
-    RangeError,
-    ReadError,
-    ReleasedError,
-    StateError,
-    Timeout,
-    UnknownName,
-    UserError,
-)
+from .errors import DecodeError, DeviceError, Error, ForkError, InvalidArgument
+from .errors import LayoutError, NotFound, NotSupported, OutOfMemory, RangeError
+from .errors import ReadError, ReleasedError, StateError, Timeout, UnknownName
+from .errors import UserError
 from .loader import EpochInfo, Failure, Loader
 from .log_lines import EngineWarning
 from .machine import Device, devices, doctor, features, machine
 from .options import Option, operations, option_table
 from .pipeline import Pipeline
-from .profiling import (
-    ProfilerAction,
-    profile,
-    schedule,
-    tensorboard_trace_handler,
-)
+from .profiling import ProfilerAction, profile, schedule
+from .profiling import tensorboard_trace_handler
 from .views import Verdict
 from .watching import Watch, watch
 

@@ -10,20 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from ctypes import (
-    POINTER,
-    Structure,
-    c_char_p,
-    c_int,
-    c_int32,
-    c_int64,
-    c_size_t,
-    c_uint8,
-    c_uint16,
-    c_uint32,
-    c_uint64,
-    c_void_p,
-)
+from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64
+from ctypes import c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any, Dict, Sequence, Tuple
 
 from . import _c

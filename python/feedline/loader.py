@@ -35,19 +35,8 @@ from . import _c, lifetime, log_lines, torch_ranges
 from ._library import converted, lib
 from .batch import Batch
 from .dataset import Dataset
-from .errors import (
-    Error,
-    InvalidArgument,
-    RangeError,
-    StateError,
-    Timeout,
-    UnknownName,
-    UserError,
-    check,
-    error,
-    of_status,
-    read_text,
-)
+from .errors import Error, InvalidArgument, RangeError, StateError, Timeout
+from .errors import UnknownName, UserError, check, error, of_status, read_text
 from .lifetime import Aside
 from .observable import Observable
 from .options import Config, option_pillow

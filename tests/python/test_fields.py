@@ -16,20 +16,10 @@ import pytest
 import feedline
 import shard_writers
 from feedline import Dataset
-from shard_writers import (
-    beton_image,
-    bytes_feature,
-    float_feature,
-    int_feature,
-    message,
-    recordio_image,
-    refused,
-    varint,
-    write_beton_fields,
-    write_examples,
-    write_litdata,
-    write_mds_rows,
-)
+from shard_writers import beton_image, bytes_feature, float_feature, int_feature
+from shard_writers import message, recordio_image, refused, varint
+from shard_writers import write_beton_fields, write_examples, write_litdata
+from shard_writers import write_mds_rows
 
 Sample = Dict[str, Any]  # field: its value; "image": bytes
 COUNT = 23

@@ -20,19 +20,10 @@ import pytest
 import feedline
 import shard_writers
 from feedline import Dataset, log_lines
-from shard_writers import (
-    RECORDIO_MAGIC,
-    Row,
-    beton_image,
-    bytes_feature,
-    int_feature,
-    recordio_image,
-    refused,
-    write_beton_fields,
-    write_examples,
-    write_litdata,
-    write_mds_rows,
-)
+from shard_writers import RECORDIO_MAGIC, Row, beton_image, bytes_feature
+from shard_writers import int_feature, recordio_image, refused
+from shard_writers import write_beton_fields, write_examples, write_litdata
+from shard_writers import write_mds_rows
 
 Member = Tuple[str, bytes, int]  # name in the folder, contents, label
 CUTS = 50

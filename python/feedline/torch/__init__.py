@@ -9,11 +9,8 @@ that decode whole batches even if a framework builds the loader. BlockSampler is
 shuffle="block" where there are several ranks.
 """
 
-from torch.utils.data.dataloader import (
-    default_collate,
-    default_convert,
-    get_worker_info,
-)
+from torch.utils.data.dataloader import default_collate, default_convert
+from torch.utils.data.dataloader import get_worker_info
 
 from .any_images import Images
 from .block_sampler import BlockSampler

@@ -23,12 +23,9 @@ from torch.utils.data._utils import collate as _collate
 
 # The iterators are torch's own to whoever asks with isinstance, and torch's run
 # where the engine does not.
-from torch.utils.data.dataloader import (
-    _BaseDataLoaderIter,
-    _DatasetKind,
-    _MultiProcessingDataLoaderIter,
-    _SingleProcessDataLoaderIter,
-)
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 
 # Of torch's own, what others import from here.
 __all__ = [

@@ -39,19 +39,8 @@ import feedline
 
 from ..observable import Observable
 from ._compat import _BaseDataLoaderIter
-from .arguments import (
-    OURS_ALONE,
-    THEIRS,
-    TORCH_PREFETCH,
-    AutoInt,
-    Given,
-    as_number,
-    blocks,
-    check_ours,
-    cores,
-    for_torch,
-    is_auto,
-)
+from .arguments import OURS_ALONE, THEIRS, TORCH_PREFETCH, AutoInt, Given
+from .arguments import as_number, blocks, check_ours, cores, for_torch, is_auto
 from .decision import Decision, FallbackWarning
 from .epochs import Epochs
 from .handover import Into

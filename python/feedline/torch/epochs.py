@@ -13,13 +13,8 @@ import feedline
 
 from ..watching import Meter, samples_of
 from . import state_dict as states
-from ._compat import (
-    _BaseDataLoaderIter,
-    _MultiProcessingDataLoaderIter,
-    _SingleProcessDataLoaderIter,
-    index_sampler_of,
-    is_stream,
-)
+from ._compat import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
+from ._compat import _SingleProcessDataLoaderIter, index_sampler_of, is_stream
 from .arguments import AutoInt, is_auto
 from .chain import NotNative
 from .engine_pool import EnginePool

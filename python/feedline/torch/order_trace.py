@@ -34,13 +34,8 @@ from itertools import islice
 from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 import torch
-from torch.utils.data import (
-    BatchSampler,
-    RandomSampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
+from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
+from torch.utils.data import SubsetRandomSampler, WeightedRandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
 from ._compat import index_sampler_of

@@ -52,24 +52,10 @@ from typing import Any, Dict, Mapping, Optional
 import torch
 
 from ._compat import index_sampler_of
-from .order_trace import (
-    Origin,
-    Pulled,
-    Resume,
-    TracedSampler,
-    coming_seeds,
-    draws_its_seed,
-    epoch_of,
-    generators,
-    is_stateful,
-    load_state,
-    packed,
-    replicas,
-    set_epoch,
-    state_of,
-    stateful_part,
-    unpacked,
-)
+from .order_trace import Origin, Pulled, Resume, TracedSampler, coming_seeds
+from .order_trace import draws_its_seed, epoch_of, generators, is_stateful
+from .order_trace import load_state, packed, replicas, set_epoch, state_of
+from .order_trace import stateful_part, unpacked
 
 VERSION = 1
 

@@ -14,11 +14,7 @@ from .vectors import Names, labels_for, numbers
 
 TO_END = 0xFFFFFFFF  # FEEDLINE_TO_END
 _WORDS = 4  # of 32 bits in a struct feedline_extent
-_PARTS = {
-    "bytes": _c.FIELD_BYTES,
-    "text": _c.FIELD_TEXT,
-    "json": _c.FIELD_JSON,
-}
+_PARTS = {"bytes": _c.FIELD_BYTES, "text": _c.FIELD_TEXT, "json": _c.FIELD_JSON}
 
 
 def _check_counts(counts: Dict[str, int]) -> None:

@@ -325,9 +325,7 @@ class Loader(Observable):
         )
 
     def append(
-        self,
-        indices: Sequence[int],
-        copies: Optional[Sequence[int]] = None,
+        self, indices: Sequence[int], copies: Optional[Sequence[int]] = None
     ) -> None:
         """Appends a batch: the samples at these positions, in this order.
 

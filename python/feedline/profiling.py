@@ -52,12 +52,7 @@ Schedule = Callable[[int], Any]
 
 
 def schedule(
-    *,
-    wait: int,
-    warmup: int,
-    active: int,
-    repeat: int = 0,
-    skip_first: int = 0,
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
 ) -> Callable[[int], ProfilerAction]:
     """Cycles of `wait` idle, `warmup` and `active` recorded steps.
 

@@ -71,9 +71,7 @@ class Library:
     """One of the modules with a generator for the whole process."""
 
     def __init__(
-        self,
-        make: Callable[[], Any],
-        give_seed: Callable[[Any, int], object],
+        self, make: Callable[[], Any], give_seed: Callable[[Any, int], object]
     ) -> None:
         self._make = make
         self._give_seed = give_seed

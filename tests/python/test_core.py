@@ -446,9 +446,7 @@ def test_stop_and_close(dataset: feedline.Dataset) -> None:
     assert batch.sample_index == [0, 1, 2, 3]
 
 
-def test_close_ends_a_wait_of_another_thread(
-    dataset: feedline.Dataset,
-) -> None:
+def test_close_ends_a_wait_of_another_thread(dataset: feedline.Dataset) -> None:
     batches, go_on = held_up(dataset)
     raised: List[BaseException] = []
 

@@ -271,10 +271,7 @@ def test_tfrecord_numbers(tmp_path: Path) -> None:
     dataset = Dataset.open("tfrecord:%s?fields=f,i" % path)
     assert [dataset.field(i, "f") for i in range(3)] == [1.25, 0.5, None]
     assert [dataset.field(i, "i") for i in range(3)] == [-5, None, None]
-    for key, feature in (
-        ("f", float_feature(1, 2)),
-        ("i", int_feature(1, 2)),
-    ):
+    for key, feature in (("f", float_feature(1, 2)), ("i", int_feature(1, 2))):
         write_examples(path, [{"image": image, key: feature}])
         refused(
             "tfrecord:%s?fields=%s" % (path, key),

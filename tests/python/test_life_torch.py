@@ -140,9 +140,7 @@ def resident() -> int:
     raise AssertionError("no Rss")
 
 
-def test_resident_memory_is_flat_over_fifty_epochs(
-    image_folder: Path,
-) -> None:
+def test_resident_memory_is_flat_over_fifty_epochs(image_folder: Path) -> None:
     loader = six_batches(image_folder, 96)
 
     def epochs(n: int) -> Tuple[int, int]:

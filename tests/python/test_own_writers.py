@@ -142,10 +142,7 @@ del MAKERS["archive"]
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_stream_of_the_folder(
-    name: str,
-    tmp_path: Path,
-    folder: Path,
-    samples: List[Sample],
+    name: str, tmp_path: Path, folder: Path, samples: List[Sample]
 ) -> None:
     try:
         data = MAKERS[name](tmp_path, folder, samples)

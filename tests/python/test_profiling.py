@@ -121,8 +121,7 @@ def test_a_recording_has_the_steps_of_its_schedule(
 
 def test_statistics_are_of_the_recorded_steps(loader: Any) -> None:
     profile = feedline.profile(
-        loader,
-        schedule=feedline.schedule(wait=2, warmup=1, active=3, repeat=1),
+        loader, schedule=feedline.schedule(wait=2, warmup=1, active=3, repeat=1)
     )
     run(loader, profile)
     assert profile.stats["stats"]["batches"] == 3

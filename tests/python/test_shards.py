@@ -507,11 +507,7 @@ def test_mds_splits_are_named(tmp_path: Path) -> None:
         ({"a": ("uint8", 200), "z": ("bytes", b"x")}, "", 200),
         ({"a": ("int16", -2), "z": ("bytes", b"x")}, "", -2),
         ({"a": ("str_int", "-12"), "z": ("png", b"x")}, "", -12),
-        (
-            {"a": ("int", 1), "b": ("int", 2), "c": ("png", b"x")},
-            "?label=b",
-            2,
-        ),
+        ({"a": ("int", 1), "b": ("int", 2), "c": ("png", b"x")}, "?label=b", 2),
         ({"a": ("int", 1), "p": ("pkl", b"?"), "z": ("png", b"x")}, "", 1),
         ({"a": ("int", 1), "z": ("png", b"x")}, "?label=none", 0),
         ({"a": ("str", "ant"), "z": ("png", b"x")}, "?label=a", 0),

@@ -20,11 +20,7 @@ import feedline
 from feedline import Dataset, log_lines
 from shard_writers import refused, write_tar
 
-PAX, USTAR, GNU = (
-    tarfile.PAX_FORMAT,
-    tarfile.USTAR_FORMAT,
-    tarfile.GNU_FORMAT,
-)
+PAX, USTAR, GNU = (tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT)
 
 
 def write(

@@ -110,8 +110,7 @@ def test_memory_comes_back_when_arrays_go(batches: feedline.Loader) -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype, name",
-    [("u8", "uint8"), ("f16", "float16"), ("f32", "float32")],
+    "dtype, name", [("u8", "uint8"), ("f16", "float16"), ("f32", "float32")]
 )
 @pytest.mark.parametrize("layout", ["nchw", "nhwc"])
 def test_types_and_layouts(

@@ -112,10 +112,7 @@ def test_attributes_that_may_not_be_set(name: str) -> None:
     "ignore::pytest.PytestUnraisableExceptionWarning"  # torch's own iterator
 )
 def test_errors_that_come_at_iter(dataset: Any) -> None:
-    for arguments in (
-        {"timeout": 1},
-        {"num_workers": 1, "prefetch_factor": 0},
-    ):
+    for arguments in ({"timeout": 1}, {"num_workers": 1, "prefetch_factor": 0}):
         try:
             theirs = Theirs(dataset, **arguments)
         except AssertionError:  # torch 1.13 refuses it in the constructor

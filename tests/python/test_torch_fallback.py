@@ -47,10 +47,7 @@ def no_seed(worker: int) -> None:
 
 REASONS: Dict[str, Tuple[Dict[str, Any], str]] = {
     "collate_fn": ({"collate_fn": first_sample}, "collate_fn"),
-    "convert": (
-        {"collate_fn": first_sample, "batch_size": None},
-        "collate_fn",
-    ),
+    "convert": ({"collate_fn": first_sample, "batch_size": None}, "collate_fn"),
     "worker_init_fn": (
         {"worker_init_fn": no_seed, "num_workers": 1},
         "worker_init_fn",
@@ -232,10 +229,7 @@ def noisy(images: Any, labels: Any) -> Any:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_functions_of_whole_batches(dataset: Any, workers: int) -> None:
     ours = Ours(
-        dataset,
-        batch_size=5,
-        num_workers=workers,
-        collate_fn=collated(doubled),
+        dataset, batch_size=5, num_workers=workers, collate_fn=collated(doubled)
     )
     theirs = list(Theirs(dataset, batch_size=5, collate_fn=collated(doubled)))
     found = list(ours)

@@ -94,11 +94,7 @@ def test_bytes_when_nothing_scales_them(T: Any) -> None:
 @families
 @pytest.mark.parametrize(
     "given, wanted",
-    [
-        (9, {"size": 9}),
-        ([9], {"size": 9}),
-        ((7, 9), {"width": 9, "height": 7}),
-    ],
+    [(9, {"size": 9}), ([9], {"size": 9}), ((7, 9), {"width": 9, "height": 7})],
 )
 def test_sizes_of_resize(T: Any, given: Any, wanted: Any) -> None:
     chain = [T.Resize(given, Mode.BICUBIC), T.CenterCrop(5), T.PILToTensor()]

@@ -105,10 +105,7 @@ def test_other_generators_are_left_alone(drawn: Any) -> None:
     numpy.random.seed(1)
     before = random.getstate(), numpy.random.get_state()[1].tolist()
     assert len(list(Ours(drawn, batch_size=5, num_workers=2))) == 5
-    assert before == (
-        random.getstate(),
-        numpy.random.get_state()[1].tolist(),
-    )
+    assert before == (random.getstate(), numpy.random.get_state()[1].tolist())
 
 
 # ---- What transforms draw --------------------------------------------------
@@ -143,10 +140,7 @@ def test_the_same_seed_draws_the_same(drawn: Any) -> None:
 def test_each_epoch_draws_anew(drawn: Any) -> None:
     for persistent in (False, True):
         loader = Ours(
-            drawn,
-            batch_size=24,
-            num_workers=1,
-            persistent_workers=persistent,
+            drawn, batch_size=24, num_workers=1, persistent_workers=persistent
         )
         images = [batch[0] for _ in range(3) for batch in loader]
         assert not torch.equal(images[0], images[1])

@@ -18,8 +18,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 TAIL = [
     v2.PILToTensor(),
     v2.ToDtype(
-        {torch.Tensor: torch.float32, tv_tensors.Mask: torch.int64},
-        scale=True,
+        {torch.Tensor: torch.float32, tv_tensors.Mask: torch.int64}, scale=True
     ),
     v2.Normalize(MEAN, STD),
     v2.ToPureTensor(),

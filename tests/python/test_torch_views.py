@@ -164,10 +164,7 @@ EXACT = [
     (MultiCrop(), [1, 2, 3, 4]),
     (TwoDifferent(FIXED, OTHER), [0, 1]),
     (Views([OTHER, (FIXED, 2)]), [0, 1, 2]),
-    (
-        Apart(transforms.Resize((14, 14)), transforms.ToTensor()),
-        [0, 1],
-    ),
+    (Apart(transforms.Resize((14, 14)), transforms.ToTensor()), [0, 1]),
     (
         transforms.Compose(
             [transforms.RandomVerticalFlip(1.0), MultiView([FIXED, OTHER])]

@@ -249,10 +249,7 @@ def test_states_of_the_wrapper(
     "kind", ["SkipDataLoader", "DataLoaderShard", "DataLoaderDispatcher"]
 )
 def test_its_adapters_on_our_class(
-    image_folder: Path,
-    kind: str,
-    workers: int,
-    monkeypatch: pytest.MonkeyPatch,
+    image_folder: Path, kind: str, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where they ask for torchdata's class, ours has all that they rely on."""
     module = pytest.importorskip("torchdata.stateful_dataloader")

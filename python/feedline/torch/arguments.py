@@ -31,10 +31,7 @@ DTYPES = {
     "bf16": torch.bfloat16,
     "f32": torch.float32,
 }
-LAYOUTS = {
-    "nchw": torch.contiguous_format,
-    "nhwc": torch.channels_last,
-}
+LAYOUTS = {"nchw": torch.contiguous_format, "nhwc": torch.channels_last}
 ON_ERROR = ("raise", "skip", "zero")
 BACKENDS = ("auto", "native", "torch")
 # Arguments that torch does not have and the engine gets as they are.

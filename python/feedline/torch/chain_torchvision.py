@@ -592,11 +592,7 @@ def random_channel_permutation(b: Builder, t: Any) -> None:
     b.add("random_channel_permutation")
 
 
-@reads(
-    "v2",
-    "RandomPhotometricDistort",
-    "brightness contrast saturation hue p",
-)
+@reads("v2", "RandomPhotometricDistort", "brightness contrast saturation hue p")
 def random_photometric_distort(b: Builder, t: Any) -> None:
     how = arithmetic(b)
     b.draws()

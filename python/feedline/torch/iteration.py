@@ -289,9 +289,7 @@ class NativeIterator(CountedIterator):
         self._device: Optional[str] = None
         self._finish_fetched = Finish(loader._feedline.given)
         self._samples = Samples(
-            plan,
-            not self._auto_collation,
-            plan.random and repeats(sampler),
+            plan, not self._auto_collation, plan.random and repeats(sampler)
         )
         self._progress.traced.on_skip = self._samples.note
         self._fetcher = _compat.MapFetcher(

@@ -338,11 +338,7 @@ class Masks(Moving):
         dataset.add_files(_MASK, self.paths)
 
     def options(self, pair: Pair) -> Dict[str, Any]:
-        return {
-            "masks": _MASK,
-            "mask_fill": pair.fill,
-            "mask_nearest": "torch",
-        }
+        return {"masks": _MASK, "mask_fill": pair.fill, "mask_nearest": "torch"}
 
     def targets(
         self, batch: feedline.Batch, pair: Pair, images: List[torch.Tensor]

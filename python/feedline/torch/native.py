@@ -463,10 +463,7 @@ LIBRARIES = (
 
 
 def read_chain(
-    transform: Any,
-    channels: int,
-    size: Optional[Size],
-    as_stored: bool = False,
+    transform: Any, channels: int, size: Optional[Size], as_stored: bool = False
 ) -> Chain:
     """What `transform` does to images of a data set.
 

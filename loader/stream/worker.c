@@ -20,7 +20,6 @@
 #include "loader/stream/slot_mix.h"
 #include "loader/stream/slot_objects.h"
 #include "loader/stream/worker_fields.h"
-#include "loader/stream/worker_masks.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>

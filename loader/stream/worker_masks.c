@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same plan, drawn once more for the mask: it depends on nothing but the
  * key, and draws what it drew for the image. */
-#include "loader/stream/worker_masks.h"
-
 #include "loader/stream/engine_own.h"
+#include "loader/stream/worker_fields.h"
 
 #include <inttypes.h>
 

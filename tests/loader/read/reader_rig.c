@@ -303,12 +303,18 @@ void rig_expect_log(const char *text)
         fail_msg("'%s' is not in '%s'", text, line);
 }
 
-struct rig *rig_start_files(const struct fdl_reader_ops *ops, uint32_t n,
-                            uint64_t bytes)
+struct rig *rig_with_files(uint32_t n, uint64_t bytes)
 {
     struct rig *rig = rig_create();
     for (uint32_t i = 0; i < n; i++)
         rig_add_file(rig, bytes);
+    return rig;
+}
+
+struct rig *rig_start_files(const struct fdl_reader_ops *ops, uint32_t n,
+                            uint64_t bytes)
+{
+    struct rig *rig = rig_with_files(n, bytes);
     rig_start(rig, ops);
     return rig;
 }

@@ -53,6 +53,11 @@ extern bool rig_reads;
 
 /* A new folder; depth 4, limit 16. */
 struct rig *rig_create(void);
+
+/* The same with n files of `bytes` each, and with a reader of them. */
+struct rig *rig_with_files(uint32_t n, uint64_t bytes);
+struct rig *rig_start_files(const struct fdl_reader_ops *ops, uint32_t n,
+                            uint64_t bytes);
 void rig_destroy(struct rig *rig);
 
 /* Adds a file and makes it; rig_add_path: only the name. Returns its number. */
@@ -94,10 +99,6 @@ void rig_expect(struct rig *rig, uint64_t end, uint64_t n);
 
 /* The next line of the log has the text; NULL: there is none. */
 void rig_expect_log(const char *text);
-
-/* A reader of n files of `bytes` each. */
-struct rig *rig_start_files(const struct fdl_reader_ops *ops, uint32_t n,
-                            uint64_t bytes);
 
 /* Samples 0 to 3 are parts of a shard, 4 is a file of its own; one at a time.
  */

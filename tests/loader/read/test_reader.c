@@ -175,8 +175,7 @@ TEST_EACH(neighbours_of_one_that_is_too_long)
 static void neighbours_with_little_memory(const struct fdl_reader_ops *ops)
 {
     const uint64_t little = 128 << 10;
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100000);
+    struct rig *rig = rig_with_files(1, 100000);
     for (uint64_t i = 1; i < 20; i++)
         rig_add_extent(rig, 0, i * 5000, 5000);
     rig->extents[0] = (struct rig_extent){0, 0, 5000, true};
@@ -223,8 +222,7 @@ TEST_EACH(keeps_a_part)
 
 static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 1000);
+    struct rig *rig = rig_with_files(1, 1000);
     rig_add_extent(rig, 0, 0, 1001);
     rig_add_extent(rig, 0, 999, 2);
     rig_add_extent(rig, 0, 5, INT64_MAX);
@@ -381,8 +379,7 @@ TEST_EACH(says_what_is_no_file)
 
 static void says_what_it_may_not_read(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(1, 100);
     assert_int_equal(chmod(rig->paths[0], 0), 0);
     bool root = geteuid() == 0;
     if (root)
@@ -431,9 +428,7 @@ TEST_EACH(works_with_few_descriptors)
 
 static void gives_up_without_descriptors(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 4; i++)
-        rig_add_file(rig, 10);
+    struct rig *rig = rig_with_files(4, 10);
     rig_start(rig, ops);
     struct rlimit before, none;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -450,9 +445,7 @@ TEST_EACH(gives_up_without_descriptors)
 
 static void stops_with_a_full_window(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 32; i++)
-        rig_add_file(rig, 50000);
+    struct rig *rig = rig_with_files(32, 50000);
     for (uint32_t round = 0; round < 20; round++) {
         rig_start(rig, ops);
         fdl_window_issue(rig->window, 1000);
@@ -475,8 +468,7 @@ TEST(program_stops_with_a_full_window)
 /* The close meets the reader asleep, waking up, reading, falling asleep. */
 static void stops_at_any_moment(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(1, 100);
     for (uint32_t round = 0; round < 200; round++) {
         rig_start(rig, ops);
         if (round % 3 != 0)
@@ -534,9 +526,7 @@ TEST(uring_follows_the_depth)
 /* Nothing but the window's own events moves it: a lost wake-up hangs. */
 static void goes_on_from_a_full_window(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 10; i++)
-        rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(10, 100);
     rig->limit = 4;
     rig_start(rig, ops);
     fdl_window_issue(rig->window, 3000);
@@ -609,9 +599,7 @@ TEST(memory_reads_each_file_once)
 
 TEST(memory_stays_within_its_budget)
 {
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 20; i++)
-        rig_add_file(rig, 10000);
+    struct rig *rig = rig_with_files(20, 10000);
     rig->memory_budget = 100000;
     rig_start(rig, &fdl_reader_memory);
     rig_expect(rig, 60, 40);
@@ -743,8 +731,7 @@ static const struct fdl_reader_ops *choose(struct rig *rig,
 
 TEST(starts_what_was_asked_for)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 10);
+    struct rig *rig = rig_with_files(1, 10);
     assert_ptr_equal(choose(rig, FDL_READER_pread), &fdl_reader_pread);
     rig_expect(rig, 1, 1);
     rig_stop(rig);
@@ -754,8 +741,7 @@ TEST(starts_what_was_asked_for)
 
 TEST(auto_takes_a_reader_that_works)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 10);
+    struct rig *rig = rig_with_files(1, 10);
     assert_int_equal(fdl_log_set_level(FDL_LOG_INFO), FEEDLINE_OK);
     const struct fdl_reader_ops *ops = choose(rig, FDL_READER_AUTO);
     char line[FDL_LOG_LINE_BYTES];

@@ -151,8 +151,7 @@ TEST(open_errors_are_told)
 /* What workers use for replacement samples. */
 TEST(a_worker_waits_for_a_descriptor_too)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(1, 100);
     rig_start(rig, &fdl_reader_memory);
     faults.open_errno = EMFILE;
     faults.open_count = 3;
@@ -348,8 +347,7 @@ TEST(a_sample_without_memory_fails_alone)
 
 TEST(memory_delivers_what_it_cannot_keep)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(1, 100);
     rig->limit = 1;
     rig_start(rig, &fdl_reader_memory);
     fdl_window_issue(rig->window, 100);
@@ -369,9 +367,7 @@ TEST(memory_delivers_what_it_cannot_keep)
 
 TEST(reads_with_the_threads_there_are)
 {
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 4; i++)
-        rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(4, 100);
     rig->depth = 1;
     rig_start(rig, &fdl_reader_pread);
     faults.thread_count = INT32_MAX;
@@ -390,9 +386,7 @@ TEST(reads_with_the_threads_there_are)
  * before all of them read. */
 TEST(one_wake_up_fills_the_depth)
 {
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 8; i++)
-        rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(8, 100);
     rig->depth = 8;
     rig_start(rig, &fdl_reader_pread);
     faults.pread_crowd = 8;
@@ -403,8 +397,7 @@ TEST(one_wake_up_fills_the_depth)
 /* The n-th allocation, thread or descriptor of start is missing, for each n. */
 static void fail_each_step_of_start(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(1, 100);
     rig->depth = 1;
     bool started = false;
     rig_start(rig, ops);

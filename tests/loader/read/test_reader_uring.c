@@ -220,9 +220,7 @@ TEST(open_errors_are_told)
 
 TEST(the_oldest_sample_gets_a_descriptor_first)
 {
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 8; i++)
-        rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(8, 100);
     rig->depth = 8;
     change(IORING_OP_OPENAT, -EMFILE, 8);
     rig_start(rig, &fdl_reader_uring);
@@ -285,8 +283,7 @@ TEST(a_shard_is_kept_while_all_is_well)
 /* The file finds no descriptor while the shard is read from. */
 TEST(a_file_waits_for_a_shard)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(1, 100);
     uint32_t shard = rig_add_file(rig, 20000);
     rig->extents[shard].part = true;
     rig_add_extent(rig, shard, 100, 9000);
@@ -321,8 +318,7 @@ TEST(neighbours_whose_read_fails_are_read_apart)
 /* The file then goes through the page cache. */
 TEST(a_refused_direct_read_is_repeated)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 20000);
+    struct rig *rig = rig_with_files(1, 20000);
     rig->direct = FDL_DIRECT_TRUE;
     rig_start(rig, &fdl_reader_uring);
     char line[FDL_LOG_LINE_BYTES];
@@ -353,9 +349,7 @@ TEST(takes_a_smaller_ring)
 {
     ring_faults.init_errno = ENOMEM;
     ring_faults.init_entries = 8;
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 5; i++)
-        rig_add_file(rig, 20000);
+    struct rig *rig = rig_with_files(5, 20000);
     rig->depth = RIG_MAX_DEPTH;
     rig->limit = 2 * RIG_MAX_DEPTH;
     rig_start(rig, &fdl_reader_uring);
@@ -376,8 +370,7 @@ static void expect_error(const char *text)
 
 static void expect_refusal(const char *text)
 {
-    struct rig *rig = rig_create();
-    rig_add_file(rig, 100);
+    struct rig *rig = rig_with_files(1, 100);
     assert_int_equal(rig_try_start(rig, &fdl_reader_uring), FEEDLINE_ENOSYS);
     assert_null(rig->reader);
     expect_error(text);
@@ -458,9 +451,7 @@ TEST(auto_says_once_why_threads_read)
 /* As in a container: not root, and no memory may be locked. */
 TEST(works_without_locked_memory)
 {
-    struct rig *rig = rig_create();
-    for (uint32_t i = 0; i < 5; i++)
-        rig_add_file(rig, 20000);
+    struct rig *rig = rig_with_files(5, 20000);
     rig->depth = RIG_MAX_DEPTH;
     pid_t child = fork();
     assert_true(child >= 0);

@@ -100,17 +100,13 @@ class NativeLoaders:
             return prepared  # kept from an earlier evaluation
         changes = dict(self.loader_options)
         collator = getattr(self, "data_collator", None)
-        if collator is None or _is_of_the_trainer(collator):
+        # The Trainer's own is one that it took because it was given none.
+        if collator in (None, transformers.default_data_collator):
             changes.setdefault("collate_fn", image_collator())
         elif isinstance(collator, Collated):
             # Without the wrapper that leaves out columns: pairs have none.
             changes.setdefault("collate_fn", collator)
         return adapter.make_native(prepared, **changes)
-
-
-def _is_of_the_trainer(collator: Any) -> bool:
-    """Whether the Trainer took it because it was given none."""
-    return collator is transformers.default_data_collator
 
 
 @contextmanager

@@ -24,6 +24,7 @@ import weakref
 from array import array
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import prod
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import feedline
@@ -519,7 +520,7 @@ def _chain_of_views(
                 "the views of a sample have different channels or types; end "
                 "all their chains in the same way"
             )
-        largest = max(largest, chain.size, key=_area)
+        largest = max(largest, chain.size, key=prod)
     return replace(
         first,
         ops=(),
@@ -527,7 +528,3 @@ def _chain_of_views(
         size=largest,
         views=tuple(views),
     )
-
-
-def _area(size: Size) -> int:
-    return size[0] * size[1]

@@ -172,7 +172,7 @@ def _next_seeds(progress: Progress, loader: Any) -> Dict[str, Any]:
     generator's to give. Persistent workers keep their seed."""
     seed, round = None, 0
     shuffled = int(draws_its_seed(progress.traced.sampler))
-    if keeps_seed(loader):
+    if loader.persistent_workers and loader.num_workers > 0:
         seed, round = progress.seed, progress.round + 1
         seeds = coming_seeds(shuffled)
     elif loader.generator is None:
@@ -184,11 +184,6 @@ def _next_seeds(progress: Progress, loader: Any) -> Dict[str, Any]:
         "round": round,
         "sampler_seed": seeds[0] if seeds else None,
     }
-
-
-def keeps_seed(loader: Any) -> bool:
-    """Whether its iterator lives on, with the seed that it drew once."""
-    return bool(loader.persistent_workers and loader.num_workers > 0)
 
 
 def _order(progress: Progress) -> Dict[str, Any]:

@@ -58,7 +58,10 @@ def column_of(values: List[Any]) -> Optional[torch.Tensor]:
         return None
     kind = kinds.pop()
     if kind in _NUMBERS:
-        return _numbers(values, _NUMBERS[kind])
+        try:
+            return torch.tensor(values, dtype=_NUMBERS[kind])
+        except (RuntimeError, OverflowError, ValueError):
+            return None  # default_collate, too
     numpy = sys.modules.get("numpy")
     if kind is torch.Tensor:
         tensors = values
@@ -78,13 +81,6 @@ def column_of(values: List[Any]) -> Optional[torch.Tensor]:
         for one in tensors
     )
     return torch.stack(tensors) if alike else None
-
-
-def _numbers(values: List[Any], dtype: torch.dtype) -> Optional[torch.Tensor]:
-    try:
-        return torch.tensor(values, dtype=dtype)
-    except (RuntimeError, OverflowError, ValueError):  # default_collate, too
-        return None
 
 
 def read_labels(labels: Any, converted: bool) -> List[Any]:

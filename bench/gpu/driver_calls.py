@@ -44,15 +44,15 @@ class Driver:
         self.call("cuStreamSynchronize", ctypes.c_void_p(stream))
         return memory.raw
 
-    def pinned_rate(self, stream, size, repeats=5):
+    def pinned_rate(self, stream, size):
         """Bytes a second of copies of that size from pinned host memory: the
-        fastest of some."""
+        fastest of five."""
         host, device = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("cuMemHostAlloc", ctypes.byref(host), ctypes.c_size_t(size),
                   0)
         self.call("cuMemAlloc_v2", ctypes.byref(device), ctypes.c_size_t(size))
         times = []
-        for _ in range(repeats):
+        for _ in range(5):
             first = self.mark(stream)
             self.call("cuMemcpyHtoDAsync_v2", device, host,
                       ctypes.c_size_t(size), ctypes.c_void_p(stream))

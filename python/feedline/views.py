@@ -195,14 +195,14 @@ def bucket_words(name: str) -> str:
     return bucket_titles().get(name, name.replace("_", " "))
 
 
-def largest_buckets(stats: Stats, n: int = 3) -> List[Tuple[str, float]]:
-    """What the waits were spent on: names and shares, the largest first."""
+def largest_buckets(stats: Stats) -> List[Tuple[str, float]]:
+    """What most of the waits was for: names and shares, the largest first."""
     waited = stats["stall"]["wait_seconds"]
     if waited <= 0:
         return []
     buckets = stats["stall"]["buckets"].items()
     shares = sorted(((v / waited, k) for k, v in buckets), reverse=True)
-    return [(name, share) for share, name in shares[:n] if share >= 0.005]
+    return [(name, share) for share, name in shares[:3] if share >= 0.005]
 
 
 def screen(

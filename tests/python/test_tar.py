@@ -460,9 +460,7 @@ def test_records_that_lie(tmp_path: Path, record: bytes) -> None:
 # ---- DALI's index ----------------------------------------------------------
 
 
-def indexed(
-    path: Path, named: bool = True, keys: bool = True
-) -> Tuple[Path, List[str]]:
+def indexed(path: Path, named: bool = True) -> Tuple[Path, List[str]]:
     """What wds2idx makes of an archive: the file, and its lines."""
     rows: Dict[str, List[str]] = {}
     with tarfile.open(path) as archive:

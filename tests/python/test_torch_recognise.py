@@ -537,10 +537,10 @@ def test_arguments_of_timms() -> None:
 SMALL = v1.Compose([v1.Resize((8, 8)), v1.ToTensor()])
 
 
-def make_images(folder: Path, each: int = 3) -> Path:
+def make_images(folder: Path) -> Path:
     for name in ("ant", "bee"):
         (folder / name).mkdir(parents=True)
-        for i in range(each):
+        for i in range(3):
             level = 40 * i + (90 if name == "bee" else 0)
             image = Image.new("RGB", (10 + i, 12), (level, 20, 255 - level))
             image.save(folder / name / f"{i}.jpg")

@@ -88,15 +88,13 @@ static struct event next_event(struct sim_world *w)
 
 /* ---- Time goes on ------------------------------------------------------- */
 
-/* A wait is split by what the awaited batch is doing:
+/* Of a wait, the part in which the awaited batch is read:
  * profiler/measure/ledger.h. */
 static void split_wait(struct sim_loader *l, double dt)
 {
     const struct sim_ticket *t = &l->ticket[l->delivered & l->ticket_mask];
-    if (l->issued == l->delivered) {
-        l->wait[3] += dt;
+    if (l->issued == l->delivered)
         return;
-    }
     uint32_t open = t->unsent + t->reading + t->read + t->working;
     uint32_t p = open < l->knobs.workers ? open : l->knobs.workers;
     if (p < t->working)
@@ -105,9 +103,7 @@ static void split_wait(struct sim_loader *l, double dt)
     uint32_t fetch = rest > t->read ? rest - t->read : 0;
     if (l->world->latency.mean <= 0)
         fetch = 0;
-    double part = p > 0 ? (double)fetch / p : 0;
-    l->wait[0] += dt * (1 - part);
-    l->wait[1] += dt * part;
+    l->wait_fetch += p > 0 ? dt * fetch / p : 0;
 }
 
 static void workers_go_on(struct sim_loader *l, double dt)

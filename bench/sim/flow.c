@@ -86,7 +86,6 @@ static void issue(struct sim_loader *l)
     const struct sim_phase *p = sim_phase_of(s, l->issued);
     double turn = 6.283185307179586 * (double)l->issued / 700;
     l->ticket[l->issued & l->ticket_mask] = (struct sim_ticket){
-        .issued = l->world->now,
         .unsent = s->batch_size,
         .work = p->work * (s->drift > 0 ? 1 + s->drift * sin(turn) : 1),
         .sleep = p->sleep,
@@ -268,7 +267,6 @@ void sim_flow_done(struct sim_loader *l, uint32_t job)
     t->working--;
     if (t->unsent + t->reading + t->read + t->working > 0)
         return;
-    sim_tail_add(&l->lead_tail, now - t->issued);
     sim_step_ready(l, t);
 }
 

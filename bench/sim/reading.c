@@ -10,7 +10,6 @@
 
 #define READ_TAIL   0.99
 #define SAMPLE_TAIL 0.999
-#define LEAD_TAIL   0.996
 
 static int64_t ns(double seconds)
 {
@@ -30,10 +29,7 @@ static void fill_times(const struct sim_loader *l,
     out->span_ns = l->world->s->device ? ns(s->user + s->wait + s->api) : 0;
     out->consumer_cpu_ns = ns(s->consumer_cpu);
     out->host_busy_ns = ns(s->host_busy);
-    out->wait_prep_ns = ns(s->wait_prep);
     out->wait_fetch_ns = ns(s->wait_fetch);
-    out->wait_transfer_ns = ns(s->wait_transfer);
-    out->wait_slot_ns = ns(s->wait_slot);
     out->cpu_ns = ns(s->cpu);
     out->runq_ns = ns(s->runq);
     out->throttle_ns = ns(s->throttle);
@@ -56,7 +52,6 @@ void sim_reading_true(const struct sim_loader *l, struct fdl_tuner_reading *out)
         .read_bytes = l->sum.bytes,
         .read_tail_ns = ns(sim_tail_quantile(&l->read_tail, READ_TAIL)),
         .sample_tail_ns = ns(sim_tail_quantile(&l->sample_tail, SAMPLE_TAIL)),
-        .lead_tail_ns = ns(sim_tail_quantile(&l->lead_tail, LEAD_TAIL)),
         .ready = l->n_ready,
         .outstanding = (uint32_t)(l->issued - l->delivered),
         .batch_size = l->world->s->batch_size,

@@ -36,8 +36,7 @@ static void begin_wait(struct sim_loader *l)
     l->called = l->world->now;
     l->sum.api += API_SECONDS;
     l->sum.user += l->called - l->returned - API_SECONDS;
-    for (unsigned i = 0; i < 4; i++)
-        l->wait[i] = 0;
+    l->wait_fetch = 0;
 }
 
 void sim_step_turn(struct sim_loader *l)
@@ -89,10 +88,7 @@ static void begin_device_step(struct sim_loader *l, const struct sim_ticket *t)
 static void book_wait(struct sim_loader *l)
 {
     l->sum.wait += l->world->now - l->called;
-    l->sum.wait_prep += l->wait[0];
-    l->sum.wait_fetch += l->wait[1];
-    l->sum.wait_transfer += l->wait[2];
-    l->sum.wait_slot += l->wait[3];
+    l->sum.wait_fetch += l->wait_fetch;
 }
 
 static void mark(const struct sim_loader *l)

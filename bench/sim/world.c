@@ -8,7 +8,6 @@
 /* Of the generations of tails. */
 #define TAIL_SAMPLES 8192u
 #define TAIL_READS   4096u
-#define TAIL_BATCHES 256u
 
 /* What the library starts with (loader/engine.c). */
 #define DEFAULT_DEPTH  4u
@@ -144,7 +143,6 @@ static bool loader_start(struct sim_loader *l, uint64_t seed,
     l->next_look = 0.025;
     l->sample_tail.per_generation = TAIL_SAMPLES;
     l->read_tail.per_generation = TAIL_READS;
-    l->lead_tail.per_generation = TAIL_BATCHES;
     if (w->controller && w->controller->create) {
         l->self = w->controller->create(&l->facts, &knobs);
         if (!l->self)

@@ -45,7 +45,7 @@ struct sim_job {
 /* A batch. Its samples are to be sent, on their way, read, or with a worker;
  * the others are done. */
 struct sim_ticket {
-    double issued, copied;
+    double copied;
     uint32_t unsent, reading, read, working;
     bool ready;
     double work, sleep, latency, hits; /* of its phase */
@@ -62,7 +62,7 @@ enum sim_stage {
 /* Sums that a reading is made of, seconds; see struct fdl_tuner_reading. */
 struct sim_sums {
     double user, wait, api, idle, consumer_cpu;
-    double wait_prep, wait_fetch, wait_transfer, wait_slot;
+    double wait_fetch; /* of wait: for reads */
     double host_busy;
     double cpu, runq, throttle, lock, sleep, blocked, starved;
     double read_time, copies;
@@ -113,12 +113,12 @@ struct sim_loader {
     double until;            /* SIM_SYNC, SIM_PAUSE */
     double returned, called; /* from next(), into it */
     double pause;            /* comes after this step */
-    double wait[4];          /* since called: prep, fetch, transfer, slot */
+    double wait_fetch;       /* since called */
     double device_free, copy_free;
     double *step_end; /* of the last run_ahead steps of the device */
 
     struct sim_sums sum;
-    struct sim_tail read_tail, sample_tail, lead_tail;
+    struct sim_tail read_tail, sample_tail;
 
     /* Rates, as long as nothing changes. */
     double speed; /* of clock */

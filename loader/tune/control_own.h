@@ -56,7 +56,7 @@ struct fdl_meter {
     int64_t consumer_cpu_ns, consumer_before_ns;
 
     int64_t slow_ns; /* when the slow parts were last read */
-    struct fdl_recent leads, samples, reads;
+    struct fdl_recent samples, reads;
     struct fdl_histogram now; /* scratch */
 };
 

@@ -22,8 +22,6 @@
 #define SLOW_NS INT64_C(500000000)
 
 /* Quantiles, and the least number of values for them. */
-#define LEAD_QUANTILE   0.996
-#define LEADS           256u
 #define SAMPLE_QUANTILE 0.999
 #define SAMPLES         4096u
 #define READ_QUANTILE   0.99
@@ -79,19 +77,15 @@ static void read_ledger_locked(const struct fdl_books *c,
     for (uint32_t i = 0; i < FDL_BUCKETS; i++)
         ns[i] = c->past.ns[i] + c->ledger.ns[i];
     r->wait_ns = c->past.wait_ns + c->ledger.wait_ns;
-    r->wait_prep_ns = ns[FDL_BUCKET_PREP] + ns[FDL_BUCKET_WORKER_WAIT];
     r->wait_fetch_ns = ns[FDL_BUCKET_FETCH] + ns[FDL_BUCKET_FETCH_QUEUE];
     r->wait_transfer_ns =
         ns[FDL_BUCKET_TRANSFER] + ns[FDL_BUCKET_TRANSFER_QUEUE];
-    r->wait_slot_ns = ns[FDL_BUCKET_SLOT] + ns[FDL_BUCKET_NOT_ISSUED];
 }
 
 static void read_consumer(struct fdl_control *control, int64_t now,
                           struct fdl_tuner_reading *r, uint32_t *resets)
 {
     struct fdl_books *c = &control->watch->books;
-    struct fdl_meter *m = &control->meter;
-    memset(&m->now, 0, sizeof(m->now));
     fdl_lock(&c->lock);
     *resets = c->resets;
     r->batches = c->past.batches + c->batches;
@@ -99,12 +93,9 @@ static void read_consumer(struct fdl_control *control, int64_t now,
     r->api_ns = c->past.api_ns + c->api_ns;
     read_ledger_locked(c, r);
     int64_t returned = c->returned_ns;
-    fdl_histogram_merge(&m->now, &c->pace.leads);
     fdl_unlock(&c->lock);
     bool inside = atomic_load_explicit(&c->inside, memory_order_relaxed) != 0;
     r->away_ns = inside ? 0 : FDL_MAX(now - returned, INT64_C(0));
-    fdl_recent_add(&m->leads, &m->now, LEADS, LEAD_QUANTILE);
-    r->lead_tail_ns = m->leads.tail;
 }
 
 /* ---- Counters that begin anew -------------------------------------------- */

@@ -73,8 +73,8 @@ struct fdl_tuner_reading {
     int64_t consumer_cpu_ns;  /* 0: not known */
     int64_t host_busy_ns;     /* of all cores of the machine; -1: not known */
 
-    /* wait_ns by what the awaited batch was doing, as in the ledger. */
-    int64_t wait_prep_ns, wait_fetch_ns, wait_transfer_ns, wait_slot_ns;
+    /* Of wait_ns, what the awaited batch was doing, as in the ledger. */
+    int64_t wait_fetch_ns, wait_transfer_ns;
 
     /* The workers, summed over all. work = cpu + runq + throttle + lock +
      * sleep. */
@@ -96,8 +96,7 @@ struct fdl_tuner_reading {
     int64_t copy_ns;         /* copies under way */
 
     /* Gauges of recent batches and samples. */
-    int64_t sample_tail_ns; /* 99.9 % of the times at work on a sample */
-    int64_t lead_tail_ns;   /* 99.6 % of the times from issue until ready */
+    int64_t sample_tail_ns;      /* 99.9 % of the times at work on a sample */
     uint32_t ready, outstanding; /* batches: done and waiting; issued and not
                                     delivered */
     uint32_t batch_size;         /* samples */

@@ -3,30 +3,6 @@
 
 #include "profiler/tuner/tuner_own.h"
 
-static bool room_for_a_batch(const struct fdl_tuner *t)
-{
-    struct fdl_knobs more = t->knobs;
-    if (++more.depth > t->limits.depth_max)
-        return false;
-    return t->limits.memory_bytes == 0 ||
-           fdl_knobs_memory(&t->limits, &more) <= t->limits.memory_bytes;
-}
-
-static bool more_workers_failed(const struct fdl_tuner *t)
-{
-    const struct fdl_tuner_more *m = &t->more_workers;
-    return m->judged && !m->kept && m->before == t->knobs.workers &&
-           t->more_workers_era == t->era;
-}
-
-static bool workers_exhausted(const struct fdl_tuner *t)
-{
-    uint32_t n = t->knobs.workers;
-    if (n >= t->limits.workers_max || more_workers_failed(t))
-        return true;
-    return t->best.valid && (double)n >= fdl_tuner_room(t, &t->best);
-}
-
 /* Until it can be judged, which takes some seconds where batches are slow. */
 static struct fdl_tuner_more under_way(const struct fdl_tuner *t)
 {
@@ -59,11 +35,6 @@ void fdl_tuner_get_found(const struct fdl_tuner *t, struct fdl_tuner_found *out)
         .owns = {[FDL_KNOB_WORKERS] = l->workers_min < l->workers_max,
                  [FDL_KNOB_DEPTH] = l->depth_min < l->depth_max,
                  [FDL_KNOB_IO_DEPTH] = l->io_depth_min < l->io_depth_max},
-        .exhausted = {[FDL_KNOB_WORKERS] = workers_exhausted(t),
-                      [FDL_KNOB_DEPTH] = !room_for_a_batch(t),
-                      [FDL_KNOB_IO_DEPTH] =
-                          t->storage_limit ||
-                          t->knobs.io_depth >= l->io_depth_max},
         .more_workers = t->more_workers,
         .trying_more_workers = under_way(t),
         .trying_predicted = predicted(t),

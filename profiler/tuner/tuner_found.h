@@ -17,10 +17,6 @@ struct fdl_tuner_found {
      * where it is off or only observes. */
     bool owns[FDL_KNOBS];
 
-    /* It will not raise this one under the conditions of now: a trial of more
-     * brought nothing, or there is no room for more (bounds, memory, cores). */
-    bool exhausted[FDL_KNOBS];
-
     /* The last trial of more workers that was judged. */
     struct fdl_tuner_more {
         bool judged; /* false: there was none, the rest is 0 */

@@ -66,7 +66,7 @@ struct fdl_tuner_sums {
     double step_ns; /* the consumer's: user + wait + api */
     double own_ns;  /* user + api */
     double wait_ns, idle_ns, span_ns, consumer_cpu_ns, host_busy_ns;
-    double prep_ns, fetch_ns, transfer_ns, slot_ns;
+    double fetch_ns, transfer_ns;
     double work_ns, cpu_ns, runq_ns, throttle_ns, lock_ns;
     double blocked_ns, starved_ns;
     double reads, read_ns, read_bytes;
@@ -88,11 +88,11 @@ struct fdl_tuner_estimate {
     double work;     /* of a worker for a batch, no waits for cores or lock */
     double share;    /* of work, on a core */
     double busy, blocked, starved; /* of the workers' time */
-    double queued;    /* of their work, waited for a core or for quota */
-    double throttled; /* of their work, waited for quota */
-    double locked;    /* workers that wait for the lock, mean */
-    double prep, fetch, transfer, slot; /* of the consumer's waits */
-    double cores_used;                  /* by workers */
+    double queued;          /* of their work, waited for a core or for quota */
+    double throttled;       /* of their work, waited for quota */
+    double locked;          /* workers that wait for the lock, mean */
+    double fetch, transfer; /* of the consumer's waits */
+    double cores_used;      /* by workers */
     double consumer_cores;
     double others;  /* cores that anybody else used; 0: nobody, or not known */
     double reads;   /* per batch */
@@ -172,7 +172,7 @@ struct fdl_tuner {
     double elapsed_ns; /* time with the consumer at work */
     bool pause_seen;   /* in the last difference */
     uint64_t oddities;
-    bool has_runq, has_throttle, has_host;
+    bool has_host; /* host_busy_ns is known */
     uint32_t batch_size;
 
     struct fdl_tuner_window window;
@@ -183,16 +183,15 @@ struct fdl_tuner {
     struct fdl_tuner_copies copies;
     struct fdl_tuner_trial trial;
     struct fdl_tuner_more more_workers;
-    uint32_t more_workers_era; /* that it was judged in */
-    unsigned held;             /* windows since something was tried */
-    unsigned at_arm;           /* windows at these workers */
-    double backoff;            /* windows */
-    double due;                /* the same, with the jitter of this time */
-    unsigned starving_blocks;  /* in a row, of one that was fed */
-    unsigned era_windows;      /* of this era */
-    unsigned abandoned;        /* trials, since one was judged */
-    unsigned turn;             /* of exploration: up, down */
-    bool replan;               /* a plan is due at once */
+    unsigned held;            /* windows since something was tried */
+    unsigned at_arm;          /* windows at these workers */
+    double backoff;           /* windows */
+    double due;               /* the same, with the jitter of this time */
+    unsigned starving_blocks; /* in a row, of one that was fed */
+    unsigned era_windows;     /* of this era */
+    unsigned abandoned;       /* trials, since one was judged */
+    unsigned turn;            /* of exploration: up, down */
+    bool replan;              /* a plan is due at once */
     /* What a consumer that is fed took before it was given fewer workers:
      * steps down that each cost too little to be seen add up. */
     struct fdl_tuner_arm fed;

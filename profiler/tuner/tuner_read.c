@@ -34,10 +34,8 @@ static const struct {
     BOTH(span_ns, span_ns),
     BOTH(consumer_cpu_ns, consumer_cpu_ns),
     BOTH(host_busy_ns, host_busy_ns),
-    BOTH(wait_prep_ns, prep_ns),
     BOTH(wait_fetch_ns, fetch_ns),
     BOTH(wait_transfer_ns, transfer_ns),
-    BOTH(wait_slot_ns, slot_ns),
     BOTH(work_ns, work_ns),
     BOTH(cpu_ns, cpu_ns),
     BOTH(runq_ns, runq_ns),
@@ -131,8 +129,6 @@ bool fdl_tuner_difference(struct fdl_tuner *t,
         return false;
     }
     t->batch = now->batches;
-    t->has_runq = now->runq_ns >= 0;
-    t->has_throttle = now->throttle_ns >= 0;
     t->has_host = now->host_busy_ns >= 0;
     if (now->batch_size > 0)
         t->batch_size = now->batch_size;

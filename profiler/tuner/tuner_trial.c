@@ -504,7 +504,6 @@ static void remember_more(struct fdl_tuner *t, bool kept, double gain,
         .gain = gain,
         .error = error,
     };
-    t->more_workers_era = t->era;
 }
 
 static void settle_trial(struct fdl_tuner *t, enum fdl_decision_outcome outcome,

@@ -165,10 +165,8 @@ void fdl_tuner_estimate_of(const struct fdl_tuner *t,
     out->g_spread = out->g > 0 ? deviation(w->g, n) / out->g : 0;
     out->on_device = s->span_ns > 0;
     estimate_workers(t, s, out);
-    out->prep = part(s->prep_ns, s->wait_ns);
     out->fetch = part(s->fetch_ns, s->wait_ns);
     out->transfer = part(s->transfer_ns, s->wait_ns);
-    out->slot = part(s->slot_ns, s->wait_ns);
     out->reads = ratio(s->reads, s->batches);
     out->read_ns = ratio(s->read_ns, s->reads);
 }
@@ -189,19 +187,18 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
             ? exp((1 - of_rate) * log(e->rate) + of_rate * log(with->rate))
             : with->rate;
     double error = hypot((1 - of_rate) * e->error, of_rate * with->error);
-    double *const mixed[] = {
-        &e->stall, &e->g,       &e->g_spread,       &e->work,   &e->share,
-        &e->busy,  &e->blocked, &e->starved,        &e->queued, &e->throttled,
-        &e->prep,  &e->fetch,   &e->transfer,       &e->slot,   &e->cores_used,
-        &e->reads, &e->read_ns, &e->consumer_cores, &e->locked, &e->others};
-    const double other[] = {
-        with->stall,     with->g,       with->g_spread,
-        with->work,      with->share,   with->busy,
-        with->blocked,   with->starved, with->queued,
-        with->throttled, with->prep,    with->fetch,
-        with->transfer,  with->slot,    with->cores_used,
-        with->reads,     with->read_ns, with->consumer_cores,
-        with->locked,    with->others};
+    double *const mixed[] = {&e->stall,          &e->g,       &e->g_spread,
+                             &e->work,           &e->share,   &e->busy,
+                             &e->blocked,        &e->starved, &e->queued,
+                             &e->throttled,      &e->fetch,   &e->transfer,
+                             &e->cores_used,     &e->reads,   &e->read_ns,
+                             &e->consumer_cores, &e->locked,  &e->others};
+    const double other[] = {with->stall,          with->g,       with->g_spread,
+                            with->work,           with->share,   with->busy,
+                            with->blocked,        with->starved, with->queued,
+                            with->throttled,      with->fetch,   with->transfer,
+                            with->cores_used,     with->reads,   with->read_ns,
+                            with->consumer_cores, with->locked,  with->others};
     for (size_t i = 0; i < FDL_COUNT_OF(other); ++i)
         *mixed[i] += a * (other[i] - *mixed[i]);
     e->rate = rate;

@@ -44,7 +44,7 @@ struct world {
     unsigned char state[MOST];
     struct fdl_knobs knobs;
     struct fdl_tuner_reading r;
-    double user, wait, prep, fetch, work, cpu, queue, lock, blocked, starved;
+    double user, wait, fetch, work, cpu, queue, lock, blocked, starved;
     double read, host, own;
     double workers, depth;
 };
@@ -267,8 +267,8 @@ static void count(struct world *w, const struct speeds *v, double dt)
     w->depth += w->knobs.depth * dt;
     bool waits = w->step_left < 0;
     *(waits ? &w->wait : &w->user) += dt;
-    if (waits)
-        *(works > 0 ? &w->prep : &w->fetch) += dt;
+    if (waits && works == 0)
+        w->fetch += dt;
     w->own += (waits ? 0 : w->s.consumer) * dt;
     w->host += (running * v->share + (waits ? 0 : w->s.consumer) +
                 (middle(w) ? w->s.rival : 0)) *
@@ -347,7 +347,7 @@ static const struct fdl_tuner_reading *reading(struct world *w)
     for (uint64_t i = w->taken; i < w->issued; i++)
         ready += *state_of(w, i) == DONE;
     r->now_ns = ns(w->now), r->user_ns = ns(w->user), r->wait_ns = ns(w->wait);
-    r->wait_prep_ns = ns(w->prep), r->wait_fetch_ns = ns(w->fetch);
+    r->wait_fetch_ns = ns(w->fetch);
     r->work_ns = ns(w->work), r->cpu_ns = ns(w->cpu), r->runq_ns = ns(w->queue);
     r->lock_ns = ns(w->lock), r->blocked_ns = ns(w->blocked);
     r->starved_ns = ns(w->starved), r->read_ns = ns(w->read);

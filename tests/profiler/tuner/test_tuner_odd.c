@@ -195,13 +195,12 @@ static void grow(struct dice *d, int64_t *counter, uint32_t by)
 static void random_reading(struct dice *d, struct fdl_tuner_reading *r)
 {
     int64_t *const times[] = {
-        &r->user_ns,      &r->wait_ns,       &r->api_ns,
-        &r->idle_ns,      &r->span_ns,       &r->consumer_cpu_ns,
-        &r->wait_prep_ns, &r->wait_fetch_ns, &r->wait_transfer_ns,
-        &r->wait_slot_ns, &r->work_ns,       &r->cpu_ns,
-        &r->runq_ns,      &r->throttle_ns,   &r->blocked_ns,
-        &r->starved_ns,   &r->read_ns,       &r->sample_tail_ns,
-        &r->lead_tail_ns, &r->read_tail_ns,  &r->away_ns};
+        &r->user_ns,        &r->wait_ns,          &r->api_ns,
+        &r->idle_ns,        &r->span_ns,          &r->consumer_cpu_ns,
+        &r->wait_fetch_ns,  &r->wait_transfer_ns, &r->work_ns,
+        &r->cpu_ns,         &r->runq_ns,          &r->throttle_ns,
+        &r->blocked_ns,     &r->starved_ns,       &r->read_ns,
+        &r->sample_tail_ns, &r->read_tail_ns,     &r->away_ns};
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); ++i)
         if (dice_below(d, 50))
             grow(d, times[i], 20000000);

@@ -170,8 +170,6 @@ static inline void model_step(void)
     m.r.wait_ns += (int64_t)wait;
     if (m.reads_limit > 0 || m.bandwidth > 0)
         m.r.wait_fetch_ns += (int64_t)wait;
-    else
-        m.r.wait_prep_ns += (int64_t)wait;
     m.stock = fmax(m.stock - 1, 0);
     ++m.r.batches;
     model_tell();

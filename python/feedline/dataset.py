@@ -20,8 +20,7 @@ from . import _c
 from ._library import lib
 from .annotations import Arrays, arrays_of, set_objects
 from .buffers import HeldBuffer
-from .errors import InvalidArgument, NotSupported, RangeError, StateError
-from .errors import check
+from .errors import InvalidArgument, NotSupported, RangeError, StateError, check
 from .extents import TO_END, Extents
 from .fields import bytes_in_file, or_none, value_in_file
 from .options import Config

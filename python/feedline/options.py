@@ -14,8 +14,7 @@ import numbers
 import os
 import sys
 from functools import lru_cache
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
-from typing import Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _c
 from ._library import lib

@@ -23,8 +23,7 @@ from images import Image
 from random_chains import BORDERS, Chains, invert
 from replay import DRAWN, EPOCHS, SIZES, Mode, check, compare, images_of
 from replay import open_image, pixels_of
-from torch_cases import T as v1, engine_of, families, torch
-from torch_cases import torchvision, v2
+from torch_cases import T as v1, engine_of, families, torch, torchvision, v2
 
 # ---- One transform at a time ------------------------------------------------
 

@@ -15,8 +15,7 @@ import operator
 import sys
 from dataclasses import dataclass, field
 from os import fspath
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
-from typing import TypeVar
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 import feedline
 

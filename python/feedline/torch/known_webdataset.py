@@ -26,8 +26,7 @@ import feedline
 
 from .chain import NotNative
 from .compiled import what_it_does
-from .known_sets import STREAMS, UNKNOWN, Piece, Stream, reads
-from .known_sets import ready_piece
+from .known_sets import STREAMS, UNKNOWN, Piece, Stream, reads, ready_piece
 
 _PILLOW = ("pil", "pilrgb")  # what decode() makes Pillow images of mode RGB
 _ARRAYS = ("rgb", "rgb8")

@@ -10,8 +10,7 @@ it, and phases do nothing, so a training script needs no `if` around them.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Generic, List, Optional, TextIO, TypeVar
-from typing import cast
+from typing import Any, Callable, Generic, List, Optional, TextIO, TypeVar, cast
 
 import feedline
 

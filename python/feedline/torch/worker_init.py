@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-from types import CellType, CodeType, FunctionType, ModuleType
-from types import SimpleNamespace
+from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Callable, Dict, List
 
 # By module and name, so that no framework has to be imported for it.

@@ -7,6 +7,8 @@
  */
 #include "base/clock.h"
 
+#include "base/compiler.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -21,7 +23,7 @@ static int64_t read_clock(clockid_t id)
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static int64_t monotonic_ns(void)
+FDL_HOT static int64_t monotonic_ns(void)
 {
     return read_clock(CLOCK_MONOTONIC);
 }
@@ -32,7 +34,7 @@ static int64_t (*_Atomic clock_now_ns)(void) = monotonic_ns;
 static pthread_once_t cost_once = PTHREAD_ONCE_INIT;
 static int64_t cost_ns;
 
-int64_t fdl_now_ns(void)
+FDL_HOT int64_t fdl_now_ns(void)
 {
     return atomic_load_explicit(&clock_now_ns, memory_order_relaxed)();
 }

@@ -9,6 +9,8 @@
  */
 #include "base/status.h"
 
+#include "base/compiler.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,7 +77,7 @@ const char *fdl_last_error(void)
     return error_line;
 }
 
-void fdl_clear_error(void)
+FDL_HOT void fdl_clear_error(void)
 {
     error_line[0] = '\0';
 }

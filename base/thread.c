@@ -11,6 +11,7 @@
  */
 #include "base/thread.h"
 
+#include "base/compiler.h"
 #include "base/cpu_set.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -135,13 +136,13 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, count_fork);
 }
 
-uint32_t fdl_fork_generation(void)
+FDL_HOT uint32_t fdl_fork_generation(void)
 {
     pthread_once(&fork_once, watch_forks);
     return atomic_load_explicit(&fork_generation, memory_order_relaxed);
 }
 
-int32_t fdl_thread_id(void)
+FDL_HOT int32_t fdl_thread_id(void)
 {
     static _Thread_local struct {
         uint32_t generation; /* a child's thread has another number */

@@ -7,6 +7,7 @@
 #include "loader/loader.h"
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -26,7 +27,7 @@ static feedline_loader *loader_of(void *watch)
                                        offsetof(feedline_loader, watch));
 }
 
-static void called(void *watch, int64_t now)
+FDL_HOT static void called(void *watch, int64_t now)
 {
     feedline_loader *l = loader_of(watch);
     uint64_t delivered = l->watch.books.notes.delivered;

@@ -2,6 +2,7 @@
 /* What every public function does first; see api.h. */
 #include "loader/api/api.h"
 
+#include "base/compiler.h"
 #include "loader/loader.h"
 #include "loader/stream/ring.h"
 #include "loader/watch/outside.h"
@@ -16,7 +17,7 @@ int32_t fdl_api_enter(const void *handle, const char *what)
     return FEEDLINE_OK;
 }
 
-int32_t fdl_api_enter_out(void *out)
+FDL_HOT int32_t fdl_api_enter_out(void *out)
 {
     int32_t status = fdl_api_enter(out, "out");
     if (status >= 0)
@@ -38,7 +39,7 @@ int32_t fdl_api_enter_handle(const void *handle, uint32_t generation,
     return FEEDLINE_OK;
 }
 
-int32_t fdl_api_enter_batch(const feedline_batch *b)
+FDL_HOT int32_t fdl_api_enter_batch(const feedline_batch *b)
 {
     return fdl_api_enter_handle(b, b ? b->ring->fork_generation : 0, "batch");
 }
@@ -63,7 +64,7 @@ int32_t fdl_api_enter_loader(const feedline_loader *l)
     return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
 }
 
-int32_t fdl_api_enter_engine(const feedline_loader *l)
+FDL_HOT int32_t fdl_api_enter_engine(const feedline_loader *l)
 {
     int32_t status = fdl_api_enter_loader(l);
     return status >= 0 && l->watch.outside ? fdl_outside_refuse() : status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: batches, and all that one has. */
+#include "base/compiler.h"
 #include "loader/api/api.h"
 #include "loader/api/dlpack.h"
 #include "loader/stream/slot_mix.h"
@@ -59,7 +60,7 @@ static void release(feedline_batch *b)
     fdl_nvtx_pop();
 }
 
-void feedline_batch_release(feedline_batch *b)
+FDL_HOT void feedline_batch_release(feedline_batch *b)
 {
     if (is_ours(b))
         release(b);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: the loader. */
+#include "base/compiler.h"
 #include "base/philox.h"
 #include "loader/api/api.h"
 #include "loader/dataset/dataset_objects.h"
@@ -83,8 +84,8 @@ static int32_t begin_here(feedline_loader *l)
     return fdl_loader_begin(l, epoch, position);
 }
 
-int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
-                             feedline_batch **out)
+FDL_HOT int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
+                                     feedline_batch **out)
 {
     int32_t status = fdl_api_enter_out(out);
     if (status >= 0)
@@ -294,7 +295,7 @@ int32_t feedline_loader_peek(feedline_loader *l, uint32_t ahead,
     return status < 0 ? status : fdl_consumer_peek(l->engine, ahead, out);
 }
 
-int32_t feedline_loader_deliver(feedline_loader *l, feedline_batch *b)
+FDL_HOT int32_t feedline_loader_deliver(feedline_loader *l, feedline_batch *b)
 {
     int32_t status = fdl_api_enter_engine(l);
     if (status >= 0)

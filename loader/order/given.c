@@ -17,6 +17,7 @@
  */
 #include "loader/order/given.h"
 
+#include "base/compiler.h"
 #include "base/philox.h"
 #include "base/status.h"
 
@@ -232,8 +233,8 @@ uint64_t fdl_given_waiting(const struct fdl_given *g, uint64_t awaited)
 
 /* ---- The readers' side -------------------------------------------------- */
 
-bool fdl_given_ticket(const struct fdl_given *g, uint64_t ticket,
-                      struct fdl_ticket_range *out)
+FDL_HOT bool fdl_given_ticket(const struct fdl_given *g, uint64_t ticket,
+                              struct fdl_ticket_range *out)
 {
     /* acquire: pairs with the release in append. */
     if (ticket >= atomic_load_explicit(&g->appended, memory_order_acquire))

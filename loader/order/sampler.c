@@ -13,6 +13,7 @@
  */
 #include "loader/order/sampler.h"
 
+#include "base/compiler.h"
 #include "base/philox.h"
 #include "base/status.h"
 #include "loader/order/given.h"
@@ -235,8 +236,8 @@ void fdl_stream_locate(const struct fdl_stream *st, uint64_t sample,
     };
 }
 
-bool fdl_stream_ticket(const struct fdl_stream *st, uint64_t ticket,
-                       struct fdl_ticket_range *out)
+FDL_HOT bool fdl_stream_ticket(const struct fdl_stream *st, uint64_t ticket,
+                               struct fdl_ticket_range *out)
 {
     if (st->given)
         return fdl_given_ticket(st->given, ticket, out);

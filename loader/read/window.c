@@ -28,6 +28,7 @@
 #include "loader/read/window.h"
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/memory.h"
 #include "decode/decoder.h"
 #include "loader/read/gather.h"
@@ -380,7 +381,7 @@ bool fdl_window_has_reads(const struct fdl_window *w)
     return false;
 }
 
-uint32_t fdl_window_reading(const struct fdl_window *w)
+FDL_HOT uint32_t fdl_window_reading(const struct fdl_window *w)
 {
     uint64_t s = atomic_load_explicit(&w->head, memory_order_relaxed);
     uint64_t next = atomic_load_explicit(&w->next, memory_order_relaxed);

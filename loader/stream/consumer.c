@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The consumer's side: next(), its waits, and where the stream stands. */
+#include "base/compiler.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "loader/order/state.h"
@@ -113,7 +114,7 @@ static int32_t at_the_end(const struct fdl_engine *e)
 }
 
 /* OK: wt->batch is ready. Otherwise it never will be. */
-static int32_t look(struct fdl_engine *e, struct wait *wt, bool *done)
+FDL_HOT static int32_t look(struct fdl_engine *e, struct wait *wt, bool *done)
 {
     bool all_held = false;
     *done = true;
@@ -221,7 +222,7 @@ bool fdl_consumer_runs(const struct fdl_engine *e)
     return e->running;
 }
 
-int32_t fdl_consumer_check_run(const struct fdl_engine *e)
+FDL_HOT int32_t fdl_consumer_check_run(const struct fdl_engine *e)
 {
     const char *anew = e->given ? "begin" : "start";
     if (e->consumer.failed)
@@ -300,8 +301,8 @@ static int32_t next(struct fdl_engine *e, int64_t timeout_ns,
     return status;
 }
 
-int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
-                          feedline_batch **out)
+FDL_HOT int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
+                                  feedline_batch **out)
 {
     uint64_t ticket =
         atomic_load_explicit(&e->ring->awaited, memory_order_relaxed);
@@ -323,7 +324,7 @@ int32_t fdl_consumer_peek(const struct fdl_engine *e, uint32_t ahead,
     return *out ? FEEDLINE_OK : FEEDLINE_TIMEOUT;
 }
 
-int32_t fdl_consumer_deliver(struct fdl_engine *e, feedline_batch *b)
+FDL_HOT int32_t fdl_consumer_deliver(struct fdl_engine *e, feedline_batch *b)
 {
     int32_t status = fdl_consumer_check_run(e);
     uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);

@@ -2,6 +2,7 @@
 /* What lies where in the memory of a batch; layout.h has the reasons. */
 #include "loader/stream/layout.h"
 
+#include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "decode/plan/plan.h"
@@ -177,7 +178,7 @@ uint64_t fdl_layout_moved_bytes(const struct fdl_layout *layout)
            layout->batch_size / layout->views * layout->all_views_bytes;
 }
 
-bool fdl_layout_is_various(const struct fdl_layout *layout)
+FDL_HOT bool fdl_layout_is_various(const struct fdl_layout *layout)
 {
     return layout->format.width == 0;
 }

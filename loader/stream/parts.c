@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of an engine, for others; see engine.h. */
+#include "base/compiler.h"
 #include "loader/stream/engine_own.h"
 
 struct fdl_ring *fdl_engine_ring(const struct fdl_engine *e)
@@ -70,7 +71,7 @@ const struct fdl_numa_bytes *fdl_engine_pinned(const struct fdl_engine *e)
                : NULL;
 }
 
-bool fdl_engine_has_device(const struct fdl_engine *e)
+FDL_HOT bool fdl_engine_has_device(const struct fdl_engine *e)
 {
     return e->ring->backend_ops->stats != NULL;
 }

@@ -4,6 +4,7 @@
 #include "loader/stream/ring.h"
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -96,7 +97,8 @@ bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
     return passed;
 }
 
-void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding)
+FDL_HOT void fdl_ring_count(struct fdl_ring *r, uint32_t *ready,
+                            uint32_t *outstanding)
 {
     fdl_lock(&r->lock);
     *ready = atomic_load_explicit(&r->n_ready, memory_order_relaxed);
@@ -182,7 +184,7 @@ static bool is_for_later_locked(const struct fdl_ring *r, bool delivers)
 }
 
 /* Gives slots to the next tickets, as far as depth and free slots go. */
-static void issue_locked(struct fdl_ring *r, bool delivers)
+FDL_HOT static void issue_locked(struct fdl_ring *r, bool delivers)
 {
     struct fdl_ticket_range range;
     bool issued = false;
@@ -461,8 +463,9 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
 
 /* ---- The consumer's side ------------------------------------------------ */
 
-bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
-                      feedline_batch **slot, bool *all_held)
+FDL_HOT bool fdl_ring_awaited(struct fdl_ring *r,
+                              struct fdl_ticket_range *range,
+                              feedline_batch **slot, bool *all_held)
 {
     fdl_lock(&r->lock);
     bool more =
@@ -500,7 +503,7 @@ feedline_batch *fdl_ring_peek(struct fdl_ring *r, uint32_t ahead)
     return b;
 }
 
-void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
+FDL_HOT void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
 {
     fdl_lock(&r->lock);
     fdl_assert(b->ticket == r->next_deliver);
@@ -542,7 +545,7 @@ static void give_back(feedline_batch *b)
     fdl_ring_unref(r);
 }
 
-void fdl_ring_release(feedline_batch *b)
+FDL_HOT void fdl_ring_release(feedline_batch *b)
 {
     /* acq_rel: the last one comes after everything that the others read. */
     uint32_t before =

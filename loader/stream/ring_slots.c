@@ -9,6 +9,7 @@
  * of a run are made before it and live until it is over, and a loader that is
  * stopped keeps nothing but batches that the program holds.
  */
+#include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "loader/stream/ring.h"
@@ -200,7 +201,7 @@ static bool is_short_locked(const struct fdl_ring *r)
 /* On a device only where it cannot be helped any more. Memory is asked for
  * once: to pin it, find the device full and free it again at every batch would
  * stall the launches of the program. */
-bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
+FDL_HOT bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
 {
     fdl_lock(&r->lock);
     bool is_short = is_short_locked(r) && r->n_slots != r->full_at &&

@@ -4,6 +4,7 @@
  * next and never what is delivered, and the values in force.
  */
 #include "base/atomic.h"
+#include "base/compiler.h"
 #include "base/log.h"
 #include "decode/pipeline.h"
 #include "loader/stream/budget.h"
@@ -85,7 +86,8 @@ static void store(_Atomic uint32_t *x, uint32_t value)
     atomic_store_explicit(x, value, memory_order_relaxed);
 }
 
-void fdl_engine_in_force(const struct fdl_engine *e, struct fdl_knobs *out)
+FDL_HOT void fdl_engine_in_force(const struct fdl_engine *e,
+                                 struct fdl_knobs *out)
 {
     *out = (struct fdl_knobs){
         .workers = fdl_load(&e->workers),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch: its images, what describes them, and both as tensors. */
+#include "base/compiler.h"
 #include "base/status.h"
 #include "loader/stream/ring.h"
 #include "loader/stream/slot_mix.h"
@@ -221,7 +222,7 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place)
         fdl_slot_mask_blank(b, place);
 }
 
-uint64_t fdl_slot_image_bytes(const feedline_batch *b)
+FDL_HOT uint64_t fdl_slot_image_bytes(const feedline_batch *b)
 {
     const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))

@@ -3,6 +3,7 @@
 #include "loader/stream/snapshot.h"
 
 #include "base/atomic.h"
+#include "base/compiler.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
 
@@ -20,7 +21,7 @@ struct fdl_trace_ring *fdl_engine_notes(const struct fdl_engine *e)
     return e->ring->notes;
 }
 
-bool fdl_engine_stands_in(const struct fdl_engine *e)
+FDL_HOT bool fdl_engine_stands_in(const struct fdl_engine *e)
 {
     return e->stands_in;
 }
@@ -37,7 +38,8 @@ int32_t fdl_engine_gpu(const struct fdl_engine *e)
 
 /* ---- Batches and reads --------------------------------------------------- */
 
-void fdl_engine_in_flight(const struct fdl_engine *e, struct fdl_in_flight *out)
+FDL_HOT void fdl_engine_in_flight(const struct fdl_engine *e,
+                                  struct fdl_in_flight *out)
 {
     fdl_ring_count(e->ring, &out->ready, &out->outstanding);
     out->reads = fdl_window_reading(e->window);

@@ -111,8 +111,8 @@ static void take_turn(struct fdl_books *c, struct fdl_account_call *call,
     memset(&c->turn, 0, sizeof(c->turn));
 }
 
-int64_t fdl_account_add_locked(struct fdl_books *c,
-                               struct fdl_account_call *call)
+FDL_HOT int64_t fdl_account_add_locked(struct fdl_books *c,
+                                       struct fdl_account_call *call)
 {
     int64_t user = call->called - c->returned_ns;
     int64_t now = fdl_now_ns();
@@ -213,7 +213,7 @@ static void count_delivery_locked(struct fdl_books *c, const feedline_batch *b,
                    bytes);
 }
 
-void fdl_account_called(struct fdl_books *c, int64_t now)
+FDL_HOT void fdl_account_called(struct fdl_books *c, int64_t now)
 {
     atomic_store_explicit(&c->tid, fdl_thread_id(), memory_order_relaxed);
     atomic_store_explicit(&c->thread, (uintptr_t)&thread_mark,
@@ -227,7 +227,8 @@ void fdl_account_refused(struct fdl_books *c)
     atomic_store_explicit(&c->inside, 0, memory_order_relaxed);
 }
 
-void fdl_account_returned(struct fdl_books *c, const struct fdl_next_record *r)
+FDL_HOT void fdl_account_returned(struct fdl_books *c,
+                                  const struct fdl_next_record *r)
 {
     struct fdl_account_call call = {
         .called = r->called,

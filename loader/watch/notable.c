@@ -70,8 +70,8 @@ void fdl_notable_next_locked(struct fdl_books *c)
     forget_wait(c);
 }
 
-void fdl_notable_call_locked(struct fdl_books *c, int64_t user_ns,
-                             const feedline_batch *delivered)
+FDL_HOT void fdl_notable_call_locked(struct fdl_books *c, int64_t user_ns,
+                                     const feedline_batch *delivered)
 {
     struct fdl_notable *n = &c->notable;
     n->step_ns += user_ns;

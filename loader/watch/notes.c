@@ -7,7 +7,7 @@
 #include "loader/stream/snapshot.h"
 #include "loader/watch/books.h"
 
-void fdl_notes_called(struct fdl_books *c, int64_t called)
+FDL_HOT void fdl_notes_called(struct fdl_books *c, int64_t called)
 {
     struct fdl_notes *t = &c->notes;
     int64_t returned = c->returned_ns;
@@ -66,8 +66,8 @@ static void count_all(struct fdl_books *c, int64_t now, int64_t wait)
     t->counted_ns = now;
 }
 
-void fdl_notes_returned(struct fdl_books *c, uint64_t ticket, int64_t now,
-                        int64_t wait)
+FDL_HOT void fdl_notes_returned(struct fdl_books *c, uint64_t ticket,
+                                int64_t now, int64_t wait)
 {
     struct fdl_notes *t = &c->notes;
     t->has_step = true;

@@ -3,6 +3,7 @@
 #include "loader/watch/watcher.h"
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "decode/pipeline.h"
 #include "loader/stream/engine.h"
 #include "loader/stream/snapshot.h"
@@ -61,7 +62,7 @@ static struct fdl_books *books_of(void *watch)
     return &((struct fdl_watch *)watch)->books;
 }
 
-void fdl_watch_called(void *watch, int64_t now)
+FDL_HOT void fdl_watch_called(void *watch, int64_t now)
 {
     fdl_account_called(books_of(watch), now);
 }
@@ -71,7 +72,7 @@ static void refused(void *watch)
     fdl_account_refused(books_of(watch));
 }
 
-static void returned(void *watch, const struct fdl_next_record *r)
+FDL_HOT static void returned(void *watch, const struct fdl_next_record *r)
 {
     fdl_account_returned(books_of(watch), r);
 }

@@ -35,7 +35,7 @@ static void count_gap(struct fdl_gaps *g, int64_t step_ns, int64_t median)
     g->longest_ns = FDL_MAX(g->longest_ns, step_ns);
 }
 
-bool fdl_gaps_add(struct fdl_gaps *g, int64_t step_ns)
+FDL_HOT bool fdl_gaps_add(struct fdl_gaps *g, int64_t step_ns)
 {
     bool gap = false;
     if (may_stick_out(g, step_ns)) {

@@ -71,7 +71,7 @@ static void raise_max(struct fdl_histogram *h, int64_t value)
         atomic_store_explicit(&h->max, value, memory_order_relaxed);
 }
 
-void fdl_histogram_add(struct fdl_histogram *h, int64_t value)
+FDL_HOT void fdl_histogram_add(struct fdl_histogram *h, int64_t value)
 {
     add_count(h, bucket_of(value), 1);
     raise_max(h, value);

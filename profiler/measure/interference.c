@@ -21,8 +21,8 @@ static uint32_t class_of(uint32_t workers)
     return class;
 }
 
-void fdl_interference_add(struct fdl_interference *i, uint32_t workers,
-                          int64_t step_ns)
+FDL_HOT void fdl_interference_add(struct fdl_interference *i, uint32_t workers,
+                                  int64_t step_ns)
 {
     struct fdl_interference_class *c = &i->classes[class_of(workers)];
     double x = (double)step_ns;

@@ -21,7 +21,7 @@ static bool may_stick_out(struct fdl_outliers *o, int64_t wait_ns)
                                    2);
 }
 
-bool fdl_outliers_add(struct fdl_outliers *o, int64_t wait_ns)
+FDL_HOT bool fdl_outliers_add(struct fdl_outliers *o, int64_t wait_ns)
 {
     bool out = false;
     if (may_stick_out(o, wait_ns))

@@ -2,6 +2,8 @@
 /* How the consumer met its batches; see pace.h. */
 #include "profiler/measure/pace.h"
 
+#include "base/compiler.h"
+
 #include <string.h>
 
 static void add_epoch(struct fdl_pace *p, const struct fdl_pace_call *call)
@@ -23,7 +25,7 @@ static void add_epoch(struct fdl_pace *p, const struct fdl_pace_call *call)
     p->begun = true;
 }
 
-void fdl_pace_add(struct fdl_pace *p, const struct fdl_pace_call *call)
+FDL_HOT void fdl_pace_add(struct fdl_pace *p, const struct fdl_pace_call *call)
 {
     add_epoch(p, call);
     if (call->starts_run)

@@ -19,7 +19,7 @@
 #define LEAST    50u /* values: among fewer, chance makes a period */
 #define VARIES   0.1 /* of the mean: less is no long wait */
 
-void fdl_series_add(struct fdl_series *s, int64_t value)
+FDL_HOT void fdl_series_add(struct fdl_series *s, int64_t value)
 {
     s->values[s->n++ % FDL_SERIES_LENGTH] = value;
 }
@@ -58,8 +58,9 @@ int64_t fdl_series_new_median(const struct fdl_series *s, uint32_t most,
     return taken->value;
 }
 
-int64_t fdl_series_recent_median(const struct fdl_series *s, uint32_t most,
-                                 struct fdl_median *taken)
+FDL_HOT int64_t fdl_series_recent_median(const struct fdl_series *s,
+                                         uint32_t most,
+                                         struct fdl_median *taken)
 {
     if (taken->n == 0 || s->n - taken->n >= RECENT)
         return fdl_series_new_median(s, most, taken);

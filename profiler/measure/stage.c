@@ -9,12 +9,13 @@
 #include "profiler/measure/stage.h"
 
 #include "base/atomic.h"
+#include "base/compiler.h"
 
 #include <sys/resource.h>
 
 #define SECTOR_BYTES 512u
 
-void fdl_counter_add(_Atomic uint64_t *counter, uint64_t value)
+FDL_HOT void fdl_counter_add(_Atomic uint64_t *counter, uint64_t value)
 {
     atomic_store_explicit(counter, fdl_load(counter) + value,
                           memory_order_relaxed);
@@ -31,7 +32,8 @@ void fdl_stage_items(struct fdl_stage *s, uint32_t n, int64_t busy_ns,
         fdl_histogram_add(&s->times, (int64_t)busy);
 }
 
-void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes)
+FDL_HOT void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns,
+                            uint64_t bytes)
 {
     fdl_stage_items(s, 1, busy_ns, bytes);
 }

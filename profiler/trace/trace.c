@@ -59,9 +59,10 @@ static uint64_t get(const _Atomic uint64_t *word)
     return atomic_load_explicit(word, memory_order_acquire);
 }
 
-void fdl_trace_note(struct fdl_trace_ring *ring, enum fdl_trace_kind kind,
-                    int64_t begin_ns, int64_t length, uint64_t ticket,
-                    uint32_t sample, uint32_t arg)
+FDL_HOT void fdl_trace_note(struct fdl_trace_ring *ring,
+                            enum fdl_trace_kind kind, int64_t begin_ns,
+                            int64_t length, uint64_t ticket, uint32_t sample,
+                            uint32_t arg)
 {
     if (!ring)
         return;

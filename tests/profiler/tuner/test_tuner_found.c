@@ -50,7 +50,7 @@ TEST_WITH(a_trial_under_way_is_told, model_reset, model_end)
     assert_true(found().more_workers.judged);
 }
 
-TEST_WITH(workers_that_fill_the_cores_are_limited_by_them, model_reset, model_end)
+TEST_WITH(workers_that_fill_the_cores, model_reset, model_end)
 {
     model_begin(4, 4, 200, 20);
     model_steps(2000);

@@ -159,7 +159,9 @@ void sim_look(struct sim_loader *l)
         sim_announce(w);
     l->facts.quota = w->announced;
     l->facts.limits.cores = w->announced / s->loaders;
-    l->facts.limits.shared = s->neighbour_told && w->announced < w->cores;
+    /* As loader/tune/control_limits.c has it: any part but the whole. */
+    l->facts.limits.shared =
+        s->loaders > 1 || (s->neighbour_told && w->announced < w->cores);
     l->facts.limits.host_cores = s->period > 0 ? s->host_cores : w->cores;
     if (s->quota_untold)
         l->facts.limits.host_cores = 0;

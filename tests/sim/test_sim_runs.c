@@ -335,6 +335,31 @@ TEST(quota_is_announced)
     sim_result_free(&r);
 }
 
+static bool share_seen;
+
+static void note_share(void *self, const struct sim_facts *facts,
+                       const struct fdl_tuner_reading *r,
+                       struct fdl_knobs *knobs)
+{
+    (void)self;
+    (void)r;
+    (void)knobs;
+    share_seen = facts->limits.shared;
+}
+
+/* Loaders side by side have a part of the cores each, and know it. */
+TEST(a_share_is_announced)
+{
+    struct sim_controller c = test_walker;
+    struct sim_scenario s = test_plain(0.1, 4, 0.1);
+    c.observe = note_share;
+    for (s.loaders = 1; s.loaders <= 2; s.loaders++) {
+        struct sim_result r = run(&s, &c, NULL, 6);
+        assert_int_equal(share_seen, s.loaders > 1);
+        sim_result_free(&r);
+    }
+}
+
 static int64_t runq_seen;
 static uint64_t runq_changes;
 

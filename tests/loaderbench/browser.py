@@ -4,7 +4,6 @@ JSON messages that end in a NUL. Python's standard library only.
 
 It writes down what a page asks the network for and what it complains about.
 """
-import base64
 import json
 import os
 import shutil
@@ -104,9 +103,3 @@ class Browser:
                   deviceScaleFactor=1, mobile=width < 600)
         self.call("Emulation.setEmulatedMedia", media=media, features=[
             {"name": "prefers-color-scheme", "value": scheme}])
-
-    def screenshot(self, path):
-        """Of the whole page, to look at."""
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        with open(path, "wb") as f:
-            f.write(base64.b64decode(shot["data"]))

@@ -62,15 +62,6 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(scope="session")
-def library_path() -> str:
-    """The file of the library, where the environment names one."""
-    path = os.environ.get("FEEDLINE_LIBRARY")
-    if not path:
-        pytest.skip("FEEDLINE_LIBRARY names no file and none was built here")
-    return path
-
-
-@pytest.fixture(scope="session")
 def image_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder per class as ImageFolder wants it: 3 classes of 8 photos.
 

@@ -30,12 +30,11 @@ from .known_sets import STREAMS, UNKNOWN, Piece, Stream, reads, ready_piece
 
 _PILLOW = ("pil", "pilrgb")  # what decode() makes Pillow images of mode RGB
 _ARRAYS = ("rgb", "rgb8")
-# Parts by the last word of their extension: images; what decode() leaves as the
-# engine's fields are, beside bytes that it does not know; and what it does not.
+# Parts by the last word of their extension: images, and what decode() does not
+# leave as the engine's fields are.
 _IMAGES = set(
     "jpg jpeg jpe jfif png apng webp gif bmp tif tiff ppm pgm".split()
 )
-_FIELDS = set("txt text transcript json jsn cls cls2 index inx id".split())
 _OTHERS = set(
     "pkl pickle pyd pth ten tb mp msg npy npz cbor gz class count".split()
 )

@@ -316,6 +316,8 @@ enum fdl_tuner_split {
 };
 bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
                      struct fdl_knobs *to);
+/* Nothing more goes into the memory. */
+bool fdl_tuner_full(const struct fdl_tuner *t);
 
 /* tuner_judge.c */
 enum fdl_tuner_verdict fdl_tuner_compare(const struct fdl_tuner_estimate *ref,

@@ -77,6 +77,7 @@
   X(LOSES)                                                                     \
   X(DIVIDE_BLOCKS)                                                             \
   X(CREDIT)                                                                    \
+  X(NOT_FULL)                                                                  \
   X(NOISE_0)                                                                   \
   X(NOISE_1)                                                                   \
   X(NOISE_2)

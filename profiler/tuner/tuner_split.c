@@ -18,8 +18,7 @@ static bool fits(const struct fdl_tuner *t, const struct fdl_knobs *k)
     return fdl_knobs_memory(&t->limits, k) <= t->limits.memory_bytes;
 }
 
-/* Nothing more goes into it. */
-static bool full(const struct fdl_tuner *t)
+bool fdl_tuner_full(const struct fdl_tuner *t)
 {
     struct fdl_knobs more = t->knobs;
     ++more.depth;
@@ -82,7 +81,7 @@ bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
                      struct fdl_knobs *to)
 {
     *to = t->knobs;
-    if (!full(t))
+    if (!fdl_tuner_full(t))
         return false;
     switch (s) {
     case FDL_TUNER_SPLIT_FEWER_READS:

@@ -413,7 +413,10 @@ static bool starving(struct fdl_tuner *t)
     if (reads && !t->storage_limit && more_reads(t))
         return true;
     bool loses = predicted(t, n) < -DELTA && RULE(LOSES);
-    if (n < t->knobs.workers && RULE(PLAN_DOWN) && !loses &&
+    /* A full memory is planned by how reads were doing just then; one worker
+     * fewer is among its divisions, which have to do better. */
+    bool full = fdl_tuner_full(t) && RULE(NOT_FULL);
+    if (n < t->knobs.workers && RULE(PLAN_DOWN) && !loses && !full &&
         !fdl_tuner_arm_useless(t, n))
         return try_workers(t, n, FDL_REASON_PLAN_DOWN);
     if (!due(t) || crossing)

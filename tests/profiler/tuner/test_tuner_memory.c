@@ -80,6 +80,24 @@ TEST(steps_are_along_the_budget)
     fdl_tuner_destroy(t);
 }
 
+/* Of one who waits for reads the plan of a moment would have one worker. That
+ * is for a division to find, which has to do better. */
+TEST(what_is_full_is_not_planned_down)
+{
+    struct fdl_tuner_limits l = little_memory();
+    /* 4 workers and their reads, 4.4, 90 x 2 x 0.1 and 9 batches: 40.4 MB */
+    const struct fdl_knobs k = {4, 9, 90};
+    l.memory_bytes = 40400000;
+    struct fdl_tuner *t = waits(&l, &k);
+    t->best.read_ns = 100e6; /* 160 of them would be needed */
+    t->best.starved = t->best.stall = 0.5;
+    t->best.workers = 4;
+    t->replan = true;
+    assert_false(fdl_tuner_next(t));
+    assert_int_equal(t->planned.workers, 1);
+    fdl_tuner_destroy(t);
+}
+
 /* There is room; nobody reads; the cores, or the workers, are enough; what
  * stands firm is not moved. */
 TEST(there_may_be_none)

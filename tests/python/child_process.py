@@ -55,7 +55,8 @@ def make(chain=None, **options):
 
 def blocked_loader(**options):
     """A loader whose second batch waits until `gate` is set; `gate.shut`: it
-    does. Nobody is told how long: that is the test's and the machine's."""
+    does. Nobody is told how long: that is the test's and the machine's. The
+    worker reads, too: else it takes what is there, of either batch."""
     gate = threading.Event()
     gate.shut = threading.Event()
     seen = []
@@ -66,7 +67,7 @@ def blocked_loader(**options):
             gate.shut.set()
             gate.wait(60)
 
-    options = {"workers": 1, "stuck_after": 0, **options}
+    options = {"workers": 1, "stuck_after": 0, "reader": "memory", **options}
     return make(pipeline().python(hold), **options), gate
 
 

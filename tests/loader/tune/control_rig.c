@@ -104,6 +104,15 @@ void rig_put(const struct fixture *f, const char *name, const char *text)
     fclose(file);
 }
 
+void rig_machine(const struct fixture *f, const char *cpu_max)
+{
+    rig_put(f, "/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-7\n");
+    rig_put(f, "/proc/self/cgroup", "0::/\n");
+    rig_put(f, "/proc/self/mountinfo",
+            "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    rig_put(f, "/sys/fs/cgroup/cpu.max", cpu_max);
+}
+
 struct feedline_tuner_info rig_info(const feedline_loader *l)
 {
     struct feedline_tuner_info info = {.struct_size = sizeof(info)};

@@ -30,6 +30,9 @@ struct fdl_tuner_limits rig_limits(feedline_loader *l);
 /* A file of a machine, whose root is the folder "machine" beside the images. */
 void rig_put(const struct fixture *f, const char *name, const char *text);
 
+/* A machine of 8 cores in the folder, and the quota of its control group. */
+void rig_machine(const struct fixture *f, const char *cpu_max);
+
 /* Takes batches until the tuner has made a decision with these words (NULL:
  * any), and returns it. */
 struct feedline_decision rig_await(feedline_loader *l, const char *knob,

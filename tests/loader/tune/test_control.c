@@ -418,12 +418,7 @@ TEST_WITH(only_the_last_decisions_are_kept, setup, teardown)
 TEST_WITH(a_quota_that_changes_is_noticed, setup, teardown)
 {
     char root[128];
-    rig_put(&images, "/proc/self/status",
-            "Name:\tx\nCpus_allowed_list:\t0-7\n");
-    rig_put(&images, "/proc/self/cgroup", "0::/\n");
-    rig_put(&images, "/proc/self/mountinfo",
-            "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    rig_put(&images, "/sys/fs/cgroup/cpu.max", "max 100000\n");
+    rig_machine(&images, "max 100000\n");
     snprintf(root, sizeof(root), "%s/machine", images.folder);
     feedline_loader *l = rig_sleepy(
         images.ds, MS, "batch_size=4 tuner=auto workers_start=1 local_world=2");

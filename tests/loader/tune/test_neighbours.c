@@ -289,19 +289,9 @@ TEST_WITH(loaders_of_one_process, setup, teardown)
 
 /* ---- A loader among them ------------------------------------------------- */
 
-static void lay_out_machine(void)
-{
-    rig_put(&images, "/proc/self/status",
-            "Name:\tx\nCpus_allowed_list:\t0-7\n");
-    rig_put(&images, "/proc/self/cgroup", "0::/\n");
-    rig_put(&images, "/proc/self/mountinfo",
-            "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    rig_put(&images, "/sys/fs/cgroup/cpu.max", "200000 100000\n");
-}
-
 TEST_WITH(a_loader_takes_its_share, setup, teardown)
 {
-    lay_out_machine();
+    rig_machine(&images, "200000 100000\n");
     pid_t pid = greedy_child();
     put_group(pid, "0::/\n");
     feedline_loader *l = rig_sleepy(images.ds, SECOND / 1000,
@@ -336,7 +326,7 @@ TEST_WITH(a_world_that_was_told_is_believed, setup, teardown)
     for (uint32_t i = 0; i < 2; i++) {
         if (i == 1)
             setenv("LOCAL_WORLD_SIZE", "2", 1);
-        lay_out_machine();
+        rig_machine(&images, "200000 100000\n");
         feedline_loader *l = rig_sleepy(images.ds, SECOND / 1000, options[i]);
         fdl_control_set_root(l->control, root);
         assert_false(l->control->share.looks);

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# torchdata 0.11.0: StatefulDataLoader resumes in the middle of an epoch with
+# shuffle=True exactly. With torch's own SubsetRandomSampler (the usual split into
+# training and validation) or WeightedRandomSampler (classes of unequal size) in its
+# place it resumes without a word too, but in a new random order, of which it drops
+# as many samples as had been seen: some come twice in that epoch, as many never. A
+# program that seeds as it did at its start does not help from the second epoch on.
+# The state holds how many samples were taken, and not what they were drawn from; only
+# the sampler that shuffle=True makes is replaced by one that saves its generator.
+
+# shellcheck source=findings/observe
+source "$(dirname "$0")/observe"
+
+packages torch==2.15.0 torchdata==0.11.0
+
+observed <<'PROGRAM'
+import collections
+import torch
+from torch.utils.data import SubsetRandomSampler, WeightedRandomSampler
+from torchdata.stateful_dataloader import StatefulDataLoader
+
+DATA = list(range(20))
+
+
+def loader(**sampling):
+    torch.manual_seed(0)  # as the program does when it starts
+    return StatefulDataLoader(DATA, batch_size=2, **sampling)
+
+
+def try_it(name, **sampling):
+    first = loader(**sampling)
+    list(first)  # the first epoch
+    batches = iter(first)
+    before = [next(batches).tolist() for _ in range(5)]
+    state = first.state_dict()
+    uninterrupted = [batch.tolist() for batch in batches]
+
+    second = loader(**sampling)  # a new process has nothing but the state
+    second.load_state_dict(state)
+    resumed = [batch.tolist() for batch in second]
+    count = collections.Counter(sum(before + resumed, []))
+    print("%-22s resumed as if uninterrupted: %-5s  twice or more: %d  never: %d"
+          % (name, resumed == uninterrupted,
+             sum(n > 1 for n in count.values()), sum(i not in count for i in DATA)))
+
+
+try_it("shuffle=True", shuffle=True)
+try_it("SubsetRandomSampler", sampler=SubsetRandomSampler(DATA))
+try_it("WeightedRandomSampler", sampler=WeightedRandomSampler([1.0] * 20, 20,
+                                                              replacement=False))
+PROGRAM
+
+expected <<'SEEN'
+shuffle=True           resumed as if uninterrupted: True   twice or more: 0  never: 0
+SubsetRandomSampler    resumed as if uninterrupted: False  twice or more: 4  never: 4
+WeightedRandomSampler  resumed as if uninterrupted: False  twice or more: 6  never: 6
+SEEN

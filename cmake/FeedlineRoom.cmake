@@ -82,6 +82,21 @@ function(feedline_test name)
   endforeach()
 endfunction()
 
+# feedline_label(): each test of this folder has the folder's name as a label,
+# also those that come after this line. The directory's own LABELS would do, but
+# ctest 3.25 overlooks them in tests with a WORKING_DIRECTORY.
+function(feedline_label)
+  cmake_language(DEFER CALL feedline_label_all)
+endfunction()
+
+function(feedline_label_all)
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  if(tests)
+    set_property(TEST ${tests} APPEND PROPERTY LABELS ${folder})
+  endif()
+endfunction()
+
 # feedline_once(PATTERN): the tests of this folder whose names match are about
 # results, or about the tree itself, and not about what another compiler or a
 # sanitizer makes of the code: labelled `once`, and left out of such builds in

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether all of a file can be decoded. render_sample.c reads the rows that its
- * plan needs, and a crop may end above the damage; here it is all of them.
+ * What can be said of a whole file. Whether it can be decoded, render_sample.c
+ * finds out as well; damage that a decoder passes over only shows where all
+ * rows are read.
  */
 #include "base/compiler.h"
 #include "decode/decoder_state.h"

@@ -41,10 +41,10 @@ int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
 /* Completes an open, also on error. The plan's window must have the size of
  * `format`. dst: fdl_output_bytes(format) for each of the plan's views,
  * consecutively, aligned to the element; undefined on error. EDECODE, with the
- * library's message, if the part of the file that the pixels need is truncated,
- * or damaged beyond what libjpeg recovers from (as in Pillow); what follows
- * that part is not checked. ERANGE for too many scans or too much time; EINVAL
- * if the sizes do not match; ENOMEM. cost is untouched on error. */
+ * library's message, if the file is truncated, or damaged beyond what libjpeg
+ * recovers from (as in Pillow), whatever part of it the pixels need. ERANGE for
+ * too many scans or too much time; EINVAL if the sizes do not match; ENOMEM.
+ * cost is untouched on error. */
 int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
                            const struct fdl_output_format *format, void *dst,
                            struct fdl_render_cost *cost);

@@ -6,12 +6,14 @@
  * black; gamma and colour profiles are ignored.
  *
  * Errors follow Pillow too: checksums count up to the pixel data, and from
- * there on only that of deflate does.
+ * there on only that of deflate does, if it is in one piece with the last row:
+ * libpng is given the pieces in which Pillow reads. A chunk behind the pixels
+ * is an error only if the file ends in it.
  *
- * Rows come from libpng one by one: those above the needed part are decoded and
- * dropped (deflate cannot skip), those below are not touched. An interlaced
- * image has its rows only at the end, so it is decoded whole first; so is one
- * that ends early, since whether it is accepted must not depend on the crop.
+ * Rows come from libpng one by one. Those above the needed part are decoded and
+ * dropped, as deflate cannot skip; those below as well, since whether a file is
+ * damaged must not depend on the crop. An interlaced image has its rows only at
+ * the end, so it is decoded whole first.
  *
  * libpng cannot reuse its state for another image; it is recreated for each, in
  * memory that is kept (arena.h).
@@ -36,8 +38,9 @@
 #define PALETTE_SIZE 256
 #define PASSES       7
 
-/* Of a file that ends early; see choose_pieces. */
-#define PIECE_BYTES 512
+/* That Pillow reads at once, but not beyond the chunk. */
+#define PIECE_BYTES        65536
+#define CHUNK_HEADER_BYTES 8
 
 /* Rows between two readings of the clock. */
 #define ROWS_PER_CHECK 256
@@ -62,12 +65,14 @@ struct fdl_png {
     jmp_buf escape;
     int32_t status; /* of the error that escaped */
     bool no_memory;
-    bool in_pixels;  /* the end of the file may be accepted here */
-    bool cut;        /* the file ended */
-    bool ends_early; /* a chunk is cut, though maybe none of its rows */
-    bool damaged;    /* rows are missing, wanted or not, and that is accepted */
+    bool in_pixels; /* the end of the file may be accepted here */
+    bool cut;       /* the file ended before its last row */
+    bool damaged;   /* or behind it, and that is accepted */
     struct fdl_encoded bytes;
     uint64_t position;
+    uint64_t
+        cut_chunk; /* where the one begins that the file ends in; 0: none */
+    uint64_t row_chunk; /* and the last one that had rows, or a place in it */
     uint32_t width, height;
     int32_t channels;
     enum raw_form form;
@@ -79,7 +84,8 @@ struct fdl_png {
     uint8_t *image;        /* interlaced: all rows as libpng gives them */
     uint32_t pass, passes; /* of an interlaced image; passes is 1 otherwise */
     uint32_t next;         /* row, of the pass or the image */
-    uint32_t given;        /* next row that goes out, if interlaced */
+    uint32_t bottom;       /* behind the last row that is needed */
+    uint32_t given;        /* next row that goes out */
 };
 
 /* ---- What libpng calls -------------------------------------------------- */
@@ -134,15 +140,27 @@ static uint32_t complete_rows(const struct fdl_png *p)
     return 0;
 }
 
-/* libpng takes pixel data in pieces, whole or not at all. Of a file that ends
- * early the last bytes count too, as there may be a row in them: where a piece
- * could be cut they become single bytes. */
-static void choose_pieces(const struct fdl_png *p)
+/* After the last row libpng reads to the end of the pixel data; errors there do
+ * not concern the rows, which are complete. */
+static bool is_behind_rows(const struct fdl_png *p)
 {
-    if (!p->ends_early)
+    if (!p->in_pixels || p->status == FEEDLINE_ENOMEM)
+        return false;
+    if (p->passes > 1)
+        return png_get_current_pass_number(p->png) >= PASSES;
+    return png_get_current_row_number(p->png) >= p->height;
+}
+
+/* libpng takes a piece whole or not at all, and there may be rows in that which
+ * the file ends in. So a chunk that is cut is said to be as long as it is. */
+static void see_header(struct fdl_png *p, png_bytep header, uint64_t at)
+{
+    if (!is_behind_rows(p))
+        p->row_chunk = at;
+    if (at != p->cut_chunk || memcmp(header + 4, "IDAT", 4) != 0)
         return;
-    bool may_be_cut = p->bytes.size - p->position < PIECE_BYTES;
-    png_set_compression_buffer_size(p->png, may_be_cut ? 1 : PIECE_BYTES);
+    png_save_uint_32(header,
+                     (uint32_t)(p->bytes.size - at - CHUNK_HEADER_BYTES));
 }
 
 static void on_read(png_structp png, png_bytep out, size_t n)
@@ -156,8 +174,9 @@ static void on_read(png_structp png, png_bytep out, size_t n)
                                        p->height));
     }
     memcpy(out, p->bytes.data + p->position, n);
+    if (n == CHUNK_HEADER_BYTES)
+        see_header(p, out, p->position);
     p->position += n;
-    choose_pieces(p);
 }
 
 /* ---- Steps inside libpng ------------------------------------------------ */
@@ -265,6 +284,7 @@ static int32_t header_step(struct fdl_png *p, struct job *job)
     if (!p->info)
         return fdl_fail(FEEDLINE_ENOMEM, "out of memory: the PNG decoder");
     png_set_read_fn(p->png, p, on_read);
+    png_set_compression_buffer_size(p->png, PIECE_BYTES);
     png_set_user_limits(p->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_benign_errors(p->png, 1);
     png_set_crc_action(p->png, PNG_CRC_DEFAULT, PNG_CRC_ERROR_QUIT);
@@ -284,8 +304,6 @@ static int32_t header_step(struct fdl_png *p, struct job *job)
         choose_transforms(p, colour, depth);
     if (status)
         return status;
-    p->ends_early = fdl_png_is_cut(p->bytes.data, p->bytes.size);
-    choose_pieces(p);
     return fdl_limits_check_size(&p->limits, p->position, "PNG", p->width,
                                  p->height);
 }
@@ -423,17 +441,6 @@ static int32_t rows_step(struct fdl_png *p, struct job *job)
     return FEEDLINE_OK;
 }
 
-/* After the last row libpng reads to the end of the pixel data; errors there do
- * not concern the rows, which are complete. */
-static bool is_behind_rows(const struct fdl_png *p)
-{
-    if (!p->in_pixels || p->status == FEEDLINE_ENOMEM)
-        return false;
-    if (p->passes > 1)
-        return png_get_current_pass_number(p->png) >= PASSES;
-    return png_get_current_row_number(p->png) >= p->height;
-}
-
 /* ---- The row source ----------------------------------------------------- */
 
 static void end_image(void *self)
@@ -442,9 +449,9 @@ static void end_image(void *self)
     png_destroy_read_struct(&p->png, &p->info, NULL);
     fdl_arena_reset(&p->arena);
     p->image = p->row = NULL;
-    p->in_pixels = p->no_memory = p->cut = p->ends_early = false;
-    p->alpha = p->damaged = false;
+    p->in_pixels = p->no_memory = p->cut = p->damaged = p->alpha = false;
     p->pass = p->next = p->given = 0;
+    p->row_chunk = 0;
     p->width = p->height = 0;
 }
 
@@ -478,6 +485,7 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
     end_image(p);
     p->bytes = *bytes;
     p->position = 0;
+    p->cut_chunk = fdl_png_cut_chunk(bytes->data, bytes->size);
     int32_t status = guarded(p, header_step, &job);
     if (!status && p->cut)
         status = fdl_fail(FEEDLINE_EDECODE,
@@ -539,25 +547,23 @@ static bool keep_alpha(void *self, int32_t channels)
     return p->alpha;
 }
 
-/* Decodes all rows of a file that ends early, and restarts it. */
-static int32_t judge_cut(struct fdl_png *p)
+/* The rows are delivered: whether the others are there, and whether Pillow,
+ * which reads on to IEND, gets there. */
+static int32_t check_rest(struct fdl_png *p)
 {
-    struct job all = {.top = p->height}, none = {0};
-    bool alpha = p->alpha;
-    enum raw_form form = p->form;
-    int32_t status = guarded(p, start_step, &none);
-    if (!status)
-        status = guarded(p, skip_step, &all);
-    bool whole = is_behind_rows(p), cut = p->cut && !whole;
-    if (status && !whole)
+    struct job rest = {.top = p->height};
+    int32_t status = FEEDLINE_OK;
+    if (!p->cut && p->passes == 1)
+        status = guarded(p, skip_step, &rest);
+    if (is_behind_rows(p)) {
+        status = FEEDLINE_OK;
+        p->cut = false;
+    }
+    if (status || p->cut || p->cut_chunk <= p->row_chunk)
         return status;
-    end_image(p);
-    p->position = 0;
-    status = guarded(p, header_step, &none);
-    p->alpha = alpha;
-    p->form = form;
-    p->damaged = cut;
-    return status;
+    p->damaged = true;
+    return fdl_limits_judge_cut(&p->limits, p->bytes.size, p->height,
+                                p->height);
 }
 
 static int32_t begin(void *self, const struct fdl_box *need,
@@ -565,11 +571,7 @@ static int32_t begin(void *self, const struct fdl_box *need,
 {
     struct fdl_png *p = self;
     struct job job = {.top = (uint32_t)need->y};
-    int32_t status = FEEDLINE_OK;
-    if (p->ends_early && p->passes == 1)
-        status = judge_cut(p);
-    if (!status)
-        status = guarded(p, start_step, &job);
+    int32_t status = guarded(p, start_step, &job);
     if (!status)
         status = take_row_buffer(p);
     if (!status && p->passes > 1)
@@ -579,7 +581,34 @@ static int32_t begin(void *self, const struct fdl_box *need,
     if (status)
         return status;
     p->given = (uint32_t)need->y;
+    p->bottom = (uint32_t)(need->y + need->height);
     *have = (struct fdl_box){0, need->y, (int32_t)p->width, need->height};
+    return FEEDLINE_OK;
+}
+
+/* Of an interlaced image. */
+static void copy_rows(const struct fdl_png *p, struct job *job)
+{
+    for (; job->done < job->n; job->done++)
+        convert(p, p->image + (p->given + job->done) * p->raw_bytes,
+                job->rows + job->done * job->stride);
+}
+
+static int32_t decode_rows(struct fdl_png *p, struct job *job)
+{
+    if (!p->cut) {
+        int32_t status = guarded(p, rows_step, job);
+        if (job->done < job->n && is_behind_rows(p)) {
+            take_raw_row(p, job);
+            p->cut = false;
+        } else if (status) {
+            return status;
+        }
+    }
+    while (job->done < job->n) {
+        memset(raw_row(p, job), 0, p->raw_bytes);
+        take_raw_row(p, job);
+    }
     return FEEDLINE_OK;
 }
 
@@ -587,26 +616,15 @@ static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
 {
     struct fdl_png *p = self;
     struct job job = {.rows = rows, .stride = stride, .n = (uint32_t)n};
-    if (p->image) {
-        for (; job.done < job.n; job.done++, p->given++)
-            convert(p, p->image + p->given * p->raw_bytes,
-                    rows + job.done * stride);
-        return FEEDLINE_OK;
-    }
-    if (!p->cut) {
-        int32_t status = guarded(p, rows_step, &job);
-        if (job.done < job.n && is_behind_rows(p)) {
-            take_raw_row(p, &job);
-            p->cut = false;
-        } else if (status) {
-            return status;
-        }
-    }
-    while (job.done < job.n) {
-        memset(raw_row(p, &job), 0, p->raw_bytes);
-        take_raw_row(p, &job);
-    }
-    return FEEDLINE_OK;
+    int32_t status = FEEDLINE_OK;
+    if (p->image)
+        copy_rows(p, &job);
+    else
+        status = decode_rows(p, &job);
+    p->given += job.n;
+    if (!status && p->given == p->bottom)
+        status = check_rest(p);
+    return status;
 }
 
 static bool is_truncated(const void *self)

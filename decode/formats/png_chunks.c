@@ -53,15 +53,32 @@ static bool is(const struct chunk *c, const char *name)
     return memcmp(c->name, name, 4) == 0;
 }
 
-bool fdl_png_is_cut(const uint8_t *data, uint64_t size)
+static bool has_name(const struct chunk *c)
 {
-    uint64_t at = SIGNATURE_BYTES;
-    struct chunk c;
-    while (next_chunk(data, size, &at, &c)) {
-        if (c.cut || is(&c, "IEND"))
-            return c.cut;
+    for (int i = 0; i < 4; i++) {
+        uint8_t letter = c->name[i] | 0x20;
+        if ((letter < 'a' || letter > 'z') &&
+            (c->name[i] < '0' || c->name[i] > '9') && c->name[i] != '_')
+            return false;
     }
-    return false;
+    return true;
+}
+
+uint64_t fdl_png_cut_chunk(const uint8_t *data, uint64_t size)
+{
+    uint64_t at = SIGNATURE_BYTES, next = at;
+    bool pixels = false, animated = false;
+    struct chunk c;
+    for (; next_chunk(data, size, &next, &c); at = next) {
+        bool frame = is(&c, "fcTL") && pixels && animated;
+        if (is(&c, "IEND") || frame || !has_name(&c))
+            return 0;
+        if (c.cut)
+            return at;
+        pixels |= is(&c, "IDAT");
+        animated |= is(&c, "acTL");
+    }
+    return 0;
 }
 
 /* Bit by bit, as only a check of whole data sets asks for it. */

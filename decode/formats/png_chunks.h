@@ -10,8 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the file ends inside the content of a chunk. */
-bool fdl_png_is_cut(const uint8_t *data, uint64_t size);
+/* Where the chunk begins in whose content the file ends; 0: in none. Pillow
+ * looks no further than IEND, the second image of an animation, or a name that
+ * is none, so this does not either. */
+uint64_t fdl_png_cut_chunk(const uint8_t *data, uint64_t size);
 
 /* Whether all chunks are there, to the last one, with the right checksums. */
 bool fdl_png_is_sound(const uint8_t *data, uint64_t size);

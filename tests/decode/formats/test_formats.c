@@ -82,6 +82,79 @@ TEST(truncated_png_is_an_error)
     fdl_decoder_destroy(d);
 }
 
+/* Where chunk `name` begins, from `at` on. */
+static size_t find_chunk(const uint8_t *file, size_t size, size_t at,
+                         const char *name)
+{
+    for (; at + 8 < size; at++) {
+        if (memcmp(file + at + 4, name, 4) == 0)
+            return at;
+    }
+    fail_msg("no %s", name);
+    return 0;
+}
+
+static void expect_rows(struct fdl_decoder *d, const uint8_t *file, size_t size,
+                        int32_t status)
+{
+    static uint8_t out[PIXELS];
+    static const int32_t rows[] = {1, 10, 28, 29};
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++)
+        assert_int_equal(decode(d, file, size, rows[i], out, NULL), status);
+}
+
+/* Its checksum, or any of its rows, whichever of them are needed. */
+TEST(damage_below_the_crop_of_a_png_counts)
+{
+    struct fdl_decoder *d = create();
+    for (int i = 0; i < KINDS; i++) {
+        struct make_png m = kind(i);
+        size_t size;
+        uint8_t *file = make_png(&m, &size);
+        size_t end = find_chunk(file, size, 8, "IEND");
+        expect_rows(d, file, size, FEEDLINE_OK);
+        file[end - 4] ^= 1; /* of the chunk: Pillow does not look at it */
+        expect_rows(d, file, size, FEEDLINE_OK);
+        file[end - 5] ^= 1; /* of deflate */
+        expect_rows(d, file, size, FEEDLINE_EDECODE);
+        assert_non_null(strstr(fdl_last_error(), "incorrect data check"));
+        file[end - 5] ^= 1;
+        memset(file + end - 30, 0xff, 12);
+        expect_rows(d, file, size, FEEDLINE_EDECODE);
+        free(file);
+    }
+    fdl_decoder_destroy(d);
+}
+
+/* Pillow reads what lies behind the pixels, too, as far as IEND. */
+TEST(a_png_that_ends_in_a_chunk_behind_its_pixels_is_cut)
+{
+    static const uint8_t text[] = {0, 0, 0, 20, 't', 'E', 'X', 't', 'a', 0};
+    static uint8_t out[PIXELS];
+    struct fdl_decoder *d = create();
+    struct fdl_decoder *lenient =
+        rig_decoder((struct fdl_decode_limits){.accept_truncated = 1});
+    for (int i = 0; i < KINDS; i++) {
+        struct make_png m = kind(i);
+        size_t size;
+        uint8_t *file = make_png(&m, &size);
+        size_t end = find_chunk(file, size, 8, "IEND");
+        struct fdl_render_cost cost = {0};
+        memcpy(file + end, text, sizeof(text));
+        expect_rows(d, file, end + sizeof(text), FEEDLINE_EDECODE);
+        assert_non_null(strstr(fdl_last_error(), "truncated"));
+        assert_int_equal(
+            decode(lenient, file, end + sizeof(text), 10, out, &cost), 0);
+        assert_true(cost.truncated);
+        expect_rows(d, file, end + 7, FEEDLINE_OK); /* no whole header */
+        file[end + 4] = '?';                        /* no name of a chunk */
+        expect_rows(d, file, end + sizeof(text), FEEDLINE_OK);
+        free(file);
+    }
+    fdl_decoder_destroy(d);
+    fdl_decoder_destroy(lenient);
+}
+
 TEST(damaged_png_is_survived)
 {
     static uint8_t want[PIXELS], out[PIXELS];

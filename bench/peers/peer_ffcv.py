@@ -21,7 +21,7 @@ from ffcv.fields.rgb_image import IMAGE_MODES
 from ffcv.loader import Loader, OrderOption
 from ffcv.transforms import NormalizeImage, RandomHorizontalFlip
 from ffcv.transforms import ToTensor, ToTorchImage
-from ffcv.writer import DatasetWriter
+from ffcv.writer import MIN_PAGE_SIZE, DatasetWriter
 from PIL import Image
 
 import peer
@@ -41,6 +41,10 @@ class OriginalJpeg(RGBImageField):
         destination["data_ptr"], storage = malloc(data.nbytes)
         storage[:] = data
 
+    @staticmethod
+    def bytes_of(path):
+        return os.path.getsize(path)
+
 
 class Pixels(RGBImageField):
     """Of the bytes of a JPEG; reads as FFCV's own field in its raw mode."""
@@ -48,6 +52,11 @@ class Pixels(RGBImageField):
     def encode(self, destination, image, malloc):
         pixels = np.asarray(Image.open(io.BytesIO(image)).convert("RGB"))
         super().encode(destination, pixels, malloc)
+
+    @staticmethod
+    def bytes_of(path):
+        with Image.open(path) as image:
+            return 3 * image.width * image.height
 
 
 def field_of(job):
@@ -66,6 +75,13 @@ class Files:
             return f.read(), self.job.labels[i]
 
 
+def page_size(job, field):
+    """A power of two that holds the largest image. With a smaller one FFCV's
+    process that writes dies, and the one that waits for it waits for ever."""
+    largest = max(map(field.bytes_of, job.files))
+    return max(4 * MIN_PAGE_SIZE, 1 << (largest - 1).bit_length())
+
+
 def data_file(job, field):
     """Written at the first use, under a name that follows from the files."""
     names = hashlib.sha256()
@@ -79,7 +95,7 @@ def data_file(job, field):
     if not os.path.exists(path):
         writer = DatasetWriter(path + ".new",
                                {"image": field, "label": IntField()},
-                               num_workers=1)
+                               page_size=page_size(job, field), num_workers=1)
         writer.from_indexed_dataset(Files(job))
         os.replace(path + ".new", path)
     return path

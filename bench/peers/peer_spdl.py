@@ -53,6 +53,7 @@ class Finish:
 
 def batches(job):
     torch.set_num_threads(1)
+    spdl.io.demux_config()  # says so where FFmpeg's libraries are missing
     paths = (job.files[i] for i in job.order())
     pipeline = (PipelineBuilder()
                 .add_source(paths)
@@ -60,7 +61,9 @@ def batches(job):
                 .aggregate(job.batch_size)
                 .pipe(Finish(job))
                 .add_sink(2)
-                .build(num_threads=job.workers))
+                # Failures are skipped by default: where nothing can be decoded,
+                # an endless source goes on for ever without a batch.
+                .build(num_threads=job.workers, max_failures=0))
     with pipeline.auto_stop():
         yield from pipeline
 

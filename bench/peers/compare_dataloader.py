@@ -14,6 +14,7 @@ import os
 import statistics
 import sys
 
+import child
 import side_by_side as sbs
 
 CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)),
@@ -21,12 +22,15 @@ CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)),
 
 
 def measure(arguments, loader, workers):
-    return sbs.run([sys.executable, "-W", "ignore:This DataLoader will create",
-                    CHILD, arguments.folder,
-                    "--loader", loader, "--workers", str(workers),
-                    "--batch-size", str(arguments.batch_size),
-                    "--epochs", str(arguments.epochs)],
-                   os.sched_getaffinity(0))
+    command = [sys.executable, "-W", "ignore:This DataLoader will create",
+               CHILD, arguments.folder,
+               "--loader", loader, "--workers", str(workers),
+               "--batch-size", str(arguments.batch_size),
+               "--epochs", str(arguments.epochs)]
+    try:
+        return child.run(command, os.sched_getaffinity(0), arguments.limit)[0]
+    except child.Failed as e:
+        sys.exit("%s with %s workers: %s" % (loader, workers, e))
 
 
 def compare_epochs(arguments):
@@ -86,6 +90,7 @@ def workers_list(text):
 
 
 def main():
+    child.end_with_its_child()
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)

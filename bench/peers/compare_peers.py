@@ -14,7 +14,9 @@ yardstick: it decodes whole images and does nothing else.
 Each measurement of a peer comes right after one of feedline on the same cores,
 and the ratio of such a pair is what counts: what slows the machine down slows
 both. Where others used more than --busy-limit of the cores the pair is measured
-again; of all tries the quietest counts, and the result says how quiet it was.
+again, and of all tries the quietest is kept. The table is made of the pairs
+under that limit, and says how many they are; a row that has none is made of all
+of its pairs, and marked.
 
 With --shards S the peers are readers of shards instead, and the work is the
 same. Those with a buffer to shuffle in have one of about 1,000; feedline's
@@ -23,17 +25,20 @@ shuffle is of the whole. peer_feedline needs PYTHONPATH and FEEDLINE_LIBRARY.
     bench/peers/make_shards.py FOLDER S    in the environment of the peers
     bench/peers/compare_peers.py FOLDER --shards S [--cold]
 
-bench/peers/setup_venv installs the peers. One that is not there, or fails, is
-listed with its last words.
+bench/peers/setup_venv installs the peers. A run ends after --limit, with all of
+its processes. A peer that is not there, fails, is killed or takes longer is
+tried again in the next round, and left out once it failed twice in a row; every
+failure is listed with its reason.
 """
 import argparse
+import collections
 import datetime
 import os
-import resource
 import subprocess
 import sys
 import time
 
+import child
 import peer
 import side_by_side as sbs
 
@@ -55,8 +60,25 @@ FORMS = {"dali_tar": ("dali", "tar"), "dali_tfrecord": ("dali", "tfrecord"),
          "tfrecord": ("tfdata", "tfrecord"), "ffcv_raw": ("ffcv", "raw")}
 
 
-class Failed(Exception):
-    """A peer that is not installed or ended with an error."""
+class Failures:
+    """Each failed run, and which peers are left out for it."""
+    IN_A_ROW = 2
+
+    def __init__(self):
+        self.seen = []  # as they are written
+        self.in_a_row = collections.Counter()
+
+    def note(self, name, where, reason):
+        self.seen.append({"name": name, **where, "reason": reason})
+        self.in_a_row[name] += 1
+
+    def forgive(self, name):
+        self.in_a_row[name] = 0
+
+    def left_out(self):
+        """{name: why}"""
+        return {f["name"]: f["reason"] for f in self.seen
+                if self.in_a_row[f["name"]] >= self.IN_A_ROW}
 
 
 def source_of(arguments, name):
@@ -109,56 +131,19 @@ def evict(folder):
                 os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def busy_seconds(cores):
-    """What these cores did for anybody, stolen time included."""
-    ticks = 0
-    with open("/proc/stat", encoding="ascii") as f:
-        for text in f:
-            name, *values = text.split()
-            if name[:3] == "cpu" and name[3:].isdigit() \
-                    and int(name[3:]) in cores:
-                user, nice, system, _, _, irq, softirq, steal = \
-                    map(int, values[:8])
-                ticks += user + nice + system + irq + softirq + steal
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def children_seconds():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def last_words(text):
-    lines = [x for x in text.splitlines() if x.strip()]
-    return lines[-1].strip() if lines else "ended without a word"
-
-
 def measure(arguments, command, cores):
-    """One run: what it printed, and the share of the cores others took."""
     if arguments.cold:
         evict(arguments.shards or arguments.folder)
-    begun = time.monotonic()
-    busy, own = busy_seconds(cores), children_seconds()
-    try:
-        done = subprocess.run(command, preexec_fn=sbs.pinned(cores),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              encoding="utf-8", check=False)
-    except OSError as e:
-        raise Failed("%s: %s" % (command[0], e.strerror)) from e
-    if done.returncode:
-        raise Failed(last_words(done.stderr))
-    busy = busy_seconds(cores) - busy - (children_seconds() - own)
-    room = (time.monotonic() - begun) * len(cores)
-    return sbs.last_json(done.stdout), max(0.0, busy / room)
+    return child.run(command, cores, arguments.limit)
 
 
 def wait_for_quiet(cores, limit, patience):
     """Until the cores were idle for two seconds, or patience ends."""
     until = time.monotonic() + patience
     while time.monotonic() < until:
-        busy = busy_seconds(cores)
+        busy = child.busy_seconds(cores)
         time.sleep(2)
-        if (busy_seconds(cores) - busy) / (2 * len(cores)) <= limit:
+        if (child.busy_seconds(cores) - busy) / (2 * len(cores)) <= limit:
             return
 
 
@@ -168,15 +153,21 @@ def number(result, others):
             "others": round(others, 4)}
 
 
+def measure_feedline(arguments, name, cores, dtype):
+    try:
+        return measure(arguments, feedline_command(
+            arguments, None if name in OWN else name, len(cores), dtype),
+            cores)
+    except child.Failed as e:
+        raise child.Failed("feedline beside it: %s" % e) from e
+
+
 def measure_pair(arguments, name, cores, dtype):
     """feedline, then the peer. The quietest of several tries."""
-    best, loudest = None, 2.0
+    best, loudest = None, float("inf")
     for _ in range(arguments.tries):
         wait_for_quiet(cores, arguments.busy_limit, arguments.patience)
-        ours, a = measure(
-            arguments, feedline_command(
-                arguments, None if name in OWN else name, len(cores), dtype),
-            cores)
+        ours, a = measure_feedline(arguments, name, cores, dtype)
         theirs, b = measure(
             arguments, peer_command(arguments, name, len(cores), dtype),
             cores)
@@ -184,38 +175,50 @@ def measure_pair(arguments, name, cores, dtype):
             loudest = max(a, b)
             best = {"feedline": number(ours.get("result", ours), a),
                     "peer": number(theirs.get("result", theirs), b),
+                    "quiet": loudest <= arguments.busy_limit,
                     "settings": theirs.get("settings"),
                     "versions": theirs.get("versions"),
                     "pixel_mean": theirs.get("pixel_mean"),
                     "feedline_version": ours.get("version")}
-        if loudest <= arguments.busy_limit:
+        if best["quiet"]:
             break
     return best
 
 
-def run_rounds(arguments, cores, dtype, missing):
+def say_pair(heading, name, pair):
+    a, b = pair["feedline"], pair["peer"]
+    print("%s: feedline %.0f, %s %.0f images/s, others took %.0f and %.0f %%%s"
+          % (heading, a["images_per_second"], name, b["images_per_second"],
+             100 * a["others"], 100 * b["others"],
+             "" if pair["quiet"] else ": not quiet"), file=sys.stderr)
+
+
+def run_rounds(arguments, cores, dtype, failures):
     """Every peer once per round; {name: [pair, ...]}."""
     names = [n for n in arguments.peers
              if dtype == "u8" or n != "simplejpeg"]
     pairs = {name: [] for name in names}
-    for i in range(arguments.rounds):
+    for i in range(1, arguments.rounds + 1):
+        heading = "%s, %d core(s), round %d" % (dtype, len(cores), i)
         for name in names:
-            if name in missing:
+            if name in failures.left_out():
                 continue
             try:
                 pair = measure_pair(arguments, name, cores, dtype)
-            except Failed as e:
-                missing[name] = str(e)
-                print("%s: left out: %s" % (name, e), file=sys.stderr)
+            except child.Failed as e:
+                where = {"dtype": dtype, "cores": len(cores), "round": i}
+                failures.note(name, where, str(e))
+                print("%s: %s: %s" % (heading, name, e), file=sys.stderr)
                 continue
+            failures.forgive(name)
             pairs[name].append(pair)
-            a, b = pair["feedline"], pair["peer"]
-            print("%s, %d core(s), round %d: feedline %.0f, %s %.0f images/s, "
-                  "others took %.0f and %.0f %%" % (
-                      dtype, len(cores), i + 1, a["images_per_second"], name,
-                      b["images_per_second"], 100 * a["others"],
-                      100 * b["others"]), file=sys.stderr)
+            say_pair(heading, name, pair)
     return {name: rows for name, rows in pairs.items() if rows}
+
+
+def counted(pairs):
+    """The quiet ones, or all where there is none."""
+    return [p for p in pairs if p["quiet"]] or pairs
 
 
 def row(name, runs):
@@ -231,9 +234,10 @@ def row(name, runs):
 
 
 def table(pairs, cores, dtype):
-    ours = [p["feedline"] for rows in pairs.values() for p in rows]
-    rows = [row("feedline", ours)]
-    for name, runs in pairs.items():
+    ours = [p for runs in pairs.values() for p in runs]
+    rows = [row("feedline", [p["feedline"] for p in counted(ours)])]
+    for name, measured in pairs.items():
+        runs = counted(measured)
         r = row(name, [p["peer"] for p in runs])
         for key, field in (("ratio", "images_per_second"),
                            ("cpu_ratio", "images_per_cpu_second")):
@@ -241,26 +245,40 @@ def table(pairs, cores, dtype):
                                   for p in runs])
         for key in ("settings", "versions", "pixel_mean"):
             r[key] = runs[0][key]
-        r["pairs"] = [{k: p[k] for k in ("feedline", "peer")} for p in runs]
+        r["quiet_pairs"] = sum(p["quiet"] for p in measured)
+        r["pairs"] = [{k: p[k] for k in ("feedline", "peer", "quiet")}
+                      for p in measured]
         rows.append(r)
     return {"dtype": dtype, "cores": sorted(cores), "rows": rows}
 
 
 def print_table(t):
     print("\n%s, %d core(s)\n" % (t["dtype"], len(t["cores"])))
-    print("%-19s %22s %12s %19s %13s" % (
+    print("%-19s %22s %12s %19s %13s %12s" % (
         "", "images/s (range)", "CPU s/1000", "feedline is (range)",
-        "by CPU time"))
+        "by CPU time", "quiet pairs"))
     for r in t["rows"]:
         s = r["images_per_second"]
         text = "%-19s %8.0f (%4.0f to %4.0f) %12.2f" % (
             r["name"], s["median"], s["min"], s["max"],
             r["cpu_seconds_per_1000"]["median"])
         if "ratio" in r:
-            text += "  %4.2f (%4.2f to %4.2f) %13.2f" % (
+            text += "  %4.2f (%4.2f to %4.2f) %13.2f %7d of %d%s" % (
                 r["ratio"]["median"], r["ratio"]["min"], r["ratio"]["max"],
-                r["cpu_ratio"]["median"])
+                r["cpu_ratio"]["median"], r["quiet_pairs"], len(r["pairs"]),
+                "" if r["quiet_pairs"] else " *")
         print(text)
+    if not all(r.get("quiet_pairs", 1) for r in t["rows"]):
+        print("* no pair was quiet: this row is made of all of them")
+
+
+def print_failures(failures):
+    print()
+    for f in failures.seen:
+        print("%s failed, %s, %d core(s), round %d: %s" % (
+            f["name"], f["dtype"], f["cores"], f["round"], f["reason"]))
+    for name in failures.left_out():
+        print("%s was left out" % name)
 
 
 def plot(arguments):
@@ -317,9 +335,10 @@ def parse():
 
 
 def main():
+    child.end_with_its_child()
     arguments = parse()
     usable = sorted(os.sched_getaffinity(0))
-    missing, tables = {}, []
+    failures, tables = Failures(), []
     result = {
         "schema_version": 1, "comparison": "peers",
         "date": datetime.date.today().isoformat(),
@@ -327,8 +346,8 @@ def main():
         "images": len(peer.list_images(arguments.folder)[0]),
         "config": {k: getattr(arguments, k) for k in (
             "rounds", "epochs", "batch_size", "busy_limit", "tries",
-            "shards", "cold")},
-        "tables": tables, "missing": missing,
+            "limit", "shards", "cold")},
+        "tables": tables, "missing": {}, "failures": failures.seen,
     }
     for n in arguments.core_counts:
         if n > len(usable):
@@ -336,7 +355,8 @@ def main():
                   file=sys.stderr)
             continue
         for dtype in arguments.dtypes:
-            pairs = run_rounds(arguments, set(usable[:n]), dtype, missing)
+            pairs = run_rounds(arguments, set(usable[:n]), dtype, failures)
+            result["missing"] = failures.left_out()
             for runs in pairs.values():
                 result["feedline"] = (runs[0]["feedline_version"]
                                       or result["feedline"])
@@ -355,8 +375,7 @@ def main():
                                              result["feedline"]))
         for t in tables:
             print_table(t)
-        for name, reason in missing.items():
-            print("\n%s was not measured: %s" % (name, reason))
+        print_failures(failures)
     else:
         sbs.write_json(result, arguments.json)
     if arguments.plot:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the comparisons share: pinned runs of loaderbench, rounds, medians.
+"""What the comparisons share: arguments, medians, what they say of the machine.
 
 A fair comparison on a shared machine is made of rounds: A and B one after the
 other on the same cores, again and again. What disturbs a round disturbs both,
@@ -9,7 +9,6 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -28,33 +27,12 @@ def add_common_arguments(parser, rounds):
                         help="epochs in each measurement [%(default)s]")
     parser.add_argument("--batch-size", type=int, default=64, metavar="B",
                         help="samples in a batch [%(default)s]")
+    parser.add_argument("--limit", type=float, default=300, metavar="SECONDS",
+                        help="end a run that takes longer; enough for 400 "
+                        "images and the defaults, so give more with more "
+                        "[%(default)s]")
     parser.add_argument("--json", metavar="FILE",
                         help="write everything as JSON, '-' for stdout")
-
-
-def pinned(cores):
-    """For subprocess: the child and its threads stay on these cores."""
-    return lambda: os.sched_setaffinity(0, cores)
-
-
-def run(command, cores):
-    done = subprocess.run(command, preexec_fn=pinned(cores),
-                          stdout=subprocess.PIPE, encoding="utf-8",
-                          check=False)
-    if done.returncode:
-        sys.exit("%s: ended with status %d"
-                 % (" ".join(command), done.returncode))
-    return last_json(done.stdout)
-
-
-def last_json(text):
-    """loaderbench prints a document; a peer's last line is one, and what its
-    libraries print comes before it."""
-    text = text.strip()
-    try:
-        return json.loads(text)
-    except ValueError:
-        return json.loads(text[text.rfind("\n") + 1:])
 
 
 def summary(values):

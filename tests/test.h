@@ -16,6 +16,84 @@
 
 #include <cmocka.h>
 
+/* ---- Assertions --------------------------------------------------------- */
+
+/* cmocka's own show two numbers in hexadecimal and no expression. These show
+ * what was written and what it was: `list.n == 3: 20003 == 20004 is false`. */
+struct test_value {
+    uintmax_t value;
+    const char *text;
+    int is_signed;
+};
+
+/* `text` is x before its macros were expanded. */
+#define TEST_VALUE(x, text)                                                    \
+  ((struct test_value){cast_to_largest_integral_type(x), text,                 \
+                       _Generic(+(x), unsigned : 0, unsigned long : 0,         \
+                                unsigned long long : 0, default : 1)})
+
+static inline const char *test_decimal(const struct test_value *v, char *text)
+{
+    enum { DIGITS = 24 };
+    if (v->is_signed)
+        snprintf(text, DIGITS, "%jd", (intmax_t)v->value);
+    else
+        snprintf(text, DIGITS, "%ju", v->value);
+    return text;
+}
+
+static inline void test_ints(const struct test_value *a, const char *relation,
+                             const struct test_value *b, int holds,
+                             const char *file, int line)
+{
+    char left[24], right[24];
+    if (holds)
+        return;
+    print_error("%s %s %s: %s %s %s is false\n", a->text, relation, b->text,
+                test_decimal(a, left), relation, test_decimal(b, right));
+    _fail(file, line);
+}
+
+static inline void test_strings(const char *a, const char *a_text, int equal,
+                                const char *b, const char *b_text,
+                                const char *file, int line)
+{
+    if (a && b && (strcmp(a, b) == 0) == equal)
+        return;
+    const char *relation = equal ? "==" : "!=";
+    print_error("%s %s %s:\n  \"%s\" %s\n  \"%s\" is false\n", a_text, relation,
+                b_text, a ? a : "(null)", relation, b ? b : "(null)");
+    _fail(file, line);
+}
+
+#define TEST_INTS(a, a_text, relation, b, b_text)                              \
+  do {                                                                         \
+    const struct test_value test_a = TEST_VALUE(a, a_text);                    \
+    const struct test_value test_b = TEST_VALUE(b, b_text);                    \
+    test_ints(&test_a, #relation, &test_b, test_a.value relation test_b.value, \
+              __FILE__, __LINE__);                                             \
+  } while (0)
+
+#undef assert_int_equal
+#define assert_int_equal(a, b) TEST_INTS(a, #a, ==, b, #b)
+#undef assert_int_not_equal
+#define assert_int_not_equal(a, b) TEST_INTS(a, #a, !=, b, #b)
+#undef assert_in_range
+#define assert_in_range(x, least, most)                                        \
+  do {                                                                         \
+    const uintmax_t test_x = cast_to_largest_integral_type(x);                 \
+    TEST_INTS(test_x, #x, >=, least, #least);                                  \
+    TEST_INTS(test_x, #x, <=, most, #most);                                    \
+  } while (0)
+#undef assert_string_equal
+#define assert_string_equal(a, b)                                              \
+  test_strings(a, #a, 1, b, #b, __FILE__, __LINE__)
+#undef assert_string_not_equal
+#define assert_string_not_equal(a, b)                                          \
+  test_strings(a, #a, 0, b, #b, __FILE__, __LINE__)
+
+/* ---- Skips and random inputs -------------------------------------------- */
+
 /* The case ends here, not run. Exit status 77 is a skip for CTest. */
 #define test_skip(...)                                                         \
   do {                                                                         \

@@ -30,6 +30,7 @@
 #define FDL_TRANSFER_BACKEND_H
 
 #include "base/cpu_set.h"
+#include "transfer/image_mix.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

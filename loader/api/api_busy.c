@@ -6,7 +6,7 @@
 #include "profiler/system/affinity.h"
 #include "profiler/system/nvml_devices.h"
 #include "transfer/backend.h"
-#include "transfer/cuda/cuda_probe.h"
+#include "transfer/gpu_probe.h"
 
 #include <feedline/bench.h>
 
@@ -20,7 +20,7 @@
 
 struct feedline_busy {
     uint32_t fork_generation;
-    struct fdl_cuda_busy *busy;
+    struct fdl_gpu_busy *busy;
 };
 
 /* The number of a device that is a GPU. */
@@ -39,9 +39,9 @@ static int32_t number_of(const char *device, uint32_t *out)
 /* By NVML, where that can tell and CUDA has not been started. ENOSYS. */
 static int32_t list_devices(struct fdl_nvml_devices *out)
 {
-    if (fdl_cuda_started())
+    if (fdl_gpu_started())
         return fdl_fail(FEEDLINE_ENOSYS, "CUDA has been started");
-    int32_t status = fdl_cuda_find();
+    int32_t status = fdl_gpu_find();
     if (status >= 0)
         status = fdl_nvml_list(out);
     if (status >= 0 && out->n == 0)
@@ -51,14 +51,12 @@ static int32_t list_devices(struct fdl_nvml_devices *out)
 
 int32_t feedline_device_count(void)
 {
-    const struct fdl_cuda_api *cuda;
     struct fdl_nvml_devices seen;
     fdl_clear_error();
     if (list_devices(&seen) >= 0)
         return (int32_t)seen.n;
     fdl_clear_error();
-    int32_t status = fdl_cuda_load(&cuda);
-    return status < 0 ? status : cuda->n_devices;
+    return fdl_gpu_count();
 }
 
 static int32_t look_at(uint32_t number, struct feedline_device_info *out)
@@ -82,8 +80,7 @@ static int32_t look_at(uint32_t number, struct feedline_device_info *out)
 
 static int32_t look(uint32_t number, struct feedline_device_info *out)
 {
-    return fdl_cuda_started() ? fdl_cuda_device_info(number, out)
-                              : look_at(number, out);
+    return fdl_gpu_started() ? fdl_gpu_info(number, out) : look_at(number, out);
 }
 
 static int32_t tell(const char *device, struct feedline_device_info *out,
@@ -111,7 +108,7 @@ int32_t feedline_device_look(const char *device,
 int32_t feedline_device_get_info(const char *device,
                                  struct feedline_device_info *out)
 {
-    return tell(device, out, fdl_cuda_device_info);
+    return tell(device, out, fdl_gpu_info);
 }
 
 static int32_t check_test(const struct feedline_copy_test *test)
@@ -150,10 +147,10 @@ int32_t feedline_device_time_copy(const char *device,
     if (status >= 0)
         status = fdl_api_enter(out, "out");
     if (status >= 0)
-        status = fdl_cuda_device_info(number, &info);
+        status = fdl_gpu_info(number, &info);
     if (status >= 0) {
         place.node = fdl_affinity_node_of(fdl_affinity_root(), info.pci);
-        status = fdl_cuda_time_copy(number, &place, test, &time);
+        status = fdl_gpu_time_copy(number, &place, test, &time);
     }
     return status < 0 ? status : fdl_copy_out(out, &time, sizeof(time));
 }
@@ -199,7 +196,7 @@ int32_t feedline_busy_create(const char *device, feedline_busy **out)
     if (!busy)
         return fdl_fail_memory(sizeof(*busy), "a busy stream");
     busy->fork_generation = fdl_fork_generation();
-    status = fdl_cuda_busy_create(number, &busy->busy);
+    status = fdl_gpu_busy_create(number, &busy->busy);
     if (status < 0)
         free(busy);
     else
@@ -209,7 +206,7 @@ int32_t feedline_busy_create(const char *device, feedline_busy **out)
 
 void *feedline_busy_stream(const feedline_busy *busy)
 {
-    return enter(busy) < 0 ? NULL : fdl_cuda_busy_stream(busy->busy);
+    return enter(busy) < 0 ? NULL : fdl_gpu_busy_stream(busy->busy);
 }
 
 int32_t feedline_busy_work(feedline_busy *busy, int64_t ns)
@@ -219,19 +216,19 @@ int32_t feedline_busy_work(feedline_busy *busy, int64_t ns)
         return status;
     if (ns < 0 || ns > MAX_BUSY_NS)
         return fdl_fail(FEEDLINE_ERANGE, "a busy kernel takes 0 to 10 s");
-    return fdl_cuda_busy_work(busy->busy, (uint64_t)ns);
+    return fdl_gpu_busy_work(busy->busy, (uint64_t)ns);
 }
 
 int32_t feedline_busy_wait(feedline_busy *busy)
 {
     int32_t status = enter(busy);
-    return status < 0 ? status : fdl_cuda_busy_wait(busy->busy);
+    return status < 0 ? status : fdl_gpu_busy_wait(busy->busy);
 }
 
 void feedline_busy_destroy(feedline_busy *busy)
 {
     if (!busy || busy->fork_generation != fdl_fork_generation())
         return;
-    fdl_cuda_busy_destroy(busy->busy);
+    fdl_gpu_busy_destroy(busy->busy);
     free(busy);
 }

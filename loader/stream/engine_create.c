@@ -12,7 +12,7 @@
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
 #include "profiler/system/machine.h"
-#include "transfer/cuda/cuda_probe.h"
+#include "transfer/gpu_probe.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -50,8 +50,8 @@ static int32_t choose_affinity(struct fdl_engine *e,
 {
     const struct fdl_options *o = &e->options;
     struct feedline_device_info info = {.struct_size = 0};
-    bool known = e->gpu >= 0 &&
-                 fdl_cuda_device_info(backend->device, &info) >= FEEDLINE_OK;
+    bool known =
+        e->gpu >= 0 && fdl_gpu_info(backend->device, &info) >= FEEDLINE_OK;
     struct fdl_affinity_question q = {
         .asked = fdl_option_text(o, FDL_OPT_AFFINITY),
         .pci = known && info.pci[0] ? info.pci : NULL,

@@ -13,7 +13,7 @@
 #include "decode/pipeline.h"
 #include "loader/stream/engine_own.h"
 #include "profiler/system/machine.h"
-#include "transfer/cuda/cuda_probe.h"
+#include "transfer/gpu_probe.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static int32_t measure(uint32_t number, const struct fdl_backend_place *place,
         struct feedline_copy_test test = {
             .bytes = sizes[i], .copies = 1, .repeats = FIT_REPEATS};
         struct feedline_copy_time time;
-        int32_t status = fdl_cuda_time_copy(number, place, &test, &time);
+        int32_t status = fdl_gpu_time_copy(number, place, &test, &time);
         if (status < 0)
             return status;
         us[i] = time.device_us;
@@ -183,7 +183,7 @@ static int32_t ask_device(struct fdl_engine *l, uint32_t device,
         return status;
     q->latency_us = l->fit.latency_us;
     q->gigabytes_per_second = l->fit.gigabytes_per_second;
-    if (fdl_cuda_has_kernels(device) < 0) {
+    if (fdl_gpu_has_kernels(device) < 0) {
         snprintf(buf, capacity, "%s", fdl_last_error());
         q->obstacle = buf;
         fdl_clear_error();

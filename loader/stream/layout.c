@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "decode/plan/plan.h"
-#include "transfer/cuda/cuda_kernels.h"
+#include "transfer/image_mix.h"
 
 #include <feedline/targets.h>
 

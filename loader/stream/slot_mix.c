@@ -3,7 +3,7 @@
 
 #include "decode/plan/mix_finish.h"
 #include "loader/stream/ring_own.h"
-#include "transfer/cuda/cuda_kernels.h"
+#include "transfer/image_mix.h"
 
 #include <string.h>
 

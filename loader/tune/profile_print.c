@@ -16,7 +16,7 @@
 #include "loader/stream/engine.h"
 #include "loader/stream/snapshot.h"
 #include "profiler/system/machine.h"
-#include "transfer/cuda/cuda_probe.h"
+#include "transfer/gpu_probe.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void add_gpu(const struct fdl_engine *e, struct fdl_print *p)
 {
     struct feedline_device_info info = {.struct_size = sizeof(info)};
     int32_t gpu = fdl_engine_gpu(e);
-    if (gpu < 0 || fdl_cuda_device_info((uint32_t)gpu, &info) < 0)
+    if (gpu < 0 || fdl_gpu_info((uint32_t)gpu, &info) < 0)
         info.name[0] = '\0';
     fdl_clear_error();
     add(p, "host", "gpu", "%s", info.name);

@@ -15,7 +15,7 @@
 #include "profiler/system/affinity.h"
 #include "profiler/system/signals.h"
 #include "transfer/backend.h"
-#include "transfer/cuda/cuda_probe.h"
+#include "transfer/gpu_probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static void look_at_gpu(uint32_t number, struct fdl_doctor_facts *f)
     struct feedline_device_info info;
     f->wants_gpu = true;
     f->gpu_node = -1;
-    if (fdl_cuda_device_info(number, &info) < 0) {
+    if (fdl_gpu_info(number, &info) < 0) {
         snprintf(f->gpu_reason, sizeof(f->gpu_reason), "%s", fdl_last_error());
         return;
     }

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "loader/stream/snapshot.h"
-#include "transfer/cuda/cuda_probe.h"
+#include "transfer/gpu_probe.h"
 
 #include <stdlib.h>
 
@@ -59,7 +59,7 @@ static void open_nvml(struct fdl_gpu_watch *w)
     char why[256] = "";
     int32_t number = fdl_engine_gpu(w->engine);
     w->tried = true;
-    if (number < 0 || fdl_cuda_device_info((uint32_t)number, &info) < 0)
+    if (number < 0 || fdl_gpu_info((uint32_t)number, &info) < 0)
         return;
     w->nvml = fdl_nvml_open(info.pci, why, sizeof(why));
     if (!w->nvml)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream with kernels of a given length; cuda_probe.h. */
+/* A stream with kernels of a given length; see transfer/gpu_probe.h. */
 #include "base/status.h"
-#include "transfer/cuda/cuda_probe.h"
+#include "transfer/cuda/cuda_device.h"
+#include "transfer/gpu_probe.h"
 
 #include <stdlib.h>
 
-struct fdl_cuda_busy {
+struct fdl_gpu_busy {
     const struct fdl_cuda_device *device;
     fdl_cuda_stream stream;
 };
 
-int32_t fdl_cuda_busy_create(uint32_t number, struct fdl_cuda_busy **out)
+int32_t fdl_gpu_busy_create(uint32_t number, struct fdl_gpu_busy **out)
 {
-    struct fdl_cuda_busy made = {.device = NULL}, *b;
+    struct fdl_gpu_busy made = {.device = NULL}, *b;
     int32_t status = fdl_cuda_device(number, &made.device);
     if (status < 0)
         return status;
@@ -35,7 +36,7 @@ int32_t fdl_cuda_busy_create(uint32_t number, struct fdl_cuda_busy **out)
     return status;
 }
 
-void fdl_cuda_busy_destroy(struct fdl_cuda_busy *b)
+void fdl_gpu_busy_destroy(struct fdl_gpu_busy *b)
 {
     if (!b)
         return;
@@ -47,12 +48,12 @@ void fdl_cuda_busy_destroy(struct fdl_cuda_busy *b)
     free(b);
 }
 
-void *fdl_cuda_busy_stream(const struct fdl_cuda_busy *b)
+void *fdl_gpu_busy_stream(const struct fdl_gpu_busy *b)
 {
     return b->stream;
 }
 
-int32_t fdl_cuda_busy_work(struct fdl_cuda_busy *b, uint64_t ns)
+int32_t fdl_gpu_busy_work(struct fdl_gpu_busy *b, uint64_t ns)
 {
     int32_t status = fdl_cuda_enter(b->device);
     if (status < 0)
@@ -67,7 +68,7 @@ int32_t fdl_cuda_busy_work(struct fdl_cuda_busy *b, uint64_t ns)
     return status;
 }
 
-int32_t fdl_cuda_busy_wait(struct fdl_cuda_busy *b)
+int32_t fdl_gpu_busy_wait(struct fdl_gpu_busy *b)
 {
     int32_t status = fdl_cuda_enter(b->device);
     if (status < 0)

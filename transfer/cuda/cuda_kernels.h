@@ -8,30 +8,12 @@
 #ifndef FDL_TRANSFER_CUDA_KERNELS_H
 #define FDL_TRANSFER_CUDA_KERNELS_H
 
+#include "transfer/image_mix.h"
+
 #include <stdint.h>
 
 /* Threads of a block, for all of them. */
 #define FDL_KERNEL_BLOCK 256
-
-/* What becomes of an image: a sum of its numbers and those of another one, or
- * parts of both. */
-enum fdl_finish_mix_kind {
-    FDL_FINISH_ALONE = 0,
-    FDL_FINISH_SUM, /* own * its numbers + other * the other's; of 4 bytes */
-    FDL_FINISH_BOX  /* the other's pixels in the box */
-};
-
-/* bits of fdl_image_mix.blank: whose numbers are zeros. */
-#define FDL_FINISH_BLANK_OWN   1u
-#define FDL_FINISH_BLANK_OTHER 2u
-
-struct fdl_image_mix {
-    uint32_t kind;
-    uint32_t other; /* its number */
-    float own_share, other_share;
-    uint32_t left, top, right, bottom;
-    uint32_t blank;
-};
 
 /* fdl_kernel_finish: each byte of u8 NHWC images becomes a number, as a table
  * has it for its channel. One thread does FDL_FINISH_PIXELS pixels in a row;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A library that was built without the CUDA transfer (FEEDLINE_CUDA=OFF). */
 #include "base/status.h"
-#include "transfer/backend.h"
-#include "transfer/cuda/cuda_probe.h"
+#include "transfer/gpu_probe.h"
 
 static int32_t fail(void)
 {
@@ -21,33 +20,32 @@ static int32_t create(const struct fdl_backend_config *config, void **backend)
 const struct fdl_backend_ops fdl_backend_cuda = {
     .name = "cuda", .device = FEEDLINE_CUDA, .create = create};
 
-int32_t fdl_cuda_load(const struct fdl_cuda_api **out)
+bool fdl_gpu_started(void)
 {
-    (void)out;
-    return fail();
+    return false;
 }
 
-const struct fdl_cuda_api *fdl_cuda_started(void)
-{
-    return NULL;
-}
-
-int32_t fdl_cuda_find(void)
+int32_t fdl_gpu_find(void)
 {
     return fail();
 }
 
-int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
+int32_t fdl_gpu_count(void)
+{
+    return fail();
+}
+
+int32_t fdl_gpu_info(uint32_t number, struct feedline_device_info *out)
 {
     (void)number;
     (void)out;
     return fail();
 }
 
-int32_t fdl_cuda_time_copy(uint32_t number,
-                           const struct fdl_backend_place *place,
-                           const struct feedline_copy_test *test,
-                           struct feedline_copy_time *out)
+int32_t fdl_gpu_time_copy(uint32_t number,
+                          const struct fdl_backend_place *place,
+                          const struct feedline_copy_test *test,
+                          struct feedline_copy_time *out)
 {
     (void)number;
     (void)place;
@@ -56,38 +54,38 @@ int32_t fdl_cuda_time_copy(uint32_t number,
     return fail();
 }
 
-int32_t fdl_cuda_has_kernels(uint32_t number)
+int32_t fdl_gpu_has_kernels(uint32_t number)
 {
     (void)number;
     return fail();
 }
 
-int32_t fdl_cuda_busy_create(uint32_t number, struct fdl_cuda_busy **out)
+int32_t fdl_gpu_busy_create(uint32_t number, struct fdl_gpu_busy **out)
 {
     (void)number;
     (void)out;
     return fail();
 }
 
-void fdl_cuda_busy_destroy(struct fdl_cuda_busy *b)
+void fdl_gpu_busy_destroy(struct fdl_gpu_busy *b)
 {
     (void)b;
 }
 
-void *fdl_cuda_busy_stream(const struct fdl_cuda_busy *b)
+void *fdl_gpu_busy_stream(const struct fdl_gpu_busy *b)
 {
     (void)b;
     return NULL;
 }
 
-int32_t fdl_cuda_busy_work(struct fdl_cuda_busy *b, uint64_t ns)
+int32_t fdl_gpu_busy_work(struct fdl_gpu_busy *b, uint64_t ns)
 {
     (void)b;
     (void)ns;
     return fail();
 }
 
-int32_t fdl_cuda_busy_wait(struct fdl_cuda_busy *b)
+int32_t fdl_gpu_busy_wait(struct fdl_gpu_busy *b)
 {
     (void)b;
     return fail();

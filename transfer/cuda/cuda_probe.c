@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times of copies; cuda_probe.h. */
-#include "transfer/cuda/cuda_probe.h"
-
+/* What a GPU is, and times of copies; see transfer/gpu_probe.h. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "transfer/cuda/cuda_device.h"
 #include "transfer/cuda/cuda_pin.h"
+#include "transfer/gpu_probe.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -15,7 +15,24 @@
 #define BUSY_NS           2000000u
 #define BUSY_BYTES_PER_NS 4u
 
-int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
+bool fdl_gpu_started(void)
+{
+    return fdl_cuda_started() != NULL;
+}
+
+int32_t fdl_gpu_find(void)
+{
+    return fdl_cuda_find();
+}
+
+int32_t fdl_gpu_count(void)
+{
+    const struct fdl_cuda_api *cuda;
+    int32_t status = fdl_cuda_load(&cuda);
+    return status < 0 ? status : cuda->n_devices;
+}
+
+int32_t fdl_gpu_info(uint32_t number, struct feedline_device_info *out)
 {
     const struct fdl_cuda_api *cuda;
     int32_t status = fdl_cuda_check(number, &cuda);
@@ -202,10 +219,10 @@ static int32_t time_all(struct probe *p, struct feedline_copy_time *out)
     return FEEDLINE_OK;
 }
 
-int32_t fdl_cuda_time_copy(uint32_t number,
-                           const struct fdl_backend_place *place,
-                           const struct feedline_copy_test *test,
-                           struct feedline_copy_time *out)
+int32_t fdl_gpu_time_copy(uint32_t number,
+                          const struct fdl_backend_place *place,
+                          const struct feedline_copy_test *test,
+                          struct feedline_copy_time *out)
 {
     struct probe p = {.place = place, .test = test};
     int32_t status = fdl_cuda_device(number, &p.device);
@@ -227,7 +244,7 @@ int32_t fdl_cuda_time_copy(uint32_t number,
 
 /* ---- Kernels ------------------------------------------------------------ */
 
-int32_t fdl_cuda_has_kernels(uint32_t number)
+int32_t fdl_gpu_has_kernels(uint32_t number)
 {
     const struct fdl_cuda_device *device;
     int32_t status = fdl_cuda_device(number, &device);

@@ -50,3 +50,12 @@ int32_t fdl_copy_in(void *value, const void *in, uint32_t bytes)
     memcpy(value, in, FDL_MIN(struct_size_of(in), bytes));
     return FEEDLINE_OK;
 }
+
+#define TEXT_OF(x)    #x
+#define VERSION_OF(x) TEXT_OF(x)
+
+const char *fdl_version(void)
+{
+    return VERSION_OF(FEEDLINE_VERSION_MAJOR) "." VERSION_OF(
+        FEEDLINE_VERSION_MINOR) "." VERSION_OF(FEEDLINE_VERSION_PATCH);
+}

@@ -20,4 +20,7 @@ int32_t fdl_check_out(const void *out);
  * caller knew less. EINVAL as above. */
 int32_t fdl_copy_in(void *value, const void *in, uint32_t bytes);
 
+/* "0.1.0" */
+const char *fdl_version(void);
+
 #endif

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_OF(x)    #x
-#define VERSION_OF(x) TEXT_OF(x)
 #define VERSION_NUMBER                                                         \
   (FEEDLINE_VERSION_MAJOR << 16 | FEEDLINE_VERSION_MINOR << 8 |                \
    FEEDLINE_VERSION_PATCH)
@@ -21,8 +19,7 @@
 
 const char *feedline_version(void)
 {
-    return VERSION_OF(FEEDLINE_VERSION_MAJOR) "." VERSION_OF(
-        FEEDLINE_VERSION_MINOR) "." VERSION_OF(FEEDLINE_VERSION_PATCH);
+    return fdl_version();
 }
 
 uint32_t feedline_version_number(void)

@@ -192,6 +192,11 @@ int32_t feedline_stat_get_info(const char *part, uint32_t index,
     return fdl_copy_out(out, &rows[index], sizeof(rows[index]));
 }
 
+double feedline_stat_value(const struct feedline_stat_info *row, const void *in)
+{
+    return fdl_stat_value(row, in);
+}
+
 /* ---- What is notable ---------------------------------------------------- */
 
 int32_t feedline_loader_get_gaps(const feedline_loader *l,

@@ -10,8 +10,8 @@
 #define FDL_LOADER_EXPORTS_H
 
 #include "base/text.h"
-#include "loader/report/live_page.h"
 #include "loader/report/sources.h"
+#include "loader/watch/live_page.h"
 
 #include <stdbool.h>
 

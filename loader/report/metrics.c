@@ -9,6 +9,7 @@
  */
 #include "loader/report/metrics.h"
 
+#include "base/abi.h"
 #include "base/status.h"
 #include "loader/report/stat_rows.h"
 #include "loader/watch/stats.h"
@@ -124,7 +125,7 @@ static void write_part(struct metrics *m, enum fdl_stat_part part,
     const struct feedline_stat_info *rows = fdl_stat_rows(part, &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *label;
-        double x = feedline_stat_value(&rows[i], in);
+        double x = fdl_stat_value(&rows[i], in);
         if (isnan(x) || !begin_row(m, &rows[i], &label))
             continue;
         fdl_text_add(m->text, "feedline_%s{%s%s%s ", m->name, m->common,
@@ -145,7 +146,7 @@ static void stage_counters(struct metrics *m,
         if (!begin_row(m, &rows[r], &label))
             continue;
         for (uint32_t i = 0; i < n_stages; i++) {
-            double x = feedline_stat_value(&rows[r], &stats[i]);
+            double x = fdl_stat_value(&rows[r], &stats[i]);
             if (!isnan(x))
                 value(m, m->name, x, "stage", names[i], NULL, NULL);
         }
@@ -225,7 +226,7 @@ void fdl_metrics_write(const struct fdl_sources *from,
              (long)getpid(), from->page, from->rank);
     fdl_text_clear(text);
     family(&m, "build_info", "gauge", "The library, as labels of a 1.");
-    value(&m, "build_info", 1, "version", feedline_version(), NULL, NULL);
+    value(&m, "build_info", 1, "version", fdl_version(), NULL, NULL);
     write_part(&m, FDL_STAT_STATS, &stats->stats);
     write_part(&m, FDL_STAT_STALL, &stats->waits);
     write_part(&m, FDL_STAT_WORKERS, &stats->threads);

@@ -498,7 +498,7 @@ static double load(const struct feedline_stat_info *row, const void *in)
     return x;
 }
 
-double feedline_stat_value(const struct feedline_stat_info *row, const void *in)
+double fdl_stat_value(const struct feedline_stat_info *row, const void *in)
 {
     uint64_t whole;
     double x;
@@ -524,7 +524,7 @@ static void json_row(struct fdl_json *j, const struct feedline_stat_info *row,
     if (row->type == FEEDLINE_STAT_TEXT) {
         memcpy(&text, (const char *)in + row->offset, sizeof(text));
         fdl_json_string(j, key, text);
-    } else if (isnan(x = feedline_stat_value(row, in))) {
+    } else if (isnan(x = fdl_stat_value(row, in))) {
         fdl_json_null(j, key);
     } else if (row->type == FEEDLINE_STAT_DOUBLE || row->over ||
                row->scale > 1) {

@@ -34,6 +34,9 @@ const struct feedline_stat_info *fdl_stat_rows(enum fdl_stat_part part,
 void fdl_stat_json(struct fdl_json *j, enum fdl_stat_part part, const void *in,
                    uint32_t without);
 
+/* As feedline_stat_value. */
+double fdl_stat_value(const struct feedline_stat_info *row, const void *in);
+
 /* For feedline_stat_get_info. */
 int32_t fdl_stat_find_part(const char *name, enum fdl_stat_part *out);
 

@@ -4,6 +4,7 @@
 
 #include "base/cpu_set.h"
 #include "base/status.h"
+#include "loader/watch/live_reader.h"
 #include "profiler/system/sysfile.h"
 
 #include <inttypes.h>
@@ -110,7 +111,7 @@ static double weigh(const struct fdl_neighbour_self *self, const char *own,
 
 static void drop(struct fdl_neighbours *n, uint32_t i)
 {
-    feedline_live_detach(n->all[i].live);
+    fdl_live_detach(n->all[i].live);
     n->all[i] = n->all[--n->n];
 }
 
@@ -130,7 +131,7 @@ static struct fdl_neighbour *add(struct fdl_neighbours *n,
 {
     feedline_live *live;
     if (n->n == FDL_NEIGHBOURS_MAX ||
-        feedline_live_attach(info->pid, info->loader, &live) < 0)
+        fdl_live_attach(info->pid, info->loader, &live) < 0)
         return NULL;
     struct fdl_neighbour *x = &n->all[n->n++];
     *x = (struct fdl_neighbour){
@@ -146,12 +147,12 @@ static struct fdl_neighbour *add(struct fdl_neighbours *n,
 bool fdl_neighbours_find(struct fdl_neighbours *n,
                          const struct fdl_neighbour_self *self)
 {
-    struct feedline_live_info info = {.struct_size = sizeof(info)};
+    struct feedline_live_info info;
     char *own = self->by_quota ? cpu_groups(self->root, "self") : NULL;
     bool new = false;
     for (uint32_t i = 0; i < n->n; i++)
         n->all[i].listed = false;
-    for (uint32_t i = 0; feedline_live_list(i, &info) == FEEDLINE_OK; i++) {
+    for (uint32_t i = 0; fdl_live_list(i, &info) == FEEDLINE_OK; i++) {
         double weight = weigh(self, own, info.pid);
         struct fdl_neighbour *x = known(n, &info);
         if (!x && weight > 0) {
@@ -187,9 +188,9 @@ static double rate(int64_t now, int64_t before, int64_t span)
 /* false: its loader is gone. *fresh: it has new numbers. */
 static bool read_page(struct fdl_neighbour *x, int64_t now, bool *fresh)
 {
-    struct feedline_live_stats s = {.struct_size = sizeof(s)};
+    struct feedline_live_stats s;
     *fresh = false;
-    if (feedline_live_read(x->live, &s) != FEEDLINE_OK)
+    if (fdl_live_read(x->live, &s) != FEEDLINE_OK)
         return false;
     if (now - s.updated_ns > STALE_NS) /* stopped: it uses nothing */
         x->want = 0;

@@ -10,10 +10,10 @@
 #include "control_rig.h"
 #include "dice.h"
 #include "loader/loader.h"
-#include "loader/report/live_page.h"
 #include "loader/stream/engine_own.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/neighbours.h"
+#include "loader/watch/live_page.h"
 
 #include <math.h>
 #include <sched.h>

@@ -6,8 +6,8 @@
  * only.
  */
 #include "base/status.h"
-#include "loader/report/live_page.h"
-#include "loader/report/live_reader.h"
+#include "loader/watch/live_page.h"
+#include "loader/watch/live_reader.h"
 
 #include <dirent.h>
 #include <errno.h>

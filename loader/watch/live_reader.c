@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches a loader of another process; see live_reader.h. */
-#include "loader/report/live_reader.h"
+#include "loader/watch/live_reader.h"
 
-#include "base/abi.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "base/utf8.h"
-#include "loader/api/api.h"
-#include "loader/report/live_page.h"
+#include "loader/watch/live_page.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -24,16 +22,6 @@
 /* A writer needs a microsecond four times a second. One that disturbs a reader
  * this often is broken. */
 #define TRIES 1000
-
-struct feedline_live {
-    uint32_t fork_generation;
-    int32_t pid;
-    int process;
-    const struct fdl_live_header *page;
-    size_t page_bytes;
-    const _Atomic uint64_t *copies[2];
-    size_t words; /* of a copy, as far as we know it */
-};
 
 /* ---- Texts -------------------------------------------------------------- */
 
@@ -187,33 +175,28 @@ static int32_t find_page(struct feedline_live *live, uint32_t loader)
                     live->pid);
 }
 
-int32_t feedline_live_attach(int32_t pid, uint32_t loader, feedline_live **out)
+int32_t fdl_live_attach(int32_t pid, uint32_t loader,
+                        struct feedline_live **out)
 {
-    int32_t status = fdl_api_enter(out, "out");
-    if (status < 0)
-        return status;
-    *out = NULL;
     if (pid <= 0)
         return fdl_fail(FEEDLINE_EINVAL, "%" PRId32 " is not a process ID",
                         pid);
-    feedline_live *live = calloc(1, sizeof(*live));
+    struct feedline_live *live = calloc(1, sizeof(*live));
     if (!live)
         return fdl_fail_memory(sizeof(*live), "a live view");
     live->fork_generation = fdl_fork_generation();
     live->pid = pid;
     live->process = fdl_live_process(pid);
-    status = find_page(live, loader);
+    int32_t status = find_page(live, loader);
     if (status < 0)
-        feedline_live_detach(live);
+        fdl_live_detach(live);
     else
         *out = live;
     return status;
 }
 
-void feedline_live_detach(feedline_live *live)
+void fdl_live_detach(struct feedline_live *live)
 {
-    if (!live || live->fork_generation != fdl_fork_generation())
-        return;
     if (live->page)
         munmap((void *)(uintptr_t)live->page, live->page_bytes);
     if (live->process >= 0)
@@ -250,16 +233,11 @@ static bool ended(const struct feedline_live *live)
            !fdl_live_process_runs(live->process);
 }
 
-int32_t feedline_live_read(feedline_live *live, struct feedline_live_stats *out)
+int32_t fdl_live_read(const struct feedline_live *live,
+                      struct feedline_live_stats *out)
 {
     /* An older page does not have it. */
     struct feedline_live_stats stats = {.storage_bytes = -1};
-    int32_t status = fdl_api_enter_handle(
-        live, live ? live->fork_generation : 0, "live view");
-    if (status >= 0)
-        status = fdl_check_out(out);
-    if (status < 0)
-        return status;
     bool end = ended(live); /* before the copy: nothing follows it then */
     for (uint32_t i = 0; !copy_once(live, &stats); i++) {
         if (i == TRIES)
@@ -268,6 +246,6 @@ int32_t feedline_live_read(feedline_live *live, struct feedline_live_stats *out)
     }
     stats.pid = live->pid;
     clean(&stats);
-    status = fdl_copy_out(out, &stats, sizeof(stats));
-    return status < 0 ? status : end ? FEEDLINE_END : FEEDLINE_OK;
+    *out = stats;
+    return end ? FEEDLINE_END : FEEDLINE_OK;
 }

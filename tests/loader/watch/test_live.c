@@ -4,8 +4,8 @@
  * process killed, its loader destroyed; and the page of a loader that works.
  */
 #include "dice.h"
-#include "loader/report/live_page.h"
-#include "loader/report/live_reader.h"
+#include "loader/watch/live_page.h"
+#include "loader/watch/live_reader.h"
 #include "tests/loader/fixture.h"
 
 #include <fcntl.h>

@@ -4,10 +4,8 @@
  * calls with a higher index on the same thread. Processes that may not be
  * looked into are not in it.
  */
-#include "base/abi.h"
 #include "base/status.h"
-#include "loader/api/api.h"
-#include "loader/report/live_reader.h"
+#include "loader/watch/live_reader.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,21 +104,16 @@ static int32_t look(struct list *list)
     return FEEDLINE_OK;
 }
 
-int32_t feedline_live_list(uint32_t index, struct feedline_live_info *out)
+int32_t fdl_live_list(uint32_t index, struct feedline_live_info *out)
 {
-    int32_t status = fdl_api_enter(out, "out");
-    if (status >= 0)
-        status = fdl_check_out(out);
-    if (status < 0)
-        return status;
     struct list *list = own_list();
     if (!list)
         return fdl_fail_memory(sizeof(*list), "a list of loaders");
-    if (index == 0)
-        status = look(list);
+    int32_t status = index == 0 ? look(list) : FEEDLINE_OK;
     if (status < 0)
         return status;
     if (index >= list->n)
         return FEEDLINE_END;
-    return fdl_copy_out(out, &list->items[index], sizeof(*out));
+    *out = list->items[index];
+    return FEEDLINE_OK;
 }

@@ -7,11 +7,33 @@
 #ifndef FDL_LOADER_LIVE_READER_H
 #define FDL_LOADER_LIVE_READER_H
 
+#include "loader/watch/live_page.h"
+
 #include <feedline/live.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A page of another process, mapped: what the public functions hand out. */
+struct feedline_live {
+    uint32_t fork_generation;
+    int32_t pid;
+    int process;
+    const struct fdl_live_header *page;
+    size_t page_bytes;
+    const _Atomic uint64_t *copies[2];
+    size_t words; /* of a copy, as far as we know it */
+};
+
+/* As the public functions of these names, without their checks: of arguments,
+ * of `struct_size`, of a fork() since. */
+int32_t fdl_live_list(uint32_t index, struct feedline_live_info *out);
+int32_t fdl_live_attach(int32_t pid, uint32_t loader,
+                        struct feedline_live **out);
+int32_t fdl_live_read(const struct feedline_live *live,
+                      struct feedline_live_stats *out);
+void fdl_live_detach(struct feedline_live *live);
 
 /* A process, by /proc/PID: the descriptor keeps referring to that process, and
  * the folder is empty once it is gone, even if its PID is reused. -1: there is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page and its writer; see live_page.h. */
-#include "loader/report/live_page.h"
+#include "loader/watch/live_page.h"
 
 #include "base/status.h"
 

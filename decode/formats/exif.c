@@ -1,18 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first directory of a TIFF structure, read as Pillow reads it: entries up
- * to where the data ends, the last one of a tag wins, and any type of whole
- * numbers will do. A value that is not 1 to 8 means nothing.
+ * The first directory of a TIFF structure, read as Pillow reads it.
  *
- *     "II*\0" or "MM\0*", offset of the directory
+ *     magic, offset of the directory
  *     directory: count, then entries of 12 bytes: tag, type, count, value
+ *
+ * An entry counts if its type is known, it has a value, and none of its tag has
+ * counted before. A value of more than four bytes is elsewhere. Once all of
+ * these would take more than the data has, they are passed over; before that,
+ * one that is not there ends the directory.
  */
 #include "decode/formats/exif.h"
 
 #include <string.h>
 
 #define TAG_ORIENTATION 0x0112
+#define TAGS            0x10000
+#define HEADER_BYTES    8
 #define ENTRY_BYTES     12
+#define INLINE_BYTES    4
+#define PREFIXES        2 /* some programs write two */
+
+enum tiff_type {
+    BYTE = 1,
+    ASCII,
+    SHORT,
+    LONG,
+    RATIONAL,
+    SBYTE,
+    UNDEFINED,
+    SSHORT,
+    SLONG,
+    SRATIONAL,
+    FLOAT,
+    DOUBLE,
+    IFD,
+    LONG8 = 16
+};
+
+static const uint8_t bytes_of[] = {
+    [BYTE] = 1,  [ASCII] = 1,     [SHORT] = 2,  [LONG] = 4,  [RATIONAL] = 8,
+    [SBYTE] = 1, [UNDEFINED] = 1, [SSHORT] = 2, [SLONG] = 4, [SRATIONAL] = 8,
+    [FLOAT] = 4, [DOUBLE] = 8,    [IFD] = 4,    [LONG8] = 8,
+};
 
 struct tiff {
     const uint8_t *data;
@@ -32,66 +62,139 @@ static uint32_t get_32(const struct tiff *t, uint64_t at)
     return t->big_endian ? a << 16 | b : b << 16 | a;
 }
 
-/* The value of an entry; 0 where it is not a single whole number. */
-static uint32_t value_of(const struct tiff *t, uint64_t entry)
+static uint64_t get_64(const struct tiff *t, uint64_t at)
 {
-    enum { BYTE = 1, SHORT = 3, LONG = 4 };
-    if (get_32(t, entry + 4) != 1)
-        return 0;
-    switch (get_16(t, entry + 2)) {
-    case BYTE:
-        return t->data[entry + 8];
-    case SHORT:
-        return get_16(t, entry + 8);
-    case LONG:
-        return get_32(t, entry + 8);
-    default:
-        return 0;
-    }
-}
-
-static bool find_orientation(const struct tiff *t, uint32_t *value)
-{
-    uint64_t at = get_32(t, 4);
-    if (at > t->size || t->size - at < 2)
-        return false;
-    uint32_t count = get_16(t, at);
-    bool found = false;
-    at += 2;
-    for (uint32_t i = 0; i < count && t->size - at >= ENTRY_BYTES; i++) {
-        if (get_16(t, at) == TAG_ORIENTATION) {
-            *value = value_of(t, at);
-            found = true;
-        }
-        at += ENTRY_BYTES;
-    }
-    return found;
+    uint64_t a = get_32(t, at), b = get_32(t, at + 4);
+    return t->big_endian ? a << 32 | b : b << 32 | a;
 }
 
 /* Anything but 1 to 8 means nothing. */
-static int32_t sane(uint32_t value)
+static int32_t sane(uint64_t value)
 {
     return value >= 1 && value <= 8 ? (int32_t)value : 1;
 }
 
+static int32_t sane_real(double value)
+{
+    for (int32_t i = 1; i <= 8; i++)
+        if (value >= i && value <= i)
+            return i;
+    return 1;
+}
+
+static int32_t sane_ratio(uint32_t above, uint32_t below, bool is_signed)
+{
+    if (is_signed && above > INT32_MAX && below > INT32_MAX) {
+        above = -above;
+        below = -below;
+    } else if (is_signed && (above > INT32_MAX || below > INT32_MAX)) {
+        return 1;
+    }
+    return below > 0 && above % below == 0 ? sane(above / below) : 1;
+}
+
+/* The first value of an entry, whose bytes are at `at`. A negative number is
+ * none of the small ones, however it is read. */
+static int32_t value_of(const struct tiff *t, uint32_t type, uint64_t at)
+{
+    uint32_t word;
+    uint64_t words;
+    float single;
+    double real;
+    switch (type) {
+    case SBYTE:
+        return sane(t->data[at]);
+    case SHORT:
+    case SSHORT:
+        return sane(get_16(t, at));
+    case LONG:
+    case SLONG:
+    case IFD:
+        return sane(get_32(t, at));
+    case LONG8:
+        return sane(get_64(t, at));
+    case RATIONAL:
+    case SRATIONAL:
+        return sane_ratio(get_32(t, at), get_32(t, at + 4), type == SRATIONAL);
+    case FLOAT:
+        word = get_32(t, at);
+        memcpy(&single, &word, sizeof(single));
+        return sane_real((double)single);
+    case DOUBLE:
+        words = get_64(t, at);
+        memcpy(&real, &words, sizeof(real));
+        return sane_real(real);
+    default: /* bytes and text are no number to Pillow */
+        return 1;
+    }
+}
+
+static bool find_orientation(const struct tiff *t, int32_t *orientation)
+{
+    uint8_t counted[TAGS / 8] = {0}; /* a bit for each */
+    uint64_t at = get_32(t, 4), elsewhere = 0;
+    if (at > t->size || t->size - at < 2)
+        return false;
+    uint32_t count = get_16(t, at);
+    at += 2;
+    for (; count > 0 && t->size - at >= ENTRY_BYTES;
+         count--, at += ENTRY_BYTES) {
+        uint32_t tag = get_16(t, at), type = get_16(t, at + 2);
+        uint64_t unit = type < sizeof(bytes_of) ? bytes_of[type] : 0;
+        uint64_t bytes = unit * get_32(t, at + 4), value = at + 8;
+        if (bytes == 0 || (counted[tag / 8] >> tag % 8 & 1))
+            continue;
+        if (bytes > INLINE_BYTES) {
+            elsewhere += bytes;
+            if (elsewhere > t->size)
+                continue;
+            value = get_32(t, value);
+            if (value > t->size - bytes)
+                break;
+        }
+        if (tag == TAG_ORIENTATION) {
+            *orientation = value_of(t, type, value);
+            return true;
+        }
+        counted[tag / 8] |= (uint8_t)(1 << tag % 8);
+    }
+    return false;
+}
+
+/* The byte order; false: no TIFF. Pillow knows the number behind it in either
+ * order, and big-endian also BigTIFF's, which it reads as TIFF. */
+static bool read_magic(struct tiff *t)
+{
+    static const char magics[][5] = {"II*", "II\0*", "MM*", "MM\0*", "MM\0+"};
+    for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+        if (memcmp(t->data, magics[i], 4) == 0) {
+            t->big_endian = magics[i][0] == 'M';
+            return true;
+        }
+    }
+    return false;
+}
+
 bool fdl_exif_find(const uint8_t *data, uint64_t size, int32_t *orientation)
 {
-    static const char prefix[] = "Exif\0"; /* and the zero behind it */
-    if (size >= sizeof(prefix) && memcmp(data, prefix, sizeof(prefix)) == 0) {
-        data += sizeof(prefix);
-        size -= sizeof(prefix);
-    }
     struct tiff t = {.data = data, .size = size};
-    uint32_t value;
-    if (size < 8)
+    for (int i = 0; i < PREFIXES && fdl_exif_is_prefixed(t.data, t.size); i++) {
+        t.data += FDL_EXIF_PREFIX_BYTES;
+        t.size -= FDL_EXIF_PREFIX_BYTES;
+    }
+    if (t.size == 0)
         return false;
-    t.big_endian = memcmp(data, "MM\0*", 4) == 0;
-    if (!t.big_endian && memcmp(data, "II*\0", 4) != 0)
-        return false;
-    if (!find_orientation(&t, &value))
-        return false;
-    *orientation = sane(value);
-    return true;
+    if (t.size < HEADER_BYTES || !read_magic(&t)) {
+        *orientation = 1;
+        return true;
+    }
+    return find_orientation(&t, orientation);
+}
+
+bool fdl_exif_is_prefixed(const uint8_t *data, uint64_t size)
+{
+    return size >= FDL_EXIF_PREFIX_BYTES &&
+           memcmp(data, "Exif\0", FDL_EXIF_PREFIX_BYTES) == 0;
 }
 
 int32_t fdl_xmp_orientation(const uint8_t *text, uint64_t size)
@@ -108,7 +211,7 @@ int32_t fdl_xmp_orientation(const uint8_t *text, uint64_t size)
         else if (end - at >= 2 && at[0] == '>')
             digit = at + 1;
         if (digit > at && *digit >= '0' && *digit <= '9')
-            return sane((uint32_t)(*digit - '0'));
+            return sane((uint64_t)(*digit - '0'));
     }
     return 1;
 }

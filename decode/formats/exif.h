@@ -15,9 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the data has an orientation that Pillow would see; if so it is 1 to
- * 8, else left as it was. data: a TIFF structure, with or without a leading
- * "Exif\0\0". */
+#define FDL_EXIF_PREFIX_BYTES 6 /* "Exif\0\0", before the data in a JPEG */
+
+bool fdl_exif_is_prefixed(const uint8_t *data, uint64_t size);
+
+/* Whether EXIF data has an orientation, which then is 1 to 8; if not it is left
+ * as it was, and Pillow asks XMP. Data that is no TIFF structure has 1: on it
+ * Pillow raises an exception, or leaves the image as stored and asks no more.
+ * data: with or without a prefix, or two. */
 bool fdl_exif_find(const uint8_t *data, uint64_t size, int32_t *orientation);
 
 /* The orientation in XMP data, any text: the value after the first

@@ -79,6 +79,14 @@
  * intact. */
 #define AGAIN 1
 
+/* Of APP1 segments: what is in one, in the file, or in several, joined. */
+struct profile {
+    const JOCTET *data; /* NULL: none */
+    size_t size;
+    JOCTET *joined; /* is `data`, unless that is in the file */
+    size_t capacity;
+};
+
 struct fdl_jpeg {
     struct fdl_arena arena; /* first: client_data points to it */
     struct jpeg_decompress_struct cinfo;
@@ -95,9 +103,8 @@ struct fdl_jpeg {
     bool cut;       /* the file ended, and libjpeg was given an end */
     bool damaged;   /* it ends early or worse, and that was accepted */
     bool doubtful;  /* libjpeg warned of this image */
-    bool exif_seen, exif_oriented;
-    int32_t orientation; /* 1 to 8; of EXIF if exif_oriented, else of XMP */
-    int32_t shift;       /* the image comes at 1/2^shift of its size */
+    struct profile exif, xmp;
+    int32_t shift; /* the image comes at 1/2^shift of its size */
 
     struct fdl_jpeg_entropy *entropy; /* NULL: images are packed */
     struct fdl_packed packed;
@@ -289,18 +296,36 @@ static bool begins(const JOCTET *data, size_t size, const char *name, size_t n)
     return size >= n && memcmp(data, name, n) == 0;
 }
 
-/* Content of an APP1. As in Pillow, the first one with EXIF data counts and the
- * last one with XMP, which is only asked where EXIF has no orientation. */
+/* The memory doubles, as a file may consist of such segments. */
+static void join(struct fdl_jpeg *j, struct profile *p, const JOCTET *data,
+                 size_t size)
+{
+    size_t whole = p->size + size;
+    if (whole > p->capacity) {
+        JOCTET *joined = fdl_arena_take(&j->arena, 2 * whole);
+        if (!joined)
+            escape(j, fdl_fail_memory(2 * whole, "EXIF data"));
+        memcpy(joined, p->data, p->size);
+        p->data = p->joined = joined;
+        p->capacity = 2 * whole;
+    }
+    memcpy(p->joined + p->size, data, size);
+    p->size = whole;
+}
+
+/* Content of an APP1. As in Pillow, EXIF data goes on in the next one with such
+ * data, and of those with XMP the last one counts. */
 static void read_app1(struct fdl_jpeg *j, const JOCTET *data, size_t size)
 {
-    static const char exif[] = "Exif", xmp[] = "http://ns.adobe.com/xap/1.0/";
-    if (!j->exif_seen && begins(data, size, exif, sizeof(exif))) {
-        j->exif_seen = true;
-        j->exif_oriented = fdl_exif_find(data, size, &j->orientation);
-    } else if (!j->exif_oriented && begins(data, size, xmp, sizeof(xmp))) {
-        j->orientation =
-            fdl_xmp_orientation(data + sizeof(xmp), size - sizeof(xmp));
-    }
+    static const char xmp[] = "http://ns.adobe.com/xap/1.0/";
+    if (fdl_exif_is_prefixed(data, size) && j->exif.data)
+        join(j, &j->exif, data + FDL_EXIF_PREFIX_BYTES,
+             size - FDL_EXIF_PREFIX_BYTES);
+    else if (fdl_exif_is_prefixed(data, size))
+        j->exif = (struct profile){.data = data, .size = size};
+    else if (begins(data, size, xmp, sizeof(xmp)))
+        j->xmp = (struct profile){.data = data + sizeof(xmp),
+                                  .size = size - sizeof(xmp)};
 }
 
 /* APP1 is read in place: the whole file is in the buffer. */
@@ -314,7 +339,8 @@ static boolean on_app1(j_decompress_ptr c)
     }
     const JOCTET *data = source->next_input_byte;
     long length = (long)data[0] << 8 | data[1]; /* with these two */
-    if (length >= 2 && (size_t)length <= source->bytes_in_buffer)
+    if (!j->in_pixels && length >= 2 &&
+        (size_t)length <= source->bytes_in_buffer)
         read_app1(j, data + 2, (size_t)length - 2);
     on_skip(c, FDL_MAX(length, 2));
     return TRUE;
@@ -354,6 +380,15 @@ static int32_t create_step(struct fdl_jpeg *j, struct job *job)
     return FEEDLINE_OK;
 }
 
+/* XMP is asked where EXIF data has none. */
+static int32_t orientation_of(const struct fdl_jpeg *j)
+{
+    int32_t found = 1;
+    if (!fdl_exif_find(j->exif.data, j->exif.size, &found))
+        found = fdl_xmp_orientation(j->xmp.data, j->xmp.size);
+    return found;
+}
+
 static int32_t header_step(struct fdl_jpeg *j, struct job *job)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
@@ -371,7 +406,7 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
     job->info = (struct fdl_image_info){.width = (int32_t)c->image_width,
                                         .height = (int32_t)c->image_height,
                                         .channels = channels,
-                                        .orientation = j->orientation};
+                                        .orientation = orientation_of(j)};
     return FEEDLINE_OK;
 }
 
@@ -590,10 +625,9 @@ static void end_image(void *self)
     jpeg_abort_decompress(&j->cinfo);
     fdl_jpeg_arena_reset(&j->cinfo);
     j->in_pixels = j->cut = j->damaged = false;
-    j->exif_seen = j->exif_oriented = false;
+    j->exif = j->xmp = (struct profile){0};
     j->attached = j->ours = j->noted = false;
     j->blocks = NULL;
-    j->orientation = 1;
     j->scan = 0;
     j->shift = 0;
     j->plain = false;

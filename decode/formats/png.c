@@ -28,6 +28,7 @@
 #include "decode/formats/format.h"
 #include "decode/formats/limits.h"
 #include "decode/formats/png_chunks.h"
+#include "decode/formats/png_orientation.h"
 
 #include <inttypes.h>
 #include <png.h>
@@ -501,8 +502,9 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
                                     .channels = p->channels,
                                     .orientation = 1};
     if (p->limits.apply_exif)
-        info->orientation = fdl_png_orientation(bytes->data, bytes->size);
-    return FEEDLINE_OK;
+        status =
+            fdl_png_orientation(bytes->data, bytes->size, &info->orientation);
+    return status;
 }
 
 static uint64_t memory(const void *self)

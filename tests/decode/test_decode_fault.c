@@ -8,6 +8,7 @@
 #include "tests/wrap_memory.h"
 
 #include <errno.h>
+#include <zlib.h>
 
 WRAP(void *, aligned_alloc, size_t align, size_t n)
 {
@@ -168,6 +169,48 @@ TEST(orientation_survives)
                          .exif_bytes = sizeof(rig_on_its_side)};
     size_t size;
     uint8_t *file = make_png(&m, &size);
+    check_survival(file, size, false, 14);
+    free(file);
+}
+
+/* The file with n bytes more at `at`, where it frees it. */
+static uint8_t *inserted(uint8_t *file, size_t *size, size_t at,
+                         const void *bytes, size_t n)
+{
+    file = realloc(file, *size + n);
+    assert_non_null(file);
+    memmove(file + at + n, file + at, *size - at);
+    memcpy(file + at, bytes, n);
+    *size += n;
+    return file;
+}
+
+/* EXIF data in two segments of a JPEG, and in a packed text of a PNG. */
+TEST(profiles_survive)
+{
+    static const uint8_t half[] = "\xff\xe1\0\12Exif\0\0II";
+    struct make_jpeg j = {.width = 30, .height = 20, .components = 1};
+    size_t size;
+    uint8_t *file = make_jpeg(&j, &size);
+    for (int i = 0; i < 2; i++)
+        file = inserted(file, &size, 2, half, sizeof(half) - 1);
+    check_survival(file, size, false, 6);
+    free(file);
+
+    enum { BEHIND_HEADER = 33, NAME = 23 };
+    uint8_t chunk[100] = "\0\0\0\0zTXtRaw profile type exif\0";
+    uLongf bytes = 50;
+    assert_int_equal(
+        compress(chunk + 8 + NAME, &bytes, (const Bytef *)"\n\n\n4949", 7),
+        Z_OK);
+    size_t n = NAME + bytes;
+    chunk[3] = (uint8_t)n;
+    uLong sum = crc32(0, chunk + 4, (uInt)(4 + n));
+    for (size_t i = 0; i < 4; i++)
+        chunk[8 + n + i] = (uint8_t)(sum >> (24 - 8 * i));
+    struct make_png p = {.width = 30, .height = 20, .depth = 8, .colour = 2};
+    file = make_png(&p, &size);
+    file = inserted(file, &size, BEHIND_HEADER, chunk, 12 + n);
     check_survival(file, size, false, 14);
     free(file);
 }

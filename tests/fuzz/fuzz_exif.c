@@ -6,8 +6,10 @@
  *     12 bytes   size of the stored image, and a box of the upright one
  *     the rest   the data
  */
+#include "base/status.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/png_chunks.h"
+#include "decode/formats/png_orientation.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -44,7 +46,7 @@ static void check_others(const struct fuzz_input *in)
 {
     int32_t found = fdl_xmp_orientation(in->data, in->size);
     fuzz_check(found >= 1 && found <= 8);
-    found = fdl_png_orientation(in->data, in->size);
+    fuzz_check(fdl_png_orientation(in->data, in->size, &found) == FEEDLINE_OK);
     fuzz_check(found >= 1 && found <= 8);
     fuzz_check(fdl_png_cut_chunk(in->data, in->size) <= in->size);
 }

@@ -16,6 +16,7 @@ import pathlib
 import struct
 import sys
 import tempfile
+import zlib
 
 from PIL import Image, features
 
@@ -199,6 +200,24 @@ def exifs():
     yield "cut", head + tiff(3)[:14]
     yield "far", head + b"II*\0" + struct.pack("<I", 0xffffffff)
     yield "many", head + tiff(2)[:8] + struct.pack("<H", 0xffff) + tiff(2)[10:]
+    for kind, form, *value in ((5, "II", 12, 2), (10, "ii", -6, -1),
+                               (12, "d", 6), (16, "Q", 6)):
+        yield "type-%d" % kind, (
+            head + b"II*\0" + struct.pack("<IHHHIII", 8, 1, 0x0112, kind, 1, 26,
+                                          0) + struct.pack("<" + form, *value))
+    raw = b"\nexif\n 26\n" + tiff(6).hex().encode()
+    xmp = b"XML:com.adobe.xmp\0"
+    chunks = ((b"acTL", struct.pack(">II", 2, 0)),
+              (b"zTXt", b"Raw profile type exif\0\0" + zlib.compress(raw)),
+              (b"iTXt", xmp + b"\1\0de\0XMP\0" + zlib.compress(XMP)),
+              (b"tEXt", xmp + XMP), (b"IDAT", b""), (b"fcTL", b""),
+              (b"eXIf", tiff(8)))
+    yield "chunks", head + bytes(8) + b"".join(
+        struct.pack(">I", len(data)) + name + data + bytes(4)
+        for name, data in chunks)
+    yield "texts", head + bytes(8) + b"".join(
+        struct.pack(">I", len(data)) + name + data + bytes(4)
+        for name, data in chunks[2:4])
 
 
 def segment(dc, lasts, places, values):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import struct
 from pathlib import Path
 from typing import Any, List
 
@@ -109,6 +110,38 @@ def test_a_transform_of_ones_own(shard: feedline.Dataset, folder: Path) -> None:
     ours.target_transform = str
     assert "target_transform" in str(ours.fallback_reason)
     assert ours[23][1] == "2"
+
+
+def _with_exif(entries: bytes, magic: bytes = b"II*\0") -> bytes:
+    """A JPEG of 30 x 20 pixels."""
+    head = struct.pack("<4sIH", magic, 8, len(entries) // 12)
+    exif = b"Exif\0\0" + head + entries + bytes(4)
+    file = io.BytesIO()
+    picture((30, 20), 5).save(file, "JPEG", quality=95, exif=exif)
+    return file.getvalue()
+
+
+def test_exif_data_on_which_pillow_raises() -> None:
+    """The loader and Pillow's part of it agree: turned if it says how."""
+    entry = struct.pack("<HHIHH", 0x0112, 3, 1, TURNED, 0)
+    number = struct.pack("<HHI4s", 0x0128, 2, 2, b"x")  # a unit that is a text
+    strange = _with_exif(entry + number)
+    odd = T.Compose([lambda image: image.copy(), SMALL])
+    for file, turned in (
+        (_with_exif(entry), True),
+        (strange, True),
+        (_with_exif(entry + number, b"IIII"), False),
+    ):
+        image = Image.open(io.BytesIO(file))
+        if turned:
+            image = image.transpose(Image.Transpose.ROTATE_270)
+        source = feedline.Dataset.memory([file], [0])
+        ours = Images(source, SMALL, apply_exif=True)
+        theirs = Images(source, odd, apply_exif=True)
+        assert ours.fallback_reason is None
+        assert theirs.fallback_reason is not None
+        assert torch.equal(ours[0][0], SMALL(image))
+        assert torch.equal(theirs[0][0], SMALL(image))
 
 
 def test_what_is_no_image() -> None:

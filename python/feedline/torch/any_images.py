@@ -17,6 +17,34 @@ from .outputs import checked, of_sample
 from .targets import one_label, read_labels
 
 
+def _upright(image: Any) -> Any:
+    """As the loader turns it: also where Pillow's exif_transpose raises, as on
+    EXIF data that it cannot read, or cannot write back."""
+    from PIL import Image, ImageOps
+
+    image.load()
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:  # of many kinds
+        pass
+    try:
+        orientation = image.getexif().get(0x0112)
+    except Exception:
+        return image
+    turns = (
+        Image.Transpose.FLIP_LEFT_RIGHT,
+        Image.Transpose.ROTATE_180,
+        Image.Transpose.FLIP_TOP_BOTTOM,
+        Image.Transpose.TRANSPOSE,
+        Image.Transpose.ROTATE_270,
+        Image.Transpose.TRANSVERSE,
+        Image.Transpose.ROTATE_90,
+    )
+    if orientation not in range(2, 9):
+        return image
+    return image.transpose(turns[int(orientation) - 2])
+
+
 class Images(Decoded):
     """The samples of a feedline.Dataset: pairs of image and label.
 
@@ -93,11 +121,11 @@ class Images(Decoded):
         return self.dataset
 
     def _opened(self, index: int) -> Tuple[Any, Any]:
-        from PIL import Image, ImageOps
+        from PIL import Image
 
         image: Any = Image.open(io.BytesIO(self.dataset.read(index)))
         if self.apply_exif:
-            image = ImageOps.exif_transpose(image)
+            image = _upright(image)
         return image.convert("RGB"), self.dataset.label(index)
 
     def __getitem__(self, index: int) -> Tuple[Any, ...]:

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 int32_t fdl_decoder_create(const struct fdl_decode_limits *limits,
                            struct fdl_decoder **out)
@@ -73,6 +74,27 @@ static int32_t open_source(struct fdl_decoder *d,
     return status;
 }
 
+/* Whether the image is what images here have to be. */
+static int32_t check_mode(const struct fdl_decoder *d)
+{
+#define MODE(value, text) [value] = (text),
+    static const char *const modes[] = {FDL_STORED_CHOICES(MODE)};
+    const struct fdl_image_info *info = &d->info;
+    enum fdl_stored wanted =
+        d->limits.masks ? FDL_STORED_ANY : d->limits.stored_mode;
+    if (d->limits.masks && info->channels != 1)
+        return fdl_fail(FEEDLINE_EDECODE,
+                        "offset 0: a mask has one channel, and this %s image "
+                        "has %" PRId32,
+                        info->format->name, info->channels);
+    if (wanted == FDL_STORED_ANY || strcmp(info->mode, modes[wanted]) == 0)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EDECODE,
+                    "offset 0: an image of Pillow's mode %s, where "
+                    "stored_mode=%s takes no other",
+                    info->mode, modes[wanted]);
+}
+
 void fdl_decoder_info(const struct fdl_decoder *d, struct fdl_image_info *info)
 {
     *info = d->info;
@@ -93,12 +115,10 @@ int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
         fdl_decoder_abort(d);
         return status;
     }
-    if (d->limits.masks && d->info.channels != 1) {
+    status = check_mode(d);
+    if (status) {
         fdl_decoder_abort(d);
-        return fdl_fail(FEEDLINE_EDECODE,
-                        "offset 0: a mask has one channel, and this %s image "
-                        "has %" PRId32,
-                        d->info.format->name, d->info.channels);
+        return status;
     }
     if (!d->limits.apply_exif || d->info.orientation == 0)
         d->info.orientation = 1;

@@ -138,6 +138,11 @@ DECODE_OPTION(APPLY_EXIF, apply_exif,
               BOOL("apply_exif", "false",
                    "first rotate and mirror images as their EXIF "
                    "orientation says"))
+DECODE_OPTION(STORED_MODE, stored_mode,
+              ENUM("stored_mode", FDL_CHOICE_TEXT(FDL_STORED_CHOICES), "any",
+                   "refuse an image that has another of Pillow's modes in its "
+                   "file: L is gray of 8 bits, RGB colours, and neither has "
+                   "alpha or a palette"))
 OPTION(MEMORY_BUDGET, SIZE("memory_budget", AUTO, 1, INT64_MAX, "auto",
                            "limit for prefetched batches plus files read but "
                            "not decoded (one such file is always allowed); "

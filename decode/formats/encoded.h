@@ -6,6 +6,7 @@
 #ifndef FDL_DECODE_ENCODED_H
 #define FDL_DECODE_ENCODED_H
 
+#include "base/choice.h"
 #include "decode/pixels/output_format.h"
 
 #include <stdbool.h>
@@ -30,8 +31,18 @@ struct fdl_encoded {
  * libjpeg-turbo's fast Huffman path asks for. */
 #define FDL_ENCODED_PADDING 5120
 
+/* Which of Pillow's modes images have in their files, the choices of option
+ * stored_mode. A mode says what the operations of a pipeline mean: Pillow
+ * resamples the indices of P, and alpha with the rest of RGBA. */
+#define FDL_STORED_CHOICES(C)                                                  \
+  C(FDL_STORED_ANY, "any")                                                     \
+  C(FDL_STORED_L, "L")                                                         \
+  C(FDL_STORED_RGB, "RGB")
+enum fdl_stored { FDL_CHOICE_VALUES(FDL_STORED_CHOICES) };
+
 struct fdl_image_info {
     const struct fdl_format *format;
+    const char *mode;      /* Pillow's, as in the file: "L", "P", "I;16" */
     int32_t width, height; /* upright, where the orientation is applied */
     int32_t channels; /* that its rows have, without alpha: 1, 3 or 4 (CMYK) */
     int32_t orientation; /* that is applied, as in EXIF: 1 to 8 */
@@ -69,6 +80,7 @@ struct fdl_decode_limits {
     enum fdl_rounding rounding;
     bool masks; /* images are masks: of one channel, in which an index into a
                    palette, or a bit, is what it is in the file */
+    enum fdl_stored stored_mode; /* images of any other mode are refused */
     bool apply_exif; /* images come upright, as by Pillow's exif_transpose */
 };
 

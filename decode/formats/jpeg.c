@@ -403,7 +403,9 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
                         "offset %" PRIu64 ": JPEG with %d components; 1, 3 and "
                         "4 are supported",
                         position(j), channels);
-    job->info = (struct fdl_image_info){.width = (int32_t)c->image_width,
+    static const char *const modes[] = {[1] = "L", [3] = "RGB", [4] = "CMYK"};
+    job->info = (struct fdl_image_info){.mode = modes[channels],
+                                        .width = (int32_t)c->image_width,
                                         .height = (int32_t)c->image_height,
                                         .channels = channels,
                                         .orientation = orientation_of(j)};

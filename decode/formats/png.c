@@ -478,6 +478,24 @@ static void destroy(void *self)
     free(p);
 }
 
+/* A tRNS changes none of them. */
+static const char *mode_of(const struct fdl_png *p)
+{
+    int depth = png_get_bit_depth(p->png, p->info);
+    switch (png_get_color_type(p->png, p->info)) {
+    case PNG_COLOR_TYPE_PALETTE:
+        return "P";
+    case PNG_COLOR_TYPE_GRAY:
+        return depth == 16 ? "I;16" : depth == 1 ? "1" : "L";
+    case PNG_COLOR_TYPE_GRAY_ALPHA:
+        return depth == 16 ? "RGBA" : "LA";
+    case PNG_COLOR_TYPE_RGB:
+        return "RGB";
+    default:
+        return "RGBA";
+    }
+}
+
 static int32_t open_image(void *self, const struct fdl_encoded *bytes,
                           struct fdl_image_info *info)
 {
@@ -497,7 +515,8 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
         end_image(p);
         return status;
     }
-    *info = (struct fdl_image_info){.width = (int32_t)p->width,
+    *info = (struct fdl_image_info){.mode = mode_of(p),
+                                    .width = (int32_t)p->width,
                                     .height = (int32_t)p->height,
                                     .channels = p->channels,
                                     .orientation = 1};

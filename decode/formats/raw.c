@@ -67,8 +67,10 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
     raw->width = width;
     raw->height = height;
     raw->channels = channels;
-    *info = (struct fdl_image_info){
-        .width = width, .height = height, .channels = channels};
+    *info = (struct fdl_image_info){.mode = channels == 1 ? "L" : "RGB",
+                                    .width = width,
+                                    .height = height,
+                                    .channels = channels};
     return FEEDLINE_OK;
 }
 

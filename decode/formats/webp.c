@@ -165,8 +165,11 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
     w->height = f.height;
     w->has_alpha = f.has_alpha != 0;
     w->pixel = 3;
-    *info = (struct fdl_image_info){
-        .width = f.width, .height = f.height, .channels = 3, .orientation = 1};
+    *info = (struct fdl_image_info){.mode = w->has_alpha ? "RGBA" : "RGB",
+                                    .width = f.width,
+                                    .height = f.height,
+                                    .channels = 3,
+                                    .orientation = 1};
     return read_container(w, info);
 }
 

@@ -259,14 +259,46 @@ def reason(made: Any) -> str:
 
 
 def test_images_that_may_be_gray(tmp_path: Path) -> None:
-    """They are as in their files, so torch could not even collate them."""
+    """They are as in their files: the second one is gray. torch can collate it
+    with others if the chain makes them alike, and else raises."""
     made = caltech256(tmp_path)
+    convert = T.Lambda(lambda image: image.convert("RGB"))
+    for chain in (
+        T.Compose([T.Resize((8, 8)), convert, T.PILToTensor()]),
+        T.Compose([T.Grayscale(), CHAIN]),
+        T.Compose([T.Resize((8, 8)), T.Grayscale(3), T.ToTensor()]),
+    ):
+        made.transform = chain
+        loader = Ours(made, batch_size=4)
+        assert loader.fallback_reason is None
+        assert_same(list(loader), list(Theirs(made, batch_size=4)))
     made.transform = CHAIN
-    assert 'convert("RGB")' in reason(made)
-    made.transform = T.Compose([T.Resize((8, 8)), RGB])
-    assert "transforms[0] Resize: some images may be gray" in reason(made)
-    made.transform = T.Compose([T.Grayscale(), CHAIN])
-    assert "may be gray" in reason(made)
+    with pytest.raises(RuntimeError, match="equal size"):
+        list(Theirs(made, batch_size=4))
+    loader = Ours(made, batch_size=4)
+    assert loader.fallback_reason is None
+    remedy = r'convert\("RGB"\).*002_0001.jpg.*mode L'
+    with pytest.raises(RuntimeError, match=remedy):
+        list(loader)
+
+
+def test_images_that_were_made_gray(tmp_path: Path) -> None:
+    """Where they become RGB again, the colours of the files do not return."""
+    timm = pytest.importorskip("timm.data.dataset", reason="no timm")
+    for n in range(4):
+        image(tmp_path / "class" / f"{n}.png", n)
+    rgb = T.Lambda(lambda image: image.convert("RGB"))
+    for last in (rgb, T.Grayscale(3)):
+        chain = T.Compose([T.Resize((8, 8)), last, T.ToTensor()])
+        gray = timm.ImageDataset(
+            str(tmp_path), transform=chain, input_img_mode="L"
+        )
+        first = T.Compose([T.Grayscale(), *chain.transforms])
+        both = datasets.ImageFolder(str(tmp_path), first)
+        for made in (gray, both):
+            loader = Ours(made, batch_size=4)
+            assert "conversion to gray" in str(loader.fallback_reason)
+            assert_same(list(loader), list(Theirs(made, batch_size=4)))
 
 
 def test_reasons(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ class Chain:
     size: Optional[Size]  # of every sample, None where images differ
     # Chains of several views, and of how many each; then there are no ops.
     views: Tuple[Tuple["Chain", int], ...] = ()
+    as_stored: bool = False  # each image has to be of the first one's mode
     pair: Any = None  # of targets that move with the images: a Pair
 
 
@@ -253,13 +254,20 @@ class Builder:
 
     channels: of the images that the data set gives, 1 (mode L) or 3 (RGB).
     size: their width and height where all are alike, else None. as_stored:
-    they are not converted, so that some may be gray or have a palette.
+    they are not converted, so that some may have another mode; the engine then
+    leaves those to the data set. made_gray: colours were taken out of them, and
+    are still in the files.
     """
 
     def __init__(
-        self, channels: int, size: Optional[Size], as_stored: bool = False
+        self,
+        channels: int,
+        size: Optional[Size],
+        as_stored: bool = False,
+        made_gray: bool = False,
     ) -> None:
         self.as_stored = as_stored
+        self.made_gray = made_gray
         self.stage = Stage.IMAGE
         self.channels = channels
         self.size = size
@@ -361,6 +369,7 @@ class Builder:
             rounding=self.rounding,
             random=self.random,
             size=self.size,
+            as_stored=self.as_stored,
         )
 
     @property
@@ -387,11 +396,6 @@ class Builder:
     def _check_open(self) -> None:
         if self.ended:
             self.fail(f"it comes after {self.ended}; put it before")
-        if self.as_stored:
-            self.fail(
-                "some images may be gray or have a palette, as they are in "
-                'their files; begin with Lambda(lambda x: x.convert("RGB"))'
-            )
 
     def add(self, op: str, **arguments: Any) -> None:
         """An operation on pixels, in place of the present transform."""
@@ -521,7 +525,9 @@ class Builder:
         if channels == 3 and self.channels == 3:
             self.add("grayscale")
         elif channels == 3:
+            as_stored = self.as_stored
             self.to_rgb()
+            self.as_stored = as_stored
         elif channels != 1:
             self.fail(f"num_output_channels={channels!r} is neither 1 nor 3")
         elif self.channels == 3:
@@ -531,12 +537,19 @@ class Builder:
                 "it first, or use num_output_channels=3",
             )
             self.channels = 1
+            self.made_gray = True
 
     def to_rgb(self) -> None:
         """Gray images become RGB images that look the same."""
         self.need_image()
-        self.as_stored = False
+        if not self._ops:
+            self.as_stored = False
         if self.channels == 1:
+            if self.made_gray:
+                self.fail(
+                    "it follows a conversion to gray, and the engine would "
+                    "find the colours again; use Grayscale(3) alone"
+                )
             self._only(
                 _GEOMETRY,
                 "the engine converts images to RGB before anything else; put "

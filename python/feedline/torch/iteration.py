@@ -55,7 +55,7 @@ from .moving import samples_of
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .outputs import of_batch
-from .sample_errors import failed, mended
+from .sample_errors import failed, mended, put
 from .state_dict import Progress
 from .targets import moved
 
@@ -542,15 +542,17 @@ class NativeIterator(CountedIterator):
             return self._mixed_by_torch(batch.sample_index, seed)
         data = self._hand_over(batch)
         views = self._settings.plan.views
-        for place, image in made:
+        for place, image, error in made:
+            sample = batch.sample_index[place]
+            position = partial(self._position_of, sample)
             if self._settings.plan.moving is not None:
                 data[place] = image
             elif views == 0:
-                data[0][place] = image
+                put(image, data[0][place], error, position)
             elif place % views == 0:
                 for view, one in zip(data[0], image):
-                    view[place // views] = one
-        return self._finished(data, number, batch, [i for i, _ in made])
+                    put(one, view[place // views], error, position)
+        return self._finished(data, number, batch, [m[0] for m in made])
 
     def _mixed_by_torch(self, samples: List[int], seed: int) -> Any:
         positions = [self._position_of(sample) for sample in samples]

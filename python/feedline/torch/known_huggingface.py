@@ -34,7 +34,9 @@ def _huggingface(dataset: Any, where: str) -> Piece:
         (dataset._fingerprint, function.image, label),
         apply_exif=True,
     )
-    piece.channels = 3 if function.to_rgb else _channels(raw, function, where)
+    if not function.to_rgb:
+        piece.stored = _mode(raw, function.image, where)
+        piece.channels = 1 if piece.stored == "L" else 3
     piece.keys = function.made, label
     return piece
 
@@ -128,21 +130,24 @@ def _label_of(dataset: Any, function: BatchFunction, where: str) -> str:
     return others[0]
 
 
-def _channels(raw: Any, function: BatchFunction, where: str) -> int:
-    """As the first image has them: torch makes batches of equal ones only."""
+def _mode(raw: Any, image: str, where: str) -> str:
+    """Pillow's, of images that the function does not convert; "" if the column
+    makes all of them RGB. torch makes batches of images of one mode only, so
+    the first one speaks for all, and the engine refuses any other."""
+    mode = getattr(raw.features[image], "mode", None)
+    if mode not in (None, "RGB"):
+        raise NotNative(
+            f"{where} has a column Image(mode={mode!r}), which converts "
+            "images; feedline has mode='RGB'"
+        )
+    if mode:
+        return ""
     try:
-        mode = raw[0][function.image].mode
+        return str(raw[0][image].mode)
     except Exception as error:
         raise NotNative(
             f"{where}: its first image cannot be read: {error}"
         ) from None
-    channels = {"RGB": 3, "L": 1}.get(mode, 0)
-    if channels == 0:
-        raise NotNative(
-            f"{where} has images of mode {mode}; write "
-            'transform(x.convert("RGB"))'
-        )
-    return channels
 
 
 # ---- Functions of batches ---------------------------------------------------

@@ -65,7 +65,8 @@ class Piece:
     target_transform: Any = None
     options: Dict[str, Any] = field(default_factory=dict)
     ready: bool = False  # load gives a data set of the engine's, and no labels
-    as_stored: bool = False  # its images are not converted to RGB
+    # Pillow's mode of its images, as they are in their files; "": converted.
+    stored: str = ""
     # Samples are dicts of image and label, under these keys; None: pairs.
     keys: Optional[Tuple[str, str]] = None
     # Samples are tuples of these: "image", "label" and fields; None: pairs.
@@ -74,6 +75,12 @@ class Piece:
     # Targets that move with the images: their kind, and how they are loaded.
     kind: str = ""
     moving: Optional[Callable[[], Any]] = None
+
+    @property
+    def of_builder(self) -> Tuple[Any, ...]:
+        """The arguments of chain.Builder that say what its images are."""
+        made_gray = self.files and self.channels == 1 and not self.stored
+        return self.channels, self.size, bool(self.stored), made_gray
 
 
 @dataclass

@@ -135,7 +135,6 @@ def _characters(dataset: Any, where: str) -> Piece:
 
 @reads(LEAVES, _HERE + "celeba.CelebA")
 def _celebrities(dataset: Any, where: str) -> Piece:
-    """All of its files are RGB."""
     columns = {
         "attr": lambda: dataset.attr,
         "identity": lambda: dataset.identity[:, 0],
@@ -153,7 +152,9 @@ def _celebrities(dataset: Any, where: str) -> Piece:
         )
         return [os.path.join(folder, name) for name in names], _rows(found)
 
-    return listed_piece(dataset, where, [names, *found], load)
+    piece = listed_piece(dataset, where, [names, *found], load)
+    piece.stored = "RGB"
+    return piece
 
 
 def _category_piece(
@@ -170,7 +171,7 @@ def _category_piece(
         return paths, categories
 
     piece = listed_piece(dataset, where, [numbers, categories], load)
-    piece.as_stored = True
+    piece.stored = "RGB"
     return piece
 
 
@@ -220,5 +221,6 @@ def _species(dataset: Any, where: str) -> Piece:
         return paths, _rows([column(kind) for kind in dataset.target_type])
 
     piece = listed_piece(dataset, where, [index], load)
-    piece.as_stored = getattr(dataset, "loader", None) is None
+    if getattr(dataset, "loader", None) is None:
+        piece.stored = "RGB"
     return piece

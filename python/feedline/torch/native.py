@@ -163,7 +163,7 @@ def _remember(dataset: Any, view: View, chain: Chain, made: Plan) -> None:
 
 def _chain_of(view: View) -> Chain:
     """The one chain that all pieces have."""
-    chain = None
+    chain, as_stored = None, False
     for piece in view.pieces:
         if piece.kind:
             if len(view.pieces) > 1:
@@ -172,9 +172,14 @@ def _chain_of(view: View) -> Chain:
                     "move; the engine has these of one alone"
                 )
             return read_pair(piece.transform, piece.kind)
-        found = read_chain(
-            piece.transform, piece.channels, piece.size, piece.as_stored
-        )
+        found = read_chain(piece.transform, *piece.of_builder)
+        if found.as_stored and piece.stored not in ("L", "RGB"):
+            raise NotNative(
+                f"{piece.where} has images of mode {piece.stored}; write "
+                'transform(x.convert("RGB"))'
+            )
+        as_stored = as_stored or found.as_stored
+        found = replace(found, as_stored=False)
         if chain is not None and found != chain:
             raise NotNative(
                 f"{piece.where} has another transform than the data sets "
@@ -189,7 +194,7 @@ def _chain_of(view: View) -> Chain:
             "batch; add RandomResizedCrop, CenterCrop, or Resize((height, "
             "width))"
         )
-    return chain
+    return replace(chain, as_stored=as_stored)
 
 
 # ---- A part of a chain ------------------------------------------------------
@@ -228,9 +233,9 @@ def head_of(dataset: Any) -> Head:
             raise NotNative("the parts of the data set have several chains")
         if other.stream or other.keys or other.output or other.kind:
             raise NotNative("samples are not pairs of image and label")
-    if len({(o.channels, o.size, o.as_stored) for o in view.pieces}) > 1:
+    if len({(o.of_builder, o.stored) for o in view.pieces}) > 1:
         raise NotNative("the parts of the data set have different images")
-    builder = Builder(piece.channels, piece.size, piece.as_stored)
+    builder = Builder(*piece.of_builder)
     tail: List[Any] = []
     try:
         builder.read(piece.transform, "")
@@ -239,8 +244,6 @@ def head_of(dataset: Any) -> Head:
             raise
         builder, tail = no.cut.head, no.cut.tail
     chain = builder.finish(images=True)
-    if piece.as_stored and builder.as_stored:
-        raise NotNative("images are as they are in their files")
     if builder.form == "tv_tensor" and TV_TENSORS not in sys.modules:
         raise NotNative("this torchvision has its tensors elsewhere")
     idle = not chain.ops
@@ -269,7 +272,7 @@ def plan_of_rest(head: Head, samples: feedline.Dataset) -> Plan:
     chain, plan = head.rest, head.plan
     assert chain is not None and chain.size is not None
     options = {**plan.options, "channels": chain.channels, "dtype": chain.dtype}
-    options["rounding"] = chain.rounding
+    options.update(rounding=chain.rounding, stored_mode="any")
     return replace(
         plan,
         dataset=samples,
@@ -306,6 +309,8 @@ def _make(view: View, chain: Chain) -> Plan:
     }
     for piece in view.pieces:
         options.update(piece.options)
+        if chain.as_stored and piece.stored:
+            options["stored_mode"] = piece.stored
     if moving is not None:
         moving.check(chain.pair, indices or range(len(dataset)))
         options.update(moving.options(chain.pair))
@@ -464,7 +469,7 @@ LIBRARIES = (
 
 
 def read_chain(
-    transform: Any, channels: int, size: Optional[Size], as_stored: bool = False
+    transform: Any, channels: int, size: Optional[Size], *more: bool
 ) -> Chain:
     """What `transform` does to images of a data set.
 
@@ -477,9 +482,9 @@ def read_chain(
         )
     before, parts = _views_in(transform)
     if parts is not None:
-        new = partial(Builder, channels, size, as_stored)
+        new = partial(Builder, channels, size, *more)
         return _chain_of_views(before, parts, new)
-    builder = Builder(channels, size, as_stored)
+    builder = Builder(channels, size, *more)
     builder.read(transform, "")
     return builder.finish()
 
@@ -525,6 +530,7 @@ def _chain_of_views(
         first,
         ops=(),
         random=any(chain.random for chain, _ in views),
+        as_stored=any(chain.as_stored for chain, _ in views),
         size=largest,
         views=tuple(views),
     )

@@ -21,6 +21,8 @@ import io
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type
 
+import torch
+
 import feedline
 from feedline.errors import of_status
 
@@ -48,13 +50,14 @@ def mended(
     engine: feedline.Loader,
     batch: feedline.Batch,
     made_by_data_set: Callable[[int], Any],
-) -> List[Tuple[int, Any]]:
-    """Places in the batch and their images, of all samples that are missing.
+) -> List[Tuple[int, Any, feedline.Error]]:
+    """Places in the batch, their images and what the engine says, of all
+    samples that are missing.
 
     made_by_data_set: gives the image for a sample of the engine's. Raises the
     error of the first sample that cannot be made in this way either.
     """
-    found = []
+    found: List[Tuple[int, Any, feedline.Error]] = []
     for place, status in enumerate(batch.sample_status):
         if status < 0:
             index = batch.sample_index[place]
@@ -64,8 +67,37 @@ def mended(
             theirs = _raised_by(engine.dataset, index)
             if theirs is not None:
                 raise _as_torch_would(error, theirs)
-            found.append((place, made_by_data_set(index)))
+            found.append((place, made_by_data_set(index), error))
     return found
+
+
+def put(
+    image: Any,
+    into: torch.Tensor,
+    error: feedline.Error,
+    position: Callable[[], int],
+) -> None:
+    """An image of the data set's, which has it at this position, at its place
+    in the batch; torch makes no batch of several shapes or types either."""
+    image = torch.as_tensor(image)
+    floats = image.is_floating_point() and into.is_floating_point()
+    if image.shape != into.shape or not (floats or image.dtype == into.dtype):
+        raise type(error)(
+            "sample %d is %s %s, where others of its batch are %s %s; "
+            'convert("RGB") in front of the other transforms makes images '
+            "alike (%s)"
+            % (
+                position(),
+                image.dtype,
+                list(image.shape),
+                into.dtype,
+                list(into.shape),
+                error,
+            ),
+            status=error.status,
+            path=error.path,
+        )
+    into.copy_(image)
 
 
 def _error_at(

@@ -115,7 +115,7 @@ def test_the_reason_follows_the_data_set(dataset: Any) -> None:
     chain = dataset.transform
     loader = Ours(dataset, batch_size=12, num_workers=1)
     assert len(list(loader)) == 2 and loader.native
-    dataset.transform = lambda image: chain(image)
+    dataset.transform = lambda image: chain(image.copy())
     try:
         with pytest.warns(FallbackWarning):
             found = list(loader)
@@ -132,7 +132,7 @@ def test_persistent_workers_change_sides(dataset: Any) -> None:
         dataset, batch_size=12, num_workers=1, persistent_workers=True
     )
     expected = list(loader)
-    dataset.transform = lambda image: chain(image)
+    dataset.transform = lambda image: chain(image.copy())
     try:
         with pytest.warns(FallbackWarning):
             assert_same(list(loader), expected)

@@ -315,7 +315,7 @@ def test_conversions_to_rgb(T: Any) -> None:
     assert read_chain(gray, 1, (8, 8)).channels == 3
     for convert in (
         lambda x: x.convert("L"),
-        lambda x, mode="RGB": x.convert(mode),
+        lambda x, mode="L": x.convert(mode),
         lambda *x: x[0].convert("RGB"),
         lambda x: x.crop("RGB"),
         lambda x: x.copy().convert("RGB"),
@@ -349,7 +349,7 @@ def test_halves(T: Any) -> None:
 def test_subclasses_and_strange_attributes_are_refused() -> None:
     class Mine(v1.CenterCrop):
         def forward(self, image: Any) -> Any:
-            return image
+            return image.rotate(1)
 
     assert "subclass of CenterCrop that has its own forward" in refusal(Mine(3))
     odd = v1.CenterCrop(3)

@@ -19,11 +19,12 @@ import inspect
 import operator
 from dataclasses import dataclass
 from enum import IntEnum
-from types import FunctionType
+from types import MethodType
 from typing import Any, Callable, Dict, FrozenSet, List, NoReturn, Optional
 from typing import Sequence, Tuple
 
-from .compiled import forwarded_to, what_it_does
+from .callables import MISSING, WRAPPERS, call_of, has_hooks, stored
+from .compiled import forwarded_to, handed_to, what_it_does
 from .user_classes import reader_of_class
 
 # ---- Refusing ---------------------------------------------------------------
@@ -164,17 +165,16 @@ _found: Dict[type, Optional[Reader]] = {}
 def _reader_of(transform: Any) -> Optional[Reader]:
     """By exact type: a subclass may do anything."""
     cls = type(transform)
-    if cls is FunctionType:
+    if cls in WRAPPERS:
         return _CALLED
-    try:
-        return _found[cls]
-    except KeyError:
+    if cls not in _found:
         key = _family(cls.__module__), cls.__qualname__
         reader = READERS.get(key)
         if reader is None and not key[0]:
             reader = _inherited(cls) or _forwarder(cls) or _written(cls)
         _found[cls] = reader
-        return reader
+    reader = _found[cls]
+    return _CALLED if reader is None and what_it_does(transform) else reader
 
 
 # What a subclass may define and still do what its base does, beside what
@@ -213,10 +213,8 @@ def _inherited(cls: type) -> Optional[Reader]:
 
 def _written(cls: type) -> Optional[Reader]:
     """For a class of the user's whose __call__ is one that is known."""
-    call = cls.__dict__.get("__call__")
-    read = reader_of_class(call)
-    if read is None and what_it_does(call, method=True):
-        return Reader(lambda b, t: b.call(call, method=True), None)
+    call = call_of(cls)
+    read = reader_of_class(MethodType(call, cls)) if call else None
     return Reader(read, None) if read else None
 
 
@@ -236,15 +234,10 @@ def _forwarder(cls: type) -> Optional[Reader]:
     attribute = name
 
     def read(b: "Builder", transform: Any) -> None:
-        inner = getattr(transform, "__dict__", {}).get(attribute)
-        if inner is None:
+        inner = stored(transform, attribute)
+        if inner is MISSING:
             b.fail(f"its {attribute} is not an attribute of the object")
-        try:
-            b.read_inside(attribute, inner)
-        except NotNative as no:
-            if no.cut is not None and no.cut.of is inner:
-                no.cut.of = transform
-            raise
+        b.read_instead(attribute, inner)
 
     return Reader(read, None)
 
@@ -293,6 +286,11 @@ class Builder:
         reader = _reader_of(transform)
         if reader is None:
             self.fail(_unknown(transform, self.stage))
+        if has_hooks(transform):
+            self.fail(
+                "it has hooks or a 'forward' of its own, which the engine "
+                "cannot call"
+            )
         if reader.fields is not None:
             self._check_fields(transform, reader.fields, reader.base)
         reader.read(self, transform)
@@ -324,6 +322,19 @@ class Builder:
         """Reads what the present transform has under this name."""
         self.read(transform, f"{self._place}.{name}" if self._place else name)
 
+    def read_instead(self, name: str, transform: Any) -> None:
+        """The same where the present transform does nothing but call it."""
+        me = self._transform
+        try:
+            if name:
+                self.read_inside(name, transform)
+            else:
+                self.read(transform, self._place)
+        except NotNative as no:
+            if no.cut is not None and no.cut.of is transform:
+                no.cut.of = me
+            raise
+
     def _check_fields(
         self, transform: Any, fields: FrozenSet[str], base: Optional[type]
     ) -> None:
@@ -335,8 +346,6 @@ class Builder:
                     f"it has an attribute '{name}', which feedline does not "
                     "know; torch prepares the samples"
                 )
-        if values.get("_forward_hooks") or values.get("_forward_pre_hooks"):
-            self.fail("it has hooks, which the engine cannot call")
 
     def fail(self, why: str) -> NoReturn:
         """Raises NotNative, with the place and name of this transform."""
@@ -383,11 +392,16 @@ class Builder:
 
     # ---- Adding operations --------------------------------------------------
 
-    def call(self, function: Any, method: bool = False) -> None:
-        """A function of the user's, in place of the present transform."""
-        what = what_it_does(function, method)
+    def call(self, function: Any) -> None:
+        """A callable of the user's, in place of the present transform."""
+        what = what_it_does(function)
         if what is None:
-            self.fail(_unknown(self._transform, self.stage))
+            inner = handed_to(function)
+            if type(function) not in WRAPPERS and is_read(function):
+                inner = function
+            if inner is None:
+                self.fail(_unknown(self._transform, self.stage))
+            self.read_instead("", inner)
         elif what == "rgb":
             self.to_rgb()
         elif what != "same":

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, Optional, Tuple
 
 from .chain import Builder, Chain, NotNative, Stage, _family, reads
+from .callables import MISSING, stored
 from .compiled import forwarded_to
 
 # Those of v2 that mean to targets what the engine does to them; the others
@@ -64,9 +65,9 @@ class PairBuilder(Builder):
 
     def read(self, transform: Any, place: str) -> None:
         inner = forwarded_to(type(transform), inputs=2)
-        values = getattr(transform, "__dict__", {})
-        if inner is not None and inner in values:
-            self.read(values[inner], f"{place}.{inner}" if place else inner)
+        held = MISSING if inner is None else stored(transform, inner)
+        if held is not MISSING:
+            self.read(held, f"{place}.{inner}" if place else str(inner))
             return
         known = any(
             _family(cls.__module__) == "v2" and cls.__name__ in _KNOWN

@@ -10,20 +10,48 @@ from __future__ import annotations
 
 import dis
 import sys
-from types import CodeType, FunctionType
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List
 from typing import Mapping, Optional, Tuple, TypeVar
 
+from .callables import MISSING, Plain, call_of, plain, stored, value_of
+
+__all__ = ["MISSING", "Forms", "Known", "Names", "value_of"]
+
 T = TypeVar("T")
-MISSING = object()
 Names = Dict[str, Any]
+
+# Parameters of forms that the caller gives; others are bound beforehand.
+_INPUTS = ("x_", "y_", "b_")
+# Of functions that hand everything on to the next: they go round in a circle.
+_LONGEST = 16
+
+
+@dataclass
+class Known(Generic[T]):
+    """What a function means, and what it calls the names of the form."""
+
+    meaning: T
+    names: Names
+    plain: Plain
+
+    def value(self, name: str) -> Any:
+        """What a name of the form stands for, now."""
+        return self.plain.value(self.names[name])
+
+    def attribute(self, name: str) -> Any:
+        """The same for an attribute of `self_`, as it was stored."""
+        return stored(self.value("self_"), self.names[name])
 
 
 class Forms(Generic[T]):
     """Functions that are known: sources that define `f`, and what each means.
 
     Names with a "_" at their end stand for any; modules: what some of these
-    have to be.
+    have to be, "module" or "module:name in it". Of the parameters of `f`, x_,
+    y_ and b_ are the caller's; a partial, method or default has to have bound
+    the others.
     """
 
     def __init__(
@@ -35,21 +63,54 @@ class Forms(Generic[T]):
         self._modules = modules or {}
         self._forms: List[Tuple[CodeType, T]] = []
 
+    def known(self, function: Any) -> Iterator[Known[T]]:
+        """All that a callable means, or what it only hands its arguments to."""
+        for _ in range(_LONGEST):
+            found = plain(function)
+            if found is None:
+                return
+            yield from self.matches(found)
+            function = _handed_to(found)
+
     def like(self, function: Any) -> Iterator[Tuple[T, Names]]:
-        """What a function means, and what it calls the names."""
-        if not isinstance(function, FunctionType) or function.__defaults__:
-            return
-        if not self._forms:
-            self._forms = [(_code(text), it) for text, it in self._sources()]
-        for form, meaning in self._forms:
+        """The same for plain functions alone."""
+        found = plain(function) if type(function) is FunctionType else None
+        if found is not None:
+            for known in self.matches(found):
+                yield known.meaning, known.names
+
+    def matches(self, found: Plain) -> Iterator[Known[T]]:
+        for form, meaning in self._compiled():
             names: Names = {}
-            if _alike(form, function.__code__, names) and all(
-                value_of(function, names[name])
-                is sys.modules.get(module, names)
+            if not _alike(form, found.function.__code__, names):
+                continue
+            inputs = [names[n] for n in _arguments(form) if n in _INPUTS]
+            if inputs == list(found.inputs) and all(
+                found.value(names[name]) is _named(module)
                 for name, module in self._modules.items()
                 if name in names
             ):
-                yield meaning, names
+                yield Known(meaning, names, found)
+
+    def _compiled(self) -> List[Tuple[CodeType, T]]:
+        """With and without the modules imported in the same file: Python
+        compiles calls of what it sees imported in another way."""
+        if not self._forms:
+            imports = [f"import sys as {name}\n" for name in self._modules]
+            for text, meaning in self._sources():
+                for before in dict.fromkeys(("".join(imports), "")):
+                    self._forms.append((_code(before + text), meaning))
+        return self._forms
+
+
+def _named(what: str) -> Any:
+    """A module, or something in it; what nobody has where it is not there."""
+    module, _, name = what.partition(":")
+    found = sys.modules.get(module, _NOBODYS)
+    return getattr(found, name, _NOBODYS) if name else found
+
+
+_NOBODYS = object()
 
 
 def _code(source: str) -> CodeType:
@@ -102,54 +163,90 @@ def _same(wanted: Any, found: Any, names: Names) -> bool:
     return bool(names.setdefault(wanted, found) == found)
 
 
-def value_of(function: FunctionType, name: str) -> Any:
-    """What a name means in a function, now."""
-    code = function.__code__
-    if name in code.co_freevars:
-        cell = (function.__closure__ or ())[code.co_freevars.index(name)]
-        try:
-            return cell.cell_contents
-        except ValueError:  # nothing was assigned to it yet
-            return MISSING
-    return function.__globals__.get(name, MISSING)
-
-
 # ---- Functions of one sample ------------------------------------------------
 
-_CONVERT = 'x_.convert("RGB")'
-# What a function of a sample does -> lines that do it.
+# What a function does -> lines that do it; {mode}: "RGB", somehow.
+_CONVERT = "x_.convert({mode})"
 _LINES: Dict[str, Tuple[str, ...]] = {
     "same": ("return x_",),
     "rgb": (
         f"return {_CONVERT}",
-        f'return {_CONVERT} if x_.mode != "RGB" else x_',
-        f'return x_ if x_.mode == "RGB" else {_CONVERT}',
-        f'if x_.mode != "RGB":\n  x_ = {_CONVERT}\n return x_',
-        f'if x_.mode != "RGB":\n  return {_CONVERT}\n return x_',
-        f'if x_.mode == "RGB":\n  return x_\n return {_CONVERT}',
+        f"x_ = {_CONVERT}\n return x_",
+        f"return {_CONVERT} if x_.mode != {{mode}} else x_",
+        f"return x_ if x_.mode == {{mode}} else {_CONVERT}",
+        f"if x_.mode != {{mode}}:\n  x_ = {_CONVERT}\n return x_",
+        f"if x_.mode != {{mode}}:\n  return {_CONVERT}\n return x_",
+        f"if x_.mode == {{mode}}:\n  return x_\n return {_CONVERT}",
     ),
     "float16": ("return x_.half()", "return x_.to(torch_.float16)"),
     "bfloat16": ("return x_.bfloat16()", "return x_.to(torch_.bfloat16)"),
 }
+# The parameters, and the mode.
+_ARGUMENTS = (
+    ("x_", '"RGB"'),
+    ("self_, x_", '"RGB"'),
+    ("self_, x_", "self_.mode_"),
+    ("x_, mode_", "mode_"),
+)
 
 
-def _of_one_sample() -> Iterator[Tuple[str, Tuple[str, bool]]]:
+def _of_one_sample() -> Iterator[Tuple[str, str]]:
     for what, lines in _LINES.items():
         for line in lines:
-            yield f"def f(x_):\n {line}", (what, False)
-            yield f"def f(self_, x_):\n {line}", (what, True)
+            for parameters, mode in _ARGUMENTS:
+                body = line.format(mode=mode)
+                yield f"def f({parameters}):\n {body}", what
 
 
 _ON_SAMPLES = Forms(_of_one_sample, {"torch_": "torch"})
 
 
-def what_it_does(function: Any, method: bool = False) -> Optional[str]:
-    """A key of _LINES; None for a function that is not known. method: it is
-    that of a class, with `self` as its first argument."""
-    for (what, of_class), _ in _ON_SAMPLES.like(function):
-        if of_class == method:
-            return what
+def what_it_does(function: Any) -> Optional[str]:
+    """A key of _LINES; None for a callable that is not known."""
+    for found in _ON_SAMPLES.known(function):
+        mode: Any = "RGB"
+        if "mode_" in found.names:
+            of_object = "self_" in found.names
+            mode = (found.attribute if of_object else found.value)("mode_")
+        if type(mode) is str and mode == "RGB":
+            return found.meaning
     return None
+
+
+# ---- Loaders of files -------------------------------------------------------
+
+
+def _of_paths() -> Iterator[Tuple[str, None]]:
+    rgb = [line.format(mode='"RGB"') for line in _LINES["rgb"]]
+    whole = 'Image_.open({}).convert("RGB")'
+    bodies = ["return " + whole.format("x_")]
+    bodies.append(f"i_ = {whole.format('x_')}\n return i_")
+    opened = 'with open_(x_, "rb") as f_:\n  '
+    bodies.append(opened + "return " + whole.format("f_"))
+    for line in rgb:
+        line = line.replace("x_", "i_")
+        bodies.append(f"i_ = Image_.open(x_)\n {line}")
+        deep = line.replace("\n", "\n ")
+        bodies.append(f"with Image_.open(x_) as i_:\n  {deep}")
+        bodies.append(f"{opened}i_ = Image_.open(f_)\n  {deep}")
+        deeper = deep.replace("\n", "\n ")
+        bodies.append(f"{opened}with Image_.open(f_) as i_:\n   {deeper}")
+    for body in bodies:
+        for parameters in ("x_", "self_, x_"):
+            text = f"def f({parameters}):\n {body}"
+            yield text, None
+            yield text.replace("Image_", "PIL_.Image"), None
+
+
+_ON_PATHS = Forms(
+    _of_paths,
+    {"Image_": "PIL.Image", "PIL_": "PIL", "open_": "builtins:open"},
+)
+
+
+def loads_rgb(function: Any) -> bool:
+    """Whether it opens a file with Pillow and makes an RGB image of it."""
+    return any(True for _ in _ON_PATHS.known(function))
 
 
 # ---- Classes that only forward ----------------------------------------------
@@ -175,7 +272,56 @@ _FORWARDS = Forms(
 def forwarded_to(cls: type, inputs: int = 1) -> Optional[str]:
     """The attribute to which instances of `cls` pass an image on, or as many
     inputs; None where they do anything else."""
-    for count, names in _FORWARDS.like(getattr(cls, "__call__", None)):
-        if count == inputs:
-            return str(names["inner_"])
+    call = call_of(cls)
+    for found in _FORWARDS.known(MethodType(call, cls) if call else None):
+        if found.meaning == inputs:
+            return str(found.names["inner_"])
     return None
+
+
+# ---- Functions that only hand on --------------------------------------------
+#
+# lambda x: transform(x), and what is left of a decorator that does nothing.
+
+_PARAMETERS = ("x_", "x_, inner_", "inner_, x_")
+
+
+def _handing_on() -> Iterator[Tuple[str, None]]:
+    for given, call in [(p, "inner_(x_)") for p in _PARAMETERS] + [
+        ("x_, y_", "inner_(x_, y_)"),
+        ("*a_", "inner_(*a_)"),
+        ("*a_, **k_", "inner_(*a_, **k_)"),
+    ]:
+        for line in (f"return {call}", f"r_ = {call}\n return r_"):
+            yield f"def f({given}):\n {line}", None
+            if "inner_" not in given:
+                inside = f"def f({given}):\n  {line}".replace("\n r", "\n  r")
+                yield f"def o(inner_):\n {inside}\n return f\nf = o(0)", None
+
+
+_HANDING_ON = Forms(_handing_on)
+
+
+def _handed_to(found: Plain) -> Any:
+    for known in _HANDING_ON.matches(found):
+        return known.value("inner_")
+    return None
+
+
+def handed_to(function: Any) -> Any:
+    """What a callable calls with its arguments, and returns the result of;
+    None where it does anything else."""
+    found = plain(function)
+    inner = None if found is None else _handed_to(found)
+    return inner if callable(inner) and inner is not function else None
+
+
+def in_the_end(function: Any) -> Any:
+    """What is called with the very arguments that a callable is called with."""
+    for _ in range(_LONGEST):
+        inner = handed_to(function)
+        if inner is None:
+            break
+        function = inner
+    found = plain(function)
+    return function if found is None or found.bound else found.function

@@ -234,6 +234,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         plan = mine.decision.decide(self)
         if plan is None:
             mine.decision.fall_back(mine.given)
+        else:
+            mine.decision.tell_of_init(self)
         return mine.epochs.iterator(self, plan)
 
     def into(

@@ -25,7 +25,7 @@ from .known_wrapped import is_wrapped
 from .mixing import is_mixing, mix_of, recognised
 from .moving import check_loader
 from .native import Head, Plan, head_of, plan as plan_of
-from .worker_init import only_seeds
+from .worker_init import only_seeds, rehearsed
 
 
 # Of a reason why torch loads the samples, where the engine helps.
@@ -47,6 +47,7 @@ class Decision:
         # The sampler of a stream that the engine runs.
         self.order: Any = None
         self._warned = False
+        self._told_of_init = False
         # The plan whose first sample was looked at, with batch_size=None.
         self._plain_samples: Optional[Plan] = None
         # The last plan with mixed batches, and what it was made of.
@@ -85,14 +86,14 @@ class Decision:
             return plan_of(loader.dataset)
         _check_collate(loader)
         plan = self._with_mix(loader, plan_of(loader.dataset))
-        if plan.keys is not None and loader.collate_fn is not default_collate:
+        if plan.keys is not None and not _is_default(loader):
             raise NotNative(
                 "samples are dicts, which the engine has as default_collate "
                 "makes batches of them; feedline.torch.Images(ds, transform) "
                 "gives pairs of image and label"
             )
         own = plan.stream is not None and not collates(loader)
-        collated = own or loader.collate_fn is default_collate
+        collated = own or _is_default(loader)
         if plan.output is not None and not collated:
             raise NotNative(
                 "samples have fields, and the engine makes batches of them as "
@@ -160,6 +161,22 @@ class Decision:
             )
         self._plain_samples = plan
 
+    def tell_of_init(self, loader: Any) -> None:
+        """The engine loads the samples: one warning, if a worker_init_fn would
+        have said something."""
+        init = loader.worker_init_fn
+        if init is None or self._told_of_init:
+            return
+        self._told_of_init = True
+        if rehearsed(init, loader.num_workers).speaks:
+            warnings.warn(
+                "worker_init_fn only seeds generators, which the engine has "
+                "none of, so it is not called; what it prints, logs or warns "
+                "of does not appear",
+                UserWarning,
+                stacklevel=4,
+            )
+
     def fall_back(self, given: Given) -> None:
         """torch loads the samples: one warning, if that was not asked for.
 
@@ -201,7 +218,7 @@ def _head_now(loader: Any) -> Optional[Head]:
 def _labels_are_exact(loader: Any, plan: Plan) -> bool:
     """Whether labels have the types that the data set gives them, which a
     collate_fn may see. Integers of other libraries are ints in a plan."""
-    if loader.collate_fn is default_collate:
+    if _is_default(loader):
         return True
     first = 0 if plan.indices is None else plan.indices[0]
     mine = plan.targets.of([first])[0] if plan.targets is not None else 0
@@ -213,10 +230,14 @@ def _labels_are_exact(loader: Any, plan: Plan) -> bool:
     return type(label) is type(mine)
 
 
+def _is_default(loader: Any) -> bool:
+    return recognised(loader.collate_fn) is default_collate
+
+
 def _check_collate(loader: Any) -> None:
     """Raises NotNative for a function of samples, which may do anything."""
-    collate = loader.collate_fn
-    known = isinstance(recognised(collate), Collated) or is_mixing(collate)
+    collate = recognised(loader.collate_fn)
+    known = isinstance(collate, Collated) or is_mixing(collate)
     if collates(loader) and collate is not default_collate and not known:
         raise NotNative(
             "collate_fn is one of your own; if it begins with "
@@ -241,8 +262,9 @@ def _check_arguments(loader: Any) -> None:
     if known_batch_size(loader) > BATCH_MAX:
         raise NotNative("batches have more than %d images" % BATCH_MAX)
     init = loader.worker_init_fn
-    if init is not None and not only_seeds(init, loader.num_workers):
+    other = rehearsed(init, loader.num_workers).other if init else ""
+    if other:
         raise NotNative(
-            "worker_init_fn does more than seed generators, and the engine has "
-            "no processes to do it in"
+            f"worker_init_fn does more than seed generators ({other}), and the "
+            "engine has no processes to do it in; leave it out, or only seed"
         )

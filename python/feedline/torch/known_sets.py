@@ -23,6 +23,7 @@ from .. import _c
 from ..machine import image_endings
 from .chain import NotNative
 from .changes import Contents, Facts, Items, Memory, Watched
+from .compiled import in_the_end, loads_rgb
 from .targets import read_labels
 
 # Of files in formats that the engine decodes.
@@ -356,7 +357,8 @@ def needs_pillow_loader(dataset: Any, loader: Any, where: str) -> None:
     """Refuses what opens images in another way than torchvision's own."""
     folder = sys.modules["torchvision.datasets.folder"]
     known = (getattr(folder, "default_loader"), getattr(folder, "pil_loader"))
-    if not any(loader is one for one in known):
+    loader = in_the_end(loader)
+    if not any(loader is one for one in known) and not loads_rgb(loader):
         raise NotNative(
             f"{where} has a loader of its own, which may do anything; use "
             "torchvision's default_loader"

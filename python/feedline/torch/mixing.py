@@ -2,10 +2,11 @@
 """collate_fns that mix batches, known by what they are.
 
     lambda samples: mixup(*default_collate(samples))    as collated(mixup)
+    lambda samples: default_collate(samples)            default_collate
     v2.MixUp, v2.CutMix, v2.RandomChoice of the two     the operation mix
     timm's FastCollateMixup                             the operation mix
 
-A function is the first of these if its instructions are; it is not called. The
+A function is one of the first if its instructions are; it is not called. The
 objects are looked at for each epoch, as `mixup_enabled` may change. Draws are
 then the engine's: the same for any number of workers and in a resumed epoch.
 """
@@ -19,41 +20,71 @@ import torch
 from torch.utils.data.dataloader import default_collate
 
 from .collated import Collated
-from .compiled import MISSING, Forms, value_of
+from .compiled import MISSING, Forms, Known, in_the_end
 
 Arguments = Dict[str, Any]
 
-_CALLS = (
-    "mix_(*collate_(b_))",
-    "mix_(*torch_.utils.data.default_collate(b_))",
-    "mix_(*torch_.utils.data.dataloader.default_collate(b_))",
+_COLLATED = (
+    "collate_(b_)",
+    "torch_.utils.data.default_collate(b_)",
+    "torch_.utils.data.dataloader.default_collate(b_)",
 )
+# Parameters, the name of the mix, and where it is written.
 _WHERE = (
-    "f = lambda b_: {call}",
-    "def outer(mix_):\n return lambda b_: {call}\nf = outer(0)",
+    ("b_", "mix_", "{f}"),
+    ("b_", "mix_", "def o(mix_):\n {f}\n return f\nf = o(0)"),
+    ("b_, mix_", "mix_", "{f}"),
+    ("mix_, b_", "mix_", "{f}"),
+    ("self_, b_", "self_.mix_", "{f}"),
+)
+# A sample that is missing is never None here, it is raised.
+_WITHOUT_NONE = (
+    "b_ = [s_ for s_ in b_ if s_ is not None]\n",
+    "b_ = list_(filter_(lambda s_: s_ is not None, b_))\n",
 )
 
 
-def _sources() -> Iterator[Tuple[str, None]]:
-    for where in _WHERE:
-        for call in _CALLS:
-            yield where.format(call=call), None
+def _sources() -> Iterator[Tuple[str, bool]]:
+    """Whether something is done to default_collate's batch."""
+    for batch in _COLLATED:
+        for before in ("", *_WITHOUT_NONE):
+            for given in ("b_", "self_, b_"):
+                yield f"def f({given}):\n {before} return {batch}", False
+        for given, mix, where in _WHERE:
+            for body in (
+                f"return {mix}(*{batch})",
+                f"r_ = {batch}\n  return {mix}(*r_)",
+                f"i_, l_ = {batch}\n  return {mix}(i_, l_)",
+            ):
+                yield where.format(f=f"def f({given}):\n  {body}"), True
 
 
-_FORMS = Forms(_sources, {"torch_": "torch"})
+_FORMS = Forms(
+    _sources,
+    {"torch_": "torch", "list_": "builtins:list", "filter_": "builtins:filter"},
+)
 
 
 def recognised(collate_fn: Any) -> Any:
-    """A function that applies another to default_collate's batch, as
-    `collated`; anything else as it is."""
-    for _, names in _FORMS.like(collate_fn):
-        mix = value_of(collate_fn, names["mix_"])
-        collate = names.get("collate_")
-        if collate and value_of(collate_fn, collate) is not default_collate:
-            continue
+    """A function that does what default_collate does as that, one that applies
+    another to its batch as `collated`, and anything else as it is."""
+    if in_the_end(collate_fn) is default_collate:
+        return default_collate
+    for found in _FORMS.known(collate_fn):
+        if "collate_" in found.names:
+            if found.value("collate_") is not default_collate:
+                continue
+        if not found.meaning:
+            return default_collate
+        mix = _mix_in(found)
         if callable(mix) and mix is not MISSING:
             return Collated(mix)
     return collate_fn
+
+
+def _mix_in(found: Known[bool]) -> Any:
+    of_object = "self_" in found.names
+    return (found.attribute if of_object else found.value)("mix_")
 
 
 def is_mixing(collate_fn: Any) -> bool:

@@ -96,16 +96,12 @@ _ReadNamed = Callable[["Builder", Any, Dict[str, str]], None]
 
 
 def _sources() -> Iterator[Tuple[str, _ReadNamed]]:
-    """With and without the modules imported in the same file: Python compiles
-    calls of what it sees imported in another way."""
-    imports = "".join(f"import sys as {name}\n" for name in _MODULES)
     for bodies, read in (
         (_blurs() + _fixed_blurs(), _blur),
         ([f"return {_SOLARIZE}"] + _gated(_SOLARIZE), _solarize),
     ):
         for body in bodies:
-            for before in (imports, ""):
-                yield f"{before}def f(self_, x_):\n {body}", read
+            yield f"def f(self_, x_):\n {body}", read
 
 
 _FORMS = Forms(_sources, _MODULES)
@@ -113,7 +109,8 @@ _FORMS = Forms(_sources, _MODULES)
 
 def reader_of_class(call: Any) -> Optional[Read]:
     """Of objects with this __call__; None where it is not known."""
-    for read, names in _FORMS.like(call):
+    for found in _FORMS.known(call):
+        read, names = found.meaning, found.names
 
         def read_object(b: "Builder", transform: Any) -> None:
             b.need_image()

@@ -3,6 +3,8 @@
 #include "base/compiler.h"
 #include "loader/api/api.h"
 #include "loader/api/dlpack.h"
+#include "loader/stream/ring.h"
+#include "loader/stream/slot_fields.h"
 #include "loader/stream/slot_mix.h"
 #include "loader/stream/slot_objects.h"
 #include "transfer/nvtx.h"
@@ -85,10 +87,10 @@ int32_t feedline_batch_get_field(const feedline_batch *b, uint32_t field,
     int32_t status = fdl_api_enter_batch(b);
     if (status < 0)
         return status;
-    if (field >= b->ring->fields.n)
+    if (field >= b->kind->fields.n)
         return fdl_fail(FEEDLINE_ERANGE,
                         "field %" PRIu32 " of a batch that has %" PRIu32, field,
-                        b->ring->fields.n);
+                        b->kind->fields.n);
     struct feedline_batch_field found;
     fdl_slot_field_get(b, field, &found);
     return fdl_copy_out(out, &found, sizeof(found));
@@ -100,7 +102,7 @@ int32_t feedline_batch_get_masks(const feedline_batch *b,
     int32_t status = fdl_api_enter_batch(b);
     if (status < 0)
         return status;
-    if (!b->ring->masks.on)
+    if (!b->kind->masks.on)
         return fdl_fail(FEEDLINE_EINVAL,
                         "the loader has no masks: set its option masks");
     struct feedline_batch_masks found;
@@ -114,7 +116,7 @@ int32_t feedline_batch_get_objects(const feedline_batch *b,
     int32_t status = fdl_api_enter_batch(b);
     if (status < 0)
         return status;
-    if (!b->ring->has_objects)
+    if (!b->kind->has_objects)
         return fdl_fail(FEEDLINE_ESTATE,
                         "the batch has no objects: its data set has none");
     struct feedline_batch_objects found;

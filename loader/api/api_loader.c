@@ -173,7 +173,7 @@ int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
     if (status < 0)
         return status;
     const struct fdl_sampler *s = fdl_engine_sampler(l->engine);
-    const struct fdl_layout *layout = &fdl_engine_ring(l->engine)->layout;
+    const struct fdl_layout *layout = &fdl_engine_ring(l->engine)->kind.layout;
     struct feedline_epoch_info info = {
         .samples = s->samples,
         .batches = s->batches,

@@ -169,7 +169,8 @@ void fdl_engine_tidy(struct fdl_engine *e)
 {
     uint32_t n_held;
     if (!fdl_ring_is_short(e->ring, &n_held) &&
-        !fdl_ring_has_surplus(e->ring) && !fdl_ring_has_fields(e->ring))
+        !fdl_ring_has_surplus(e->ring) &&
+        !fdl_slot_kind_has_fields(&e->ring->kind))
         return;
     if (!fdl_trylock(&e->run_lock))
         return;

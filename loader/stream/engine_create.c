@@ -464,7 +464,7 @@ static int32_t make_path(struct fdl_engine *e,
         return status;
     e->ring->may_grow =
         fdl_option_int(&e->options, FDL_OPT_HELD) == FDL_HELD_GROW;
-    e->ring->masks = (struct fdl_slot_masks){
+    e->ring->kind.masks = (struct fdl_slot_masks){
         .on = e->mask.on,
         .bytes = e->mask.on
                      ? (uint64_t)delivered.width * (uint64_t)delivered.height
@@ -472,16 +472,16 @@ static int32_t make_path(struct fdl_engine *e,
         .width = delivered.width,
         .height = delivered.height,
     };
-    e->ring->device_id = (int32_t)backend_config->device;
-    e->ring->has_objects = e->dataset->objects != NULL;
+    e->ring->kind.device_id = (int32_t)backend_config->device;
+    e->ring->kind.has_objects = e->dataset->objects != NULL;
     if (e->dataset->objects)
-        e->ring->keypoints = e->dataset->objects->keypoints;
+        e->ring->kind.keypoints = e->dataset->objects->keypoints;
     status = fdl_engine_prepare_mix(e);
     if (status >= 0)
-        status = fdl_field_set_copy(&e->ring->fields, &e->dataset->fields);
+        status = fdl_field_set_copy(&e->ring->kind.fields, &e->dataset->fields);
     if (status >= 0 && e->is_encoded)
-        status =
-            fdl_field_set_add(&e->ring->fields, "image", FEEDLINE_FIELD_BYTES);
+        status = fdl_field_set_add(&e->ring->kind.fields, "image",
+                                   FEEDLINE_FIELD_BYTES);
     if (status < 0)
         return status;
     if (copies->hold)

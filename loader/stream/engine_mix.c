@@ -65,10 +65,11 @@ int32_t fdl_engine_prepare_mix(struct fdl_engine *e)
     int64_t rounding = fdl_option_int(&e->options, FDL_OPT_ROUNDING);
     if (e->mix.num_classes == 0)
         return FEEDLINE_OK;
-    r->mix = e->mix;
-    r->affine = malloc(sizeof(*r->affine));
-    if (!r->affine)
-        return fdl_fail_memory(sizeof(*r->affine), "the last pass of a batch");
-    return fdl_pipeline_affine(e->pipeline, r->layout.format.channels,
-                               (enum fdl_rounding)rounding, r->affine);
+    r->kind.mix = e->mix;
+    r->kind.affine = malloc(sizeof(*r->kind.affine));
+    if (!r->kind.affine)
+        return fdl_fail_memory(sizeof(*r->kind.affine),
+                               "the last pass of a batch");
+    return fdl_pipeline_affine(e->pipeline, r->kind.layout.format.channels,
+                               (enum fdl_rounding)rounding, r->kind.affine);
 }

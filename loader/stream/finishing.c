@@ -79,7 +79,7 @@ void fdl_engine_measure_bus(struct fdl_engine *l)
     if (l->ring->backend_ops->device != FEEDLINE_CUDA ||
         fdl_load(&l->fit_known))
         return;
-    if (know_fit(l, (uint32_t)l->ring->device_id) < 0)
+    if (know_fit(l, (uint32_t)l->ring->kind.device_id) < 0)
         fdl_log(FDL_LOG_WARNING, "the bus was not measured: %s",
                 fdl_last_error());
 }

@@ -9,6 +9,8 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "loader/stream/ring_own.h"
+#include "loader/stream/slot_fields.h"
+#include "loader/stream/slot_mix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,7 @@
  * views lie one after the other. */
 static uint32_t count_parts(const struct fdl_ring *r)
 {
-    const struct fdl_layout *l = &r->layout;
+    const struct fdl_layout *l = &r->kind.layout;
     uint64_t images = l->batch_size * l->sample_bytes;
     bool whole = fdl_layout_is_various(l) || l->chains || l->classes > 0;
     if (!r->backend_ops->part || whole || images < 2 * FDL_PART_BYTES)
@@ -46,10 +48,11 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
     fdl_lock_init(&r->lock, FDL_RANK_RING);
     atomic_init(&r->refs, 1);
     r->fork_generation = fdl_fork_generation();
-    r->layout = *layout;
+    r->kind.layout = *layout;
+    r->kind.device = ops->device;
     r->backend_ops = ops;
     r->backend = backend;
-    r->layout.n_parts = count_parts(r);
+    r->kind.layout.n_parts = count_parts(r);
     fdl_event_init(&r->ready);
     r->notes = fdl_trace_ring_create();
     r->by_ticket = calloc(FDL_RING_TICKETS, sizeof(feedline_batch *));
@@ -74,8 +77,8 @@ void fdl_ring_unref(struct fdl_ring *r)
     fdl_trace_ring_destroy(r->notes);
     fdl_lock_destroy(&r->lock);
     fdl_lock_destroy(&r->growing);
-    fdl_field_set_free(&r->fields);
-    free(r->affine);
+    fdl_field_set_free(&r->kind.fields);
+    free(r->kind.affine);
     free(r->by_ticket);
     free(r->lent);
     free(r);
@@ -140,6 +143,8 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
         .user = b,
     };
     fdl_slot_forget(b);
+    fdl_slot_fields_forget(b);
+    fdl_slot_mixes_forget(b);
     b->landed = true;
     atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
     for (uint32_t p = 0; p < b->layout->n_parts; p++)
@@ -228,6 +233,7 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
     r->full_at = 0;
     r->outgrown = false;
     r->stream = stream;
+    r->kind.sampler = &stream->sampler;
     r->window = window;
     fdl_ring_issue_locked(r);
     fdl_unlock(&r->lock);
@@ -292,6 +298,7 @@ void fdl_ring_stop(struct fdl_ring *r)
     wait_for_transfers(r);
     fdl_lock(&r->lock);
     r->stream = NULL;
+    r->kind.sampler = NULL;
     r->window = NULL;
     r->n_lent = 0;
     for (uint32_t i = 0; i < r->n_slots; i++) {
@@ -452,7 +459,7 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
     if (atomic_fetch_sub_explicit(&b->remaining, 1, memory_order_acq_rel) != 1)
         return;
     count_reads(b);
-    if (fdl_ring_has_fields(b->ring))
+    if (fdl_slot_kind_has_fields(b->kind))
         finish_fields(b);
     if (b->error != FEEDLINE_OK &&
         !atomic_load_explicit(&b->parts_sent, memory_order_relaxed))

@@ -33,82 +33,22 @@
 #define FDL_LOADER_RING_H
 
 #include "base/event.h"
-#include "base/field_set.h"
 #include "base/lock.h"
-#include "decode/plan/mix.h"
 #include "loader/order/sampler.h"
 #include "loader/read/window.h"
-#include "loader/stream/layout.h"
 #include "loader/stream/observer.h"
-#include "loader/stream/slot_fields.h"
+#include "loader/stream/slot.h"
 #include "profiler/trace/trace.h"
 #include "transfer/backend.h"
-
-#include <feedline/exchange.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum fdl_slot_state {
-    FDL_SLOT_FREE = 0,
-    FDL_SLOT_FILLING,
-    FDL_SLOT_MOVING,
-    FDL_SLOT_READY,
-    FDL_SLOT_HELD,
-    FDL_SLOT_LEAVING
-};
-
-#define FDL_SLOT_REASON_BYTES 512
-
 /* A batch that the consumer waits for is moved in parts as they fill up, each
  * of at least this size: at 50 GB/s a copy of 4 MiB takes 80 us, while each
  * additional copy costs a few us. */
 #define FDL_PART_BYTES (UINT64_C(4) << 20)
-#define FDL_PARTS_MAX  4u
-
-struct fdl_ring;
-
-/* A slot is what the public handle points to. */
-struct feedline_batch {
-    struct fdl_ring *ring;
-    _Atomic uint32_t state;     /* enum fdl_slot_state */
-    _Atomic uint32_t refs;      /* while HELD, or READY and peeked at: the
-                                   consumer's, and one of each tensor that was
-                                   exported; else 0 */
-    _Atomic uint32_t remaining; /* samples not done */
-    uint64_t ticket;
-    struct fdl_ticket_range range;
-    const struct fdl_layout *layout; /* the ring's */
-    struct fdl_slab slab;
-    void *lent; /* the program's memory for its images; NULL: the slab's */
-    struct fdl_sample_times *times; /* [batch_size] */
-    struct fdl_transfer transfer;
-    struct fdl_room *rooms; /* [batch_size], of images of different sizes */
-    _Atomic uint64_t used;  /* bytes of images, of different sizes */
-    struct fdl_slot_fields fields;
-    int64_t issued_ns;
-    int64_t wait_ns; /* of the next() that delivered it */
-    uint32_t reads;  /* of its samples, once all are done; those from memory */
-    int64_t read_ns; /* are none; and how long they took */
-    bool slots_held; /* issued late because the consumer held every slot */
-    _Atomic uint32_t part_left[FDL_PARTS_MAX]; /* samples not done */
-    _Atomic bool parts_sent;
-    bool landed; /* the slab may be written; guarded by the ring's lock
-                        once the batch is submitted */
-
-    /* The worst error; read after READY. The lowest failed place wins, so the
-     * error does not depend on which worker was first. */
-    struct fdl_lock error_lock; /* guards the three below */
-    int32_t error;
-    uint32_t error_place;
-    char reason[FDL_SLOT_REASON_BYTES];
-};
-
-/* An image's part of the slab, if images differ. */
-struct fdl_room {
-    uint64_t at, bytes; /* bytes 0: none yet */
-};
 
 /* Slots beyond depth: one in use, one not yet released by the consumer. */
 #define FDL_SPARE_SLOTS 2u
@@ -119,17 +59,9 @@ struct fdl_ring {
                                  held while their memory is pinned */
     struct fdl_lock lock;     /* guards what is not marked otherwise */
     _Atomic uint32_t refs;
-    struct fdl_layout layout;    /* constant */
-    struct fdl_field_set fields; /* of each batch; constant once it has slots */
-    struct fdl_slot_masks masks; /* constant like them, and only with them */
-    bool has_objects;            /* each batch, so many keypoints each; */
-    uint32_t keypoints;          /* constant like that */
-    struct fdl_mix mix;          /* constant; where layout.classes > 0 */
-    struct fdl_affine *affine;   /* of its last pass; constant; NULL: none */
-    _Atomic uint64_t field_memory; /* of all slots */
+    struct fdl_slot_kind kind; /* of every slot */
     const struct fdl_backend_ops *backend_ops;
     void *backend;
-    int32_t device_id;               /* constant */
     struct fdl_copy_observer copies; /* held; all NULL: none */
     struct fdl_trace_ring *notes;    /* written under the lock; NULL: none */
 
@@ -261,70 +193,11 @@ bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
 uint64_t fdl_ring_memory(struct fdl_ring *r);
 uint64_t fdl_ring_own_memory(struct fdl_ring *r);
 
-/* Batches have a slab of fields, for these or for objects. */
-static inline bool fdl_ring_has_fields(const struct fdl_ring *r)
-{
-    return r->fields.n > 0 || r->has_objects;
-}
-
 /* Of the fields of all batches, which none of these count. */
 uint64_t fdl_ring_field_memory(const struct fdl_ring *r);
 
 /* Batches that could be delivered now, and all that are issued and are not
  * delivered. */
 void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding);
-
-/* Images in b: those of its samples. */
-uint32_t fdl_slot_images(const feedline_batch *b);
-
-/* For each view of the sample whose first image is at `place`. */
-void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
-                       uint64_t index, int32_t status);
-
-/* The destination of the image of `place`; f has its size. May be called again
- * for a sample that failed. ERANGE: it is larger than max_sample_bytes. */
-int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
-                       const struct fdl_output_format *f, void **out);
-
-/* Before the first sample of a ticket: nothing is there of any. */
-void fdl_slot_forget(feedline_batch *b);
-
-/* The images of the sample at `place` become zeros, or of size 0x0. */
-void fdl_slot_blank(feedline_batch *b, uint32_t place);
-
-/* Bytes of the images of a batch that is done, and of one sample. */
-uint64_t fdl_slot_image_bytes(const feedline_batch *b);
-uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place);
-
-/* The consumer's pointers to images and labels of a batch that is done; images
- * that are finished late have none. */
-void *fdl_slot_delivered_images(const feedline_batch *b);
-void *fdl_slot_delivered_labels(const feedline_batch *b);
-uint64_t fdl_slot_delivered_bytes(const feedline_batch *b); /* of images */
-
-/* The images, or the labels, of such a batch as a tensor. */
-void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
-                     struct feedline_tensor *out);
-
-/* Where images are written: the program's memory if that is lent. */
-uint8_t *fdl_slot_images_at(const feedline_batch *b);
-
-/* A column in the slot's host memory; places are those of images. */
-void *fdl_slot_column(const feedline_batch *b, enum fdl_column c);
-
-static inline int64_t *fdl_slot_labels(const feedline_batch *b)
-{
-    return fdl_slot_column(b, FDL_COLUMN_LABELS);
-}
-
-static inline int64_t *fdl_slot_index(const feedline_batch *b)
-{
-    return fdl_slot_column(b, FDL_COLUMN_INDEX);
-}
-
-static inline int32_t *fdl_slot_status(const feedline_batch *b)
-{
-    return fdl_slot_column(b, FDL_COLUMN_STATUS);
-}
 
 #endif

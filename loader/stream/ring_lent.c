@@ -13,16 +13,16 @@
 static int32_t check(const struct fdl_ring *r, const void *images,
                      uint64_t bytes)
 {
-    uint64_t needed = r->layout.batch_size * r->layout.sample_bytes;
+    uint64_t needed = r->kind.layout.batch_size * r->kind.layout.sample_bytes;
     if (r->backend_ops->device != FEEDLINE_CPU)
         return fdl_fail(FEEDLINE_ENOSYS,
                         "memory can be lent to batches in host memory alone, "
                         "and these are on a device");
-    if (fdl_layout_is_various(&r->layout))
+    if (fdl_layout_is_various(&r->kind.layout))
         return fdl_fail(FEEDLINE_ENOSYS,
                         "memory cannot be lent to ragged batches "
                         "(max_sample_bytes)");
-    if (r->layout.chains)
+    if (r->kind.layout.chains)
         return fdl_fail(FEEDLINE_ENOSYS,
                         "memory cannot be lent to batches of several chains "
                         "(feedline_pipeline_add_views)");

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "loader/stream/ring.h"
 #include "loader/stream/ring_own.h"
+#include "loader/stream/slot_fields.h"
 
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@ static void slot_destroy(feedline_batch *b)
     fdl_lock_destroy(&b->error_lock);
     free(b->times);
     free(b->rooms);
-    if (fdl_ring_has_fields(b->ring))
+    if (fdl_slot_kind_has_fields(b->kind))
         fdl_slot_fields_fini(b);
     free(b);
 }
@@ -39,28 +40,30 @@ static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
     if (!b)
         return fdl_fail_memory(sizeof(*b), "a batch slot");
     b->ring = r;
+    b->kind = &r->kind;
     fdl_lock_init(&b->error_lock, FDL_RANK_BATCH_ERROR);
     int32_t status;
-    size_t bytes = r->layout.batch_size * sizeof(*b->times);
+    size_t bytes = r->kind.layout.batch_size * sizeof(*b->times);
     b->times = calloc(1, bytes);
     if (!b->times) {
         status = fdl_fail_memory(bytes, "time stamps of a batch");
         goto out;
     }
-    if (fdl_layout_is_various(&r->layout)) {
-        bytes = r->layout.batch_size * sizeof(*b->rooms);
+    if (fdl_layout_is_various(&r->kind.layout)) {
+        bytes = r->kind.layout.batch_size * sizeof(*b->rooms);
         b->rooms = calloc(1, bytes);
         if (!b->rooms) {
             status = fdl_fail_memory(bytes, "the places of images");
             goto out;
         }
     }
-    b->layout = &r->layout;
-    status = fdl_ring_has_fields(r) ? fdl_slot_fields_init(b) : FEEDLINE_OK;
+    b->layout = &r->kind.layout;
+    status = fdl_slot_kind_has_fields(b->kind) ? fdl_slot_fields_init(b)
+                                               : FEEDLINE_OK;
     if (status < 0)
         goto out;
-    status =
-        r->backend_ops->slab_alloc(r->backend, r->layout.reserved, &b->slab);
+    status = r->backend_ops->slab_alloc(r->backend, r->kind.layout.reserved,
+                                        &b->slab);
     if (status < 0)
         goto out;
     *out = b;
@@ -330,30 +333,30 @@ uint32_t fdl_ring_host_memory(struct fdl_ring *r, const void **out,
 
 uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
 {
-    return r->layout.bytes;
+    return r->kind.layout.bytes;
 }
 
 uint64_t fdl_ring_slot_device_bytes(const struct fdl_ring *r)
 {
     if (!r->backend_ops->device_bytes)
         return 0;
-    return r->backend_ops->device_bytes(r->backend, r->layout.reserved);
+    return r->backend_ops->device_bytes(r->backend, r->kind.layout.reserved);
 }
 
 uint64_t fdl_ring_memory(struct fdl_ring *r)
 {
     fdl_lock(&r->lock);
-    uint64_t bytes = r->n_slots * r->layout.bytes;
+    uint64_t bytes = r->n_slots * r->kind.layout.bytes;
     fdl_unlock(&r->lock);
     return bytes;
 }
 
 uint64_t fdl_ring_field_memory(const struct fdl_ring *r)
 {
-    return atomic_load_explicit(&r->field_memory, memory_order_relaxed);
+    return atomic_load_explicit(&r->kind.field_memory, memory_order_relaxed);
 }
 
 uint64_t fdl_ring_own_memory(struct fdl_ring *r)
 {
-    return fdl_ring_slots(r) * r->layout.bytes;
+    return fdl_ring_slots(r) * r->kind.layout.bytes;
 }

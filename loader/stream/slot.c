@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch: its images, what describes them, and both as tensors. */
+/* A batch: its images, what describes them, and both as tensors; see slot.h. */
+#include "loader/stream/slot.h"
+
 #include "base/compiler.h"
 #include "base/status.h"
-#include "loader/stream/ring.h"
-#include "loader/stream/slot_mix.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -126,8 +126,8 @@ void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
                      struct feedline_tensor *out)
 {
     *out = (struct feedline_tensor){
-        .device = b->ring->backend_ops->device,
-        .device_id = b->ring->device_id,
+        .device = b->kind->device,
+        .device_id = b->kind->device_id,
     };
     if (part == FEEDLINE_TARGETS)
         targets_of(b, out);
@@ -216,10 +216,6 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place)
          v++)
         memset(fdl_slot_images_at(b) + image_at(b, place + v), 0,
                layout->chains ? layout->view[v].bytes : layout->sample_bytes);
-    if (fdl_ring_has_fields(b->ring))
-        fdl_slot_fields_blank(b, place);
-    if (b->ring->masks.on)
-        fdl_slot_mask_blank(b, place);
 }
 
 FDL_HOT uint64_t fdl_slot_image_bytes(const feedline_batch *b)
@@ -262,8 +258,4 @@ void fdl_slot_forget(feedline_batch *b)
 {
     if (fdl_layout_is_various(b->layout))
         forget_rooms(b);
-    if (fdl_ring_has_fields(b->ring))
-        fdl_slot_fields_forget(b);
-    if (b->layout->classes > 0)
-        fdl_slot_mixes_forget(b);
 }

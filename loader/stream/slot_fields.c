@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "loader/stream/ring.h"
 #include "loader/stream/slot_objects.h"
 
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static uint64_t aligned(uint64_t bytes)
 /* Memory of all slabs of the ring, in total. */
 static void count(const feedline_batch *b, uint64_t before, uint64_t now)
 {
-    atomic_fetch_add_explicit(&b->ring->field_memory, now - before,
+    atomic_fetch_add_explicit(&b->kind->field_memory, now - before,
                               memory_order_relaxed);
 }
 
@@ -55,21 +54,21 @@ static size_t first_cell(const feedline_batch *b, uint32_t field)
 {
     size_t cells = 0;
     for (uint32_t i = 0; i < field; i++)
-        cells += FDL_MAX(b->ring->fields.width[i], 1u);
+        cells += FDL_MAX(b->kind->fields.width[i], 1u);
     return cells * batch_size(b);
 }
 
 int32_t fdl_slot_fields_init(feedline_batch *b)
 {
-    const struct fdl_slot_masks *masks = &b->ring->masks;
+    const struct fdl_slot_masks *masks = &b->kind->masks;
     size_t cells =
-        first_cell(b, b->ring->fields.n) + (size_t)masks->on * batch_size(b);
+        first_cell(b, b->kind->fields.n) + (size_t)masks->on * batch_size(b);
     b->fields.offset = calloc(cells, sizeof(uint64_t));
     b->fields.bytes = calloc(cells, sizeof(uint64_t));
     if (cells > 0 && (!b->fields.offset || !b->fields.bytes))
         return fdl_fail_memory(2 * cells * sizeof(uint64_t),
                                "the fields of a batch");
-    if (b->ring->has_objects) {
+    if (b->kind->has_objects) {
         size_t bytes = batch_size(b) * sizeof(*b->fields.placed);
         b->fields.placed = calloc(1, bytes);
         if (!b->fields.placed)
@@ -105,9 +104,9 @@ void fdl_slot_fields_fini(feedline_batch *b)
     free(b->fields.data);
 }
 
-void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place)
+static void forget_place(const feedline_batch *b, uint32_t place)
 {
-    const struct fdl_field_set *set = &b->ring->fields;
+    const struct fdl_field_set *set = &b->kind->fields;
     for (uint32_t i = 0; i < set->n; i++)
         if (fdl_field_is_number(set->kind[i]))
             fdl_slot_field_numbers(b, i, place, NULL);
@@ -115,24 +114,29 @@ void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place)
             fdl_slot_field_set(b, i, place, 0, 0);
     if (b->fields.placed)
         b->fields.placed[place].n = 0;
-    if (b->ring->masks.on)
-        fdl_slot_field_set(b, set->n, place, place * b->ring->masks.bytes, 0);
+    if (b->kind->masks.on)
+        fdl_slot_field_set(b, set->n, place, place * b->kind->masks.bytes, 0);
 }
 
-void fdl_slot_mask_blank(const feedline_batch *b, uint32_t place)
+void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place)
 {
-    uint64_t bytes = b->ring->masks.bytes;
+    if (!fdl_slot_kind_has_fields(b->kind))
+        return;
+    forget_place(b, place);
+    uint64_t bytes = b->kind->masks.bytes;
     if (bytes > 0)
         memset(b->fields.data + place * bytes, 0, bytes);
 }
 
 void fdl_slot_fields_forget(feedline_batch *b)
 {
+    if (!fdl_slot_kind_has_fields(b->kind))
+        return;
     free_spills(take_spills(b)); /* of a run that was stopped */
-    atomic_store_explicit(&b->fields.used, b->ring->masks.bytes * batch_size(b),
+    atomic_store_explicit(&b->fields.used, b->kind->masks.bytes * batch_size(b),
                           memory_order_relaxed);
     for (uint32_t i = 0; i < batch_size(b); i += b->layout->views)
-        fdl_slot_fields_blank(b, i);
+        forget_place(b, i);
 }
 
 int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
@@ -163,7 +167,7 @@ int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
 int32_t fdl_slot_mask_claim(feedline_batch *b, uint32_t place, uint64_t bytes,
                             uint8_t **out)
 {
-    const struct fdl_slot_masks *masks = &b->ring->masks;
+    const struct fdl_slot_masks *masks = &b->kind->masks;
     uint64_t at = place * masks->bytes;
     int32_t status = FEEDLINE_OK;
     if (masks->bytes > 0)
@@ -171,17 +175,17 @@ int32_t fdl_slot_mask_claim(feedline_batch *b, uint32_t place, uint64_t bytes,
     else
         status = fdl_slot_fields_claim(b, bytes, &at, out);
     if (status == FEEDLINE_OK)
-        fdl_slot_field_set(b, b->ring->fields.n, place, at, bytes);
+        fdl_slot_field_set(b, b->kind->fields.n, place, at, bytes);
     return status;
 }
 
 void fdl_slot_masks_get(const feedline_batch *b,
                         struct feedline_batch_masks *out)
 {
-    size_t first = first_cell(b, b->ring->fields.n);
+    size_t first = first_cell(b, b->kind->fields.n);
     *out = (struct feedline_batch_masks){
-        .width = b->ring->masks.width,
-        .height = b->ring->masks.height,
+        .width = b->kind->masks.width,
+        .height = b->kind->masks.height,
         .data = b->fields.data,
         .offset = &b->fields.offset[first],
         .bytes = &b->fields.bytes[first],
@@ -201,7 +205,7 @@ void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,
 void fdl_slot_field_numbers(const feedline_batch *b, uint32_t field,
                             uint32_t place, const uint64_t *words)
 {
-    const struct fdl_field_set *set = &b->ring->fields;
+    const struct fdl_field_set *set = &b->kind->fields;
     size_t width = FDL_MAX(set->width[field], 1u);
     uint64_t nothing = fdl_field_nothing(set->kind[field]);
     uint64_t *to = &b->fields.offset[first_cell(b, field) + place * width];
@@ -230,7 +234,7 @@ int32_t fdl_slot_fields_gather(feedline_batch *b)
 void fdl_slot_field_get(const feedline_batch *b, uint32_t field,
                         struct feedline_batch_field *out)
 {
-    const struct fdl_field_set *set = &b->ring->fields;
+    const struct fdl_field_set *set = &b->kind->fields;
     const struct fdl_slot_fields *f = &b->fields;
     size_t first = first_cell(b, field);
     int32_t kind = set->kind[field];

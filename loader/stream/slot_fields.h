@@ -19,46 +19,16 @@
 #ifndef FDL_LOADER_SLOT_FIELDS_H
 #define FDL_LOADER_SLOT_FIELDS_H
 
+#include "loader/stream/slot.h"
+
 #include <feedline/fields.h>
 #include <feedline/masks.h>
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-struct fdl_field_spill;
-
-/* Masks, where a ring has them, are in the same slab: one behind the other at
- * its front if images have one size, and among the fields if not. Their table
- * follows those of the fields. */
-struct fdl_slot_masks {
-    bool on;
-    uint64_t bytes; /* of each; 0: images differ */
-    int32_t width, height;
-};
-
-/* Of the sample at a place: n objects, in memory that was for `room`. */
-struct fdl_placed_objects {
-    uint64_t at; /* in the slab */
-    uint32_t n, room;
-};
-
-/* Of a slot; zeroed: none. */
-struct fdl_slot_fields {
-    uint64_t *offset, *bytes;          /* [cells of a sample][batch_size] */
-    struct fdl_placed_objects *placed; /* [batch_size], or NULL */
-    uint64_t joined_at;                /* objects of them all */
-    uint8_t *data;
-    uint64_t capacity;     /* of data */
-    _Atomic uint64_t used; /* may be more, until gather */
-    _Atomic(struct fdl_field_spill *) spills;
-};
-
-/* For the fields of b's ring, some. ENOMEM. */
+/* The tables of b, where batches have fields or objects. ENOMEM. */
 int32_t fdl_slot_fields_init(feedline_batch *b);
 void fdl_slot_fields_fini(feedline_batch *b);
 
-/* Before the first sample of a ticket: none has fields. */
+/* Before the first sample of a ticket, where batches have fields: none has. */
 void fdl_slot_fields_forget(feedline_batch *b);
 
 /* Memory for the next `bytes`, aligned to 8, and where in the slab they are.
@@ -74,15 +44,13 @@ void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,
 void fdl_slot_field_numbers(const feedline_batch *b, uint32_t field,
                             uint32_t place, const uint64_t *words);
 
-/* The sample at `place` has no fields. */
+/* The sample at `place` has no fields, and zeros for a mask. */
 void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place);
 
 /* Memory for the mask of the image at `place`. ENOMEM. */
 int32_t fdl_slot_mask_claim(feedline_batch *b, uint32_t place, uint64_t bytes,
                             uint8_t **out);
 
-/* It is zeros, and has no bytes. */
-void fdl_slot_mask_blank(const feedline_batch *b, uint32_t place);
 void fdl_slot_masks_get(const feedline_batch *b,
                         struct feedline_batch_masks *out);
 

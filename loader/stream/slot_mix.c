@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader/stream/slot_mix.h"
 
+#include "base/status.h"
 #include "decode/plan/mix_finish.h"
-#include "loader/stream/ring_own.h"
 #include "transfer/image_mix.h"
 
 #include <string.h>
@@ -27,6 +27,8 @@ static struct fdl_step *steps_of(const feedline_batch *b, uint32_t image)
 
 void fdl_slot_mixes_forget(const feedline_batch *b)
 {
+    if (b->layout->classes == 0)
+        return;
     for (uint32_t i = 0; i < fdl_slot_images(b); i++) {
         atomic_store_explicit(&input_of(b, i)->lacks, 2, memory_order_relaxed);
         input_of(b, i)->n_steps = 0;
@@ -52,7 +54,7 @@ void fdl_slot_leave(feedline_batch *b, uint32_t place, struct fdl_plan *plan,
  */
 static struct feedline_image_mix draw(const feedline_batch *b, uint32_t image)
 {
-    const struct fdl_sampler *s = &b->ring->stream->sampler;
+    const struct fdl_sampler *s = b->kind->sampler;
     const struct fdl_output_format *f = &b->layout->format;
     struct fdl_mix_batch batch = {
         .key = {.seed = s->seed,
@@ -63,7 +65,7 @@ static struct feedline_image_mix draw(const feedline_batch *b, uint32_t image)
         .width = f->width,
         .height = f->height,
     };
-    return fdl_mix_draw(&b->ring->mix, &batch, image);
+    return fdl_mix_draw(&b->kind->mix, &batch, image);
 }
 
 static struct fdl_mix_source source_of(const feedline_batch *b, uint32_t image)
@@ -103,7 +105,7 @@ static void make_image(feedline_batch *b, uint32_t image,
                        const struct feedline_image_mix *mix)
 {
     const struct fdl_layout *l = b->layout;
-    const struct fdl_mix *m = &b->ring->mix;
+    const struct fdl_mix *m = &b->kind->mix;
     const int64_t *labels = fdl_slot_labels(b);
     uint32_t other =
         mix->kind == FEEDLINE_MIX_NONE ? image : (uint32_t)mix->partner;
@@ -117,7 +119,7 @@ static void make_image(feedline_batch *b, uint32_t image,
         return;
     }
     struct fdl_mix_source own = source_of(b, image), its = source_of(b, other);
-    fdl_mix_finish(mix, &l->format, b->ring->affine, &own, &its,
+    fdl_mix_finish(mix, &l->format, b->kind->affine, &own, &its,
                    fdl_slot_images_at(b) + image * l->sample_bytes);
 }
 
@@ -135,7 +137,7 @@ static void bring(feedline_batch *b, uint32_t image,
 void fdl_slot_mix(feedline_batch *b, uint32_t place)
 {
     uint32_t second =
-        fdl_mix_partner_of(&b->ring->mix, place, fdl_slot_images(b));
+        fdl_mix_partner_of(&b->kind->mix, place, fdl_slot_images(b));
     struct feedline_image_mix mix = draw(b, place), other = draw(b, second);
     bring(b, place, &mix);
     if (other.kind != FEEDLINE_MIX_NONE)

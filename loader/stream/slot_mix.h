@@ -17,9 +17,10 @@
 #define FDL_LOADER_SLOT_MIX_H
 
 #include "decode/plan/plan.h"
-#include "loader/stream/ring.h"
+#include "loader/stream/slot.h"
 
-/* Before the first sample of a ticket: no image has what it is mixed of. */
+/* Before the first sample of a ticket, where batches are mixed: no image has
+ * what it is mixed of. */
 void fdl_slot_mixes_forget(const feedline_batch *b);
 
 /* As fdl_slot_claim, for the pixels that are left; takes the finished steps out

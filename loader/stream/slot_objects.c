@@ -2,6 +2,7 @@
 #include "loader/stream/slot_objects.h"
 
 #include "loader/dataset/dataset_objects.h"
+#include "loader/stream/slot_fields.h"
 
 #include <string.h>
 
@@ -61,7 +62,7 @@ uint64_t fdl_slot_objects_bytes(const feedline_batch *b)
         n += b->fields.placed[i].n;
     return (b->range.count + 1) * sizeof(uint64_t) +
            n * (2 * sizeof(int64_t) +
-                (4 + 2 * (uint64_t)b->ring->keypoints) * sizeof(float));
+                (4 + 2 * (uint64_t)b->kind->keypoints) * sizeof(float));
 }
 
 /* Laid out as fdl_dataset_lay_objects does. */
@@ -72,7 +73,7 @@ static void join_one(const feedline_batch *b, uint32_t place,
     const int64_t *labels = (const void *)(b->fields.data + p->at);
     const float *boxes = (const void *)(labels + p->room);
     const float *points = boxes + 4 * (size_t)p->room;
-    size_t numbers = 2 * (size_t)b->ring->keypoints;
+    size_t numbers = 2 * (size_t)b->kind->keypoints;
     const uint32_t *source = (const void *)(points + numbers * p->room);
     uint64_t first = j->first[place];
     memcpy(j->labels + first, labels, p->n * sizeof(*labels));
@@ -100,12 +101,12 @@ void fdl_slot_objects_get(const feedline_batch *b,
 {
     struct joined j = joined_at(b, b->fields.joined_at);
     *out = (struct feedline_batch_objects){
-        .keypoints = b->ring->keypoints,
+        .keypoints = b->kind->keypoints,
         .n = j.n,
         .first = j.first,
         .boxes = j.boxes,
         .labels = j.labels,
-        .points = b->ring->keypoints > 0 ? j.points : NULL,
+        .points = b->kind->keypoints > 0 ? j.points : NULL,
         .source = j.source,
     };
 }

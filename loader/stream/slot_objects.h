@@ -12,7 +12,7 @@
 
 #include "decode/plan/object_moves.h"
 #include "loader/dataset/dataset.h"
-#include "loader/stream/ring.h"
+#include "loader/stream/slot.h"
 
 #include <feedline/objects.h>
 

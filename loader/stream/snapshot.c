@@ -279,7 +279,7 @@ int32_t fdl_engine_device(const struct fdl_engine *e,
     *out = (struct fdl_device_state){
         .finish = &e->finish,
         .bus = fdl_engine_bus(e),
-        .batch_bytes = fdl_layout_moved_bytes(&e->ring->layout),
+        .batch_bytes = fdl_layout_moved_bytes(&e->ring->kind.layout),
         .memory_budget = fdl_load(&e->config.device_memory_budget),
     };
     ops->stats(e->ring->backend, &out->memory);

@@ -17,6 +17,7 @@
 #include "decode/pipeline.h"
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
+#include "loader/stream/slot_fields.h"
 #include "loader/stream/slot_mix.h"
 #include "loader/stream/slot_objects.h"
 #include "loader/stream/worker_fields.h"
@@ -172,11 +173,11 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
 {
     const struct fdl_engine *e = w->engine;
     struct fdl_laid_objects objects;
-    bool has_objects = e->ring->has_objects;
+    bool has_objects = e->ring->kind.has_objects;
     if (r->status < 0)
         return fdl_fail(r->status, "%s", r->reason);
     int32_t status = FEEDLINE_OK;
-    if (e->ring->fields.n > 0)
+    if (e->ring->kind.fields.n > 0)
         status = fdl_worker_take_fields(w, r, b, place);
     if (status >= 0 && has_objects)
         status =
@@ -284,6 +285,7 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
         break;
     case FDL_ON_ERROR_ZERO:
         fdl_slot_blank(b, r->place);
+        fdl_slot_fields_blank(b, r->place);
         fdl_slot_describe(b, r->place, fdl_dataset_label(e->dataset, r->index),
                           r->index, status);
         break;

@@ -8,6 +8,7 @@
 #include "decode/formats/format.h"
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
+#include "loader/stream/slot_fields.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -162,7 +163,7 @@ static int32_t take_fields(struct fdl_worker *w, const struct fdl_read *r,
                            feedline_batch *b, uint32_t place)
 {
     const feedline_dataset *ds = w->engine->dataset;
-    bool whole = b->ring->fields.n > ds->fields.n;
+    bool whole = b->kind->fields.n > ds->fields.n;
     uint64_t at, all = whole ? image_bytes(r) : 0;
     uint8_t *to;
     for (uint32_t i = 0; i < ds->fields.n; i++)

@@ -2,6 +2,7 @@
 /* The same plan, drawn once more for the mask: it depends on nothing but the
  * key, and draws what it drew for the image. */
 #include "loader/stream/engine_own.h"
+#include "loader/stream/slot_fields.h"
 #include "loader/stream/worker_fields.h"
 
 #include <inttypes.h>

@@ -57,7 +57,7 @@ static void keep(feedline_loader *l, feedline_batch **kept, uint32_t n)
 
 static uint64_t usual_memory(const feedline_loader *l, uint32_t depth)
 {
-    return (depth + FDL_SPARE_SLOTS) * l->engine->ring->layout.bytes;
+    return (depth + FDL_SPARE_SLOTS) * l->engine->ring->kind.layout.bytes;
 }
 
 /* ---- Kept --------------------------------------------------------------- */

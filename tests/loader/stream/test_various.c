@@ -348,7 +348,7 @@ TEST_WITH(every_claim_finds_room, setup, teardown)
     assert_ok(fdl_ring_set_depth(l->engine->ring, &depth));
     feedline_batch *b =
         l->engine->ring->slots[0]; /* nobody else's: not started */
-    struct fdl_output_format f = b->ring->layout.format;
+    struct fdl_output_format f = b->ring->kind.layout.format;
     const uint8_t *end = (const uint8_t *)b->slab.host + b->slab.bytes;
     void *dst;
     f.height = 1;

@@ -333,7 +333,7 @@ TEST_WITH(a_tight_budget_bounds_the_depth, setup, teardown)
 {
     /* 8 images of 32 x 32 x 3 bytes and what goes with them: four batches. */
     feedline_loader *l = fixture_open(images.ds, "batch_size=8 tuner=auto");
-    uint64_t batch = l->engine->ring->layout.bytes;
+    uint64_t batch = l->engine->ring->kind.layout.bytes;
     feedline_loader_destroy(l);
     char options[96];
     snprintf(options, sizeof(options),

@@ -111,11 +111,6 @@ int32_t fdl_options_find(const struct fdl_options *o, const char *name,
         if (o->table[i].shorthand)
             fdl_closest_offer(&closest, o->table[i].shorthand);
     }
-    for (const struct fdl_option_gone *g = o->gone; g && g->name; g++)
-        if (same_name(name, g->name))
-            return fdl_fail(FEEDLINE_ENOENT,
-                            "%s has no option '%s' any more; %s", o->scope,
-                            g->name, g->instead);
     if (closest.name)
         return fdl_fail(FEEDLINE_ENOENT,
                         "%s has no option '%s'; the closest is '%s'", o->scope,

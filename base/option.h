@@ -52,18 +52,12 @@ struct fdl_option_value {
     char *text; /* STRING: owned */
 };
 
-/* A name that was an option, and what to do instead. */
-struct fdl_option_gone {
-    const char *name, *instead;
-};
-
 /* Values of one table. One thread at a time. */
 struct fdl_options {
     const char *scope; /* "loader" or an operation, for messages */
     const struct fdl_option *table;
     uint32_t n;
-    struct fdl_option_value *values;    /* [n] */
-    const struct fdl_option_gone *gone; /* up to a NULL name; NULL: none */
+    struct fdl_option_value *values; /* [n] */
 };
 
 /* Every option at its default. ENOMEM. */
@@ -79,8 +73,7 @@ int32_t fdl_options_take(struct fdl_options *to, const struct fdl_options *from,
                          uint32_t row);
 
 /* Row of `name` ('-' counts as '_'). ENOENT "loader has no option 'x'; the
- * closest is 'y'" (edit distance; no proposal where nothing is close), or what
- * replaces it if it is one of `gone`. */
+ * closest is 'y'" (edit distance; no proposal where nothing is close). */
 int32_t fdl_options_find(const struct fdl_options *o, const char *name,
                          uint32_t *row);
 

@@ -48,12 +48,6 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
 #include "loader/option_rows.h"
 };
 
-const struct fdl_option_gone fdl_loader_options_gone[] = {
-    {"replay", "loaderbench headroom measures a loop that is always fed"},
-    {"tuner_strict", "to rule out changes, give workers, depth and io_depth as "
-                     "numbers"},
-    {NULL, NULL}};
-
 struct fdl_block_shape fdl_options_blocks(const struct fdl_options *o,
                                           uint64_t count, uint64_t bytes)
 {

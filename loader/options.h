@@ -77,7 +77,6 @@ enum fdl_on_error { FDL_CHOICE_VALUES(FDL_ON_ERROR_CHOICES) };
 #define FDL_MAX_IO_DEPTH 256
 
 extern const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS];
-extern const struct fdl_option_gone fdl_loader_options_gone[];
 
 /* Blocks of shuffle=block for `count` samples of `bytes` together; 0: unknown.
  */

@@ -109,7 +109,6 @@ int32_t feedline_config_create(feedline_config **out)
     cfg->fork_generation = fdl_fork_generation();
     status = fdl_options_init(&cfg->options, "loader", fdl_loader_options,
                               FDL_LOADER_OPTIONS);
-    cfg->options.gone = fdl_loader_options_gone;
     if (status >= 0)
         status = fdl_options_set_environment(&cfg->options, "FEEDLINE");
     if (status < 0) {

@@ -72,13 +72,6 @@ TEST_WITH(find_by_name, set_up, tear_down)
                 "loader has no option 'temperature'");
     check_error(fdl_options_find(&o, "", &row), FEEDLINE_ENOENT,
                 "loader has no option ''");
-
-    static const struct fdl_option_gone gone[] = {
-        {"fast_start", "it is always"}, {NULL, NULL}};
-    o.gone = gone;
-    check_error(fdl_options_find(&o, "fast-start", &row), FEEDLINE_ENOENT,
-                "loader has no option 'fast_start' any more; it is always");
-    o.gone = NULL;
     assert_int_equal(fdl_options_find(&o, "batch_size_", &row),
                      FEEDLINE_ENOENT);
     assert_int_equal(fdl_options_find(&o, "Batch_size", &row), FEEDLINE_ENOENT);

@@ -70,6 +70,22 @@ def case_help_all_has_every_loader_option(tmp):
     assert "\nOther:" not in text, "options without a group"
 
 
+def case_help_names_every_kind_of_data_set(tmp):
+    loader = os.path.join(ROOT, "loader")
+    kinds = re.findall(r'\{"([a-z]+):"',
+                       read(os.path.join(loader, "dataset", "dataset_uri.c")))
+    kinds += re.findall(r"^ +FORMAT\(([a-z]+)\)",
+                        read(os.path.join(loader, "index", "index_format.h")),
+                        re.M)
+    assert len(kinds) >= 11, kinds
+    for command in ("run", "scan", "pack"):
+        text = expect(tool(command, "--help"), 0).out
+        more = expect(tool(command, "--help-all"), 0).out
+        for kind in kinds:
+            contains(text, kind + ":")
+            contains(more, "\n  %s:PATH" % kind)
+
+
 def case_overview_in_columns(tmp):
     for name, rest in commands():
         line = "  " + name + rest

@@ -7,6 +7,8 @@
 #include "bench/loaderbench/cli/cli.h"
 #include "bench/loaderbench/tool.h"
 
+#include <feedline/files.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -196,7 +198,54 @@ static void print_groups(const struct cli_command *command)
             print_of_group(command, "Other", info.name, &any);
 }
 
+/* ---- Kinds of data set -------------------------------------------------- */
+
+/* What is no shards; the library lists the schemes of those. */
+static const char *const kinds[][2] = {
+    {"folder:", "one folder per class"},
+    {"list:", "a file with a path and a label on each line"},
+    {"coco:", "COCO's JSON, with boxes; ?images=FOLDER"},
+    {"idx:", "IDX files, as MNIST has them"},
+};
+#define N_KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* Row `index` of all kinds; NULL past the end. */
+static const char *kind(uint32_t index, const char **help)
+{
+    if (index >= N_KINDS)
+        return feedline_shard_scheme(index - (uint32_t)N_KINDS, help);
+    *help = kinds[index][1];
+    return kinds[index][0];
+}
+
+static void print_kinds(const char *uri, bool all)
+{
+    char line[512];
+    const char *name, *help;
+    size_t n = (size_t)snprintf(line, sizeof(line), "%s is a path, ", uri);
+    for (uint32_t i = 0; !all && (name = kind(i, &help)); i++)
+        n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s",
+                              i ? ", " : "with ", name);
+    snprintf(line + n, sizeof(line) - n, "%s",
+             all ? "with its kind before it, or with none: then it is detected."
+                 : " before it, or with none: then it is detected.");
+    putchar('\n');
+    cli_print_wrapped(line, 0, 0);
+    for (uint32_t i = 0; all && (name = kind(i, &help)); i++)
+        cli_print_wrapped(help, INDENT, (size_t)printf("  %sPATH", name));
+}
+
 /* ---- Commands ----------------------------------------------------------- */
+
+/* The word of its positional arguments that is a data set; NULL: none is. */
+static const char *uri_of(const struct cli_command *command)
+{
+    static const char *const words[] = {"URI", "SRC"};
+    for (size_t i = 0; command->positional && i < 2; i++)
+        if (strncmp(command->positional, words[i], strlen(words[i])) == 0)
+            return words[i];
+    return NULL;
+}
 
 void cli_help(const struct cli_command *command, bool all)
 {
@@ -208,6 +257,8 @@ void cli_help(const struct cli_command *command, bool all)
                command->positional);
     printf(" [options]\n\n");
     print_text(command->about, all, 0, 0);
+    if (uri_of(command))
+        print_kinds(uri_of(command), all);
     printf("\nOptions:\n");
     for (size_t i = 0; i < n; i++)
         print_option(command->options[i].name, command->options[i].metavar,

@@ -82,10 +82,7 @@ const struct cli_command command_run = {
     .summary = "how fast are images loaded, and what does the loop wait for",
     .about =
         "Loads the images of URI as a training loop would, and reports the "
-        "speed, how long the loop waited, and for what.\n\n"
-        "URI is a folder with one folder per class (folder:/data/train), a "
-        "list of files (list:/data/train.tsv) or MNIST-like files "
-        "(idx:/data/mnist). For a bare path the kind is detected.",
+        "speed, how long the loop waited, and for what.",
     CLI_TABLE(.warmup = DEFAULT_WARMUP, .repeat = 1, .max_failed_fraction = 1),
     .n_first = 9,
     .loader_options = true,

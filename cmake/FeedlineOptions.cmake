@@ -65,8 +65,11 @@ elseif(FEEDLINE_STATIC_DEPENDENCIES)
 endif()
 
 find_package(Threads REQUIRED)
-find_package(JPEG REQUIRED) # libjpeg-turbo: the API of 2.1.5 and later
-find_package(PNG REQUIRED)
+include(FeedlineNeeds)
+find_package(JPEG) # libjpeg-turbo: the API of 2.1.5 and later
+feedline_needs(JPEG libjpeg62-turbo-dev)
+find_package(PNG)
+feedline_needs(PNG libpng-dev)
 
 # libjpeg's interface between its own modules, which our Huffman decoder plugs
 # into (decode/formats/jpeg_entropy.h). Debian installs it; without it libjpeg's
@@ -89,15 +92,18 @@ check_c_source_compiles("
   }" FEEDLINE_HAVE_JPEGINT)
 unset(CMAKE_REQUIRED_LIBRARIES)
 
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(XXHASH REQUIRED libxxhash) # header only: fingerprints
+find_package(PkgConfig)
+feedline_needs(PkgConfig pkg-config)
+pkg_check_modules(XXHASH libxxhash) # header only: fingerprints
+feedline_needs(XXHASH libxxhash-dev)
 
 set(FEEDLINE_HAVE_URING OFF)
 if(FEEDLINE_URING)
   if(FEEDLINE_URING STREQUAL "AUTO")
     pkg_check_modules(URING IMPORTED_TARGET GLOBAL liburing>=2.3)
   else()
-    pkg_check_modules(URING REQUIRED IMPORTED_TARGET GLOBAL liburing>=2.3)
+    pkg_check_modules(URING IMPORTED_TARGET GLOBAL liburing>=2.3)
+    feedline_needs(URING liburing-dev)
   endif()
   set(FEEDLINE_HAVE_URING ${URING_FOUND})
 endif()
@@ -108,8 +114,9 @@ if(FEEDLINE_WEBP)
     pkg_check_modules(WEBP IMPORTED_TARGET GLOBAL libwebpdemux>=1.2
                       libwebp>=1.2)
   else()
-    pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET GLOBAL libwebpdemux>=1.2
+    pkg_check_modules(WEBP IMPORTED_TARGET GLOBAL libwebpdemux>=1.2
                       libwebp>=1.2)
+    feedline_needs(WEBP libwebp-dev)
   endif()
   set(FEEDLINE_HAVE_WEBP ${WEBP_FOUND})
 endif()

@@ -82,7 +82,8 @@ char *pack_key(const struct pack *p, uint64_t i,
 
 int64_t pack_label(const struct pack *p, uint64_t i);
 
-/* Its encoded bytes, for free(). 0 or an errno; EINVAL: it is empty. */
+/* Its encoded bytes, for free(). 0 or an errno; EINVAL: it is empty, ESPIPE: no
+ * regular file. */
 int pack_read(const struct pack *p, uint64_t i, uint8_t **data,
               uint64_t *bytes);
 

@@ -235,12 +235,17 @@ int pack_read_part(const char *file, uint64_t offset, uint64_t bytes,
                    uint8_t **data)
 {
     uint64_t have = 0;
-    int fd = open(file, O_RDONLY | O_CLOEXEC), error = 0;
+    /* A pipe would wait for its writer. */
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
     *data = NULL;
     if (fd < 0)
         return errno;
-    uint8_t *to = malloc(bytes + 1);
-    if (!to)
+    int error = fstat(fd, &st) == 0 ? 0 : errno;
+    if (!error && !S_ISREG(st.st_mode))
+        error = ESPIPE;
+    uint8_t *to = error ? NULL : malloc(bytes + 1);
+    if (!to && !error)
         error = ENOMEM;
     while (!error && have < bytes) {
         ssize_t got =

@@ -158,6 +158,7 @@ static int add_file(struct pack *p, struct shard_writer *w,
     if (error)
         return pack_leave_out(p, left, i,
                               error == EINVAL    ? "an empty file"
+                              : error == ESPIPE  ? "not a regular file"
                               : error == ENODATA ? "the file ends before it"
                                                  : strerror(error));
     const char *content = pack_content(data, bytes);

@@ -216,7 +216,7 @@ static void on_error(j_common_ptr c)
     case JERR_SOF_UNSUPPORTED:
         escape(j, fdl_fail(FEEDLINE_EDECODE,
                            "offset %" PRIu64 ": %s JPEG (SOF%d) is not decoded "
-                           "by libjpeg",
+                           "by this libjpeg; make it a PNG or another JPEG",
                            at, process_name(number[0]), number[0] & 0xf));
     case JERR_ARITH_NOTIMPL:
         escape(j, fdl_fail(FEEDLINE_EDECODE,
@@ -227,7 +227,7 @@ static void on_error(j_common_ptr c)
         escape(j,
                fdl_fail(FEEDLINE_EDECODE,
                         "offset %" PRIu64 ": JPEG of %d bits is not decoded; "
-                        "8 bits are",
+                        "8 bits are supported",
                         at, number[0]));
     default:
         escape(j,

@@ -5,9 +5,10 @@
 # a seed of its own on each process (accelerate's own set_seed(seed,
 # device_specific=True), so that augmentations differ), each process shuffles the data
 # set in an order of its own and takes its share of that: in every epoch a part of the
-# samples is seen by several processes, and as many by none. A generator that was
-# given to the DataLoader with the same seed everywhere does not help: it is replaced.
-# With use_seedable_sampler=False the same program is right; so is data_seed=.
+# samples is seen by several processes, and as many by none. A generator given to the
+# DataLoader with the same seed everywhere does not help: it is not used. With the
+# default, use_seedable_sampler=False, the same program is right; data_seed= mends it
+# for shuffle=True alone.
 
 # shellcheck source=findings/observe
 source "$(dirname "$0")/observe"

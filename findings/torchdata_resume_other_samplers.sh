@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # torchdata 0.11.0: StatefulDataLoader resumes in the middle of an epoch with
-# shuffle=True exactly. With torch's own SubsetRandomSampler (the usual split into
-# training and validation) or WeightedRandomSampler (classes of unequal size) in its
-# place it resumes without a word too, but in a new random order, of which it drops
-# as many samples as had been seen: some come twice in that epoch, as many never. A
-# program that seeds as it did at its start does not help from the second epoch on.
-# The state holds how many samples were taken, and not what they were drawn from; only
-# the sampler that shuffle=True makes is replaced by one that saves its generator.
+# shuffle=True exactly. With torch's own samplers given by hand it resumes without a
+# word too, but in a new random order, of which it drops as many samples as had been
+# seen: some come twice in that epoch, as many never. That is so of RandomSampler, which
+# shuffle=True stands for, alone or in a BatchSampler, of SubsetRandomSampler (the usual
+# split into training and validation) and of WeightedRandomSampler (classes of unequal
+# size). Seeding as at the program's start helps in the first epoch alone. The state
+# holds how many samples were taken, and not what they were drawn from; only the sampler
+# that shuffle=True makes is one that saves its generator.
 
 # shellcheck source=findings/observe
 source "$(dirname "$0")/observe"
@@ -18,7 +19,8 @@ packages torch==2.15.0 torchdata==0.11.0
 observed <<'PROGRAM'
 import collections
 import torch
-from torch.utils.data import SubsetRandomSampler, WeightedRandomSampler
+from torch.utils.data import (BatchSampler, RandomSampler, SubsetRandomSampler,
+                              WeightedRandomSampler)
 from torchdata.stateful_dataloader import StatefulDataLoader
 
 DATA = list(range(20))
@@ -26,7 +28,7 @@ DATA = list(range(20))
 
 def loader(**sampling):
     torch.manual_seed(0)  # as the program does when it starts
-    return StatefulDataLoader(DATA, batch_size=2, **sampling)
+    return StatefulDataLoader(DATA, **sampling)
 
 
 def try_it(name, **sampling):
@@ -46,14 +48,18 @@ def try_it(name, **sampling):
              sum(n > 1 for n in count.values()), sum(i not in count for i in DATA)))
 
 
-try_it("shuffle=True", shuffle=True)
-try_it("SubsetRandomSampler", sampler=SubsetRandomSampler(DATA))
-try_it("WeightedRandomSampler", sampler=WeightedRandomSampler([1.0] * 20, 20,
-                                                              replacement=False))
+try_it("shuffle=True", batch_size=2, shuffle=True)
+try_it("RandomSampler", batch_size=2, sampler=RandomSampler(DATA))
+try_it("BatchSampler", batch_sampler=BatchSampler(RandomSampler(DATA), 2, False))
+try_it("SubsetRandomSampler", batch_size=2, sampler=SubsetRandomSampler(DATA))
+try_it("WeightedRandomSampler", batch_size=2,
+       sampler=WeightedRandomSampler([1.0] * 20, 20, replacement=False))
 PROGRAM
 
 expected <<'SEEN'
 shuffle=True           resumed as if uninterrupted: True   twice or more: 0  never: 0
+RandomSampler          resumed as if uninterrupted: False  twice or more: 5  never: 5
+BatchSampler           resumed as if uninterrupted: False  twice or more: 5  never: 5
 SubsetRandomSampler    resumed as if uninterrupted: False  twice or more: 4  never: 4
 WeightedRandomSampler  resumed as if uninterrupted: False  twice or more: 6  never: 6
 SEEN

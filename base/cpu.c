@@ -37,13 +37,15 @@ static int has_f16c(void)
 static enum fdl_cpu_level ask_machine(void)
 {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi2") || !has_f16c())
+        !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("pclmul") ||
+        !has_f16c())
         return FDL_CPU_C;
     if (!__builtin_cpu_supports("avx512f") ||
         !__builtin_cpu_supports("avx512bw") ||
         !__builtin_cpu_supports("avx512vl") ||
         !__builtin_cpu_supports("avx512vbmi") ||
-        !__builtin_cpu_supports("avx512vnni"))
+        !__builtin_cpu_supports("avx512vnni") ||
+        !__builtin_cpu_supports("vpclmulqdq"))
         return FDL_CPU_AVX2;
     return FDL_CPU_AVX512;
 }

@@ -4,6 +4,8 @@
  */
 #include "decode/formats/png_chunks.h"
 
+#include "base/crc32.h"
+
 #include <string.h>
 
 #define SIGNATURE_BYTES 8
@@ -88,25 +90,14 @@ uint64_t fdl_png_cut_chunk(const uint8_t *data, uint64_t size)
     return 0;
 }
 
-/* Bit by bit, as only a check of whole data sets asks for it. */
-static uint32_t checksum(const uint8_t *data, uint64_t size)
-{
-    uint32_t sum = UINT32_MAX;
-    for (uint64_t i = 0; i < size; i++) {
-        sum ^= data[i];
-        for (int bit = 0; bit < 8; bit++)
-            sum = sum >> 1 ^ (sum & 1 ? 0xedb88320u : 0);
-    }
-    return ~sum;
-}
-
 bool fdl_png_is_sound(const uint8_t *data, uint64_t size)
 {
     uint64_t at = SIGNATURE_BYTES;
     struct fdl_png_chunk c;
     while (next_chunk(data, size, &at, &c)) {
         if (c.cut || at > size ||
-            checksum(c.name, 4 + c.size) != big_endian_32(c.content + c.size))
+            fdl_crc32(0, c.name, 4 + c.size) !=
+                big_endian_32(c.content + c.size))
             return false;
         if (fdl_png_is(&c, "IEND"))
             return true;

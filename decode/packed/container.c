@@ -7,7 +7,7 @@
 #include "decode/packed/container.h"
 
 #include "base/compiler.h"
-#include "base/crc32c.h"
+#include "base/crc32.h"
 #include "base/status.h"
 
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #ifndef FDL_BASE_FIELD_SET_H
 #define FDL_BASE_FIELD_SET_H
 
+#include "base/checksum.h"
 #include "base/grow.h"
 
 #include <feedline/fields.h>
@@ -48,9 +49,10 @@ static inline bool fdl_field_is_number(int32_t kind)
 #define FDL_NO_FILE UINT32_MAX
 
 struct fdl_cell {
-    uint64_t word;   /* where its bytes begin; or the bits of the number */
-    uint32_t file;   /* FDL_NO_FILE: the sample has no such field */
-    uint32_t length; /* in bytes */
+    uint64_t word;      /* where its bytes begin; or the bits of the number */
+    uint32_t file;      /* FDL_NO_FILE: the sample has no such field */
+    uint32_t length;    /* in bytes */
+    struct fdl_sum sum; /* of those */
 };
 
 /* The bits of a number that is missing. */

@@ -134,6 +134,13 @@ DECODE_OPTION(ACCEPT_TRUNCATED, accept_truncated,
                        "use a truncated JPEG or PNG with at least this "
                        "fraction of its rows; missing rows as with "
                        "Pillow's LOAD_TRUNCATED_IMAGES; 0: an error"))
+DECODE_OPTION(CHECKSUMS, checksums,
+              SWITCH("checksums", FDL_CHOICE_TEXT(FDL_CHECKSUMS_CHOICES),
+                     "auto",
+                     "a sample that its container's checksum says is damaged "
+                     "has failed: zip, TFRecord, packed (docs/python.md); "
+                     "auto: unless more than 64 KiB would be read for nothing "
+                     "but that; false: it is delivered as it is"))
 DECODE_OPTION(APPLY_EXIF, apply_exif,
               BOOL("apply_exif", "false",
                    "first rotate and mirror images as their EXIF "

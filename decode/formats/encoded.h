@@ -6,6 +6,7 @@
 #ifndef FDL_DECODE_ENCODED_H
 #define FDL_DECODE_ENCODED_H
 
+#include "base/checksum.h"
 #include "base/choice.h"
 #include "decode/pixels/output_format.h"
 
@@ -24,6 +25,7 @@ struct fdl_encoded {
     const struct fdl_format *format;             /* NULL: told by content */
     int32_t raw_width, raw_height, raw_channels; /* of fdl_format_raw only */
     struct fdl_entry_notes *notes; /* of fdl_format_jpeg, or NULL */
+    bool verified; /* its checksums were compared, as fdl_format_verify does */
 };
 
 /* Bytes that a reader should zero past the end of a file, so that the decoder's
@@ -78,6 +80,7 @@ struct fdl_decode_limits {
      * are the same. */
     bool libjpeg_huffman;
     enum fdl_rounding rounding;
+    enum fdl_checksums checksums; /* whether those in the bytes count */
     bool masks; /* images are masks: of one channel, in which an index into a
                    palette, or a bit, is what it is in the file */
     enum fdl_stored stored_mode; /* images of any other mode are refused */

@@ -187,3 +187,13 @@ int32_t fdl_format_find(const uint8_t *data, uint64_t size,
     }
     return fail_foreign(data, size);
 }
+
+int32_t fdl_format_verify(const uint8_t *data, uint64_t size)
+{
+    for (size_t i = 0; i < FDL_FORMAT_COUNT; i++) {
+        const struct fdl_format *f = fdl_formats[i];
+        if (f->verify && f->matches(data, size))
+            return f->verify(data, size);
+    }
+    return FEEDLINE_OK;
+}

@@ -64,7 +64,11 @@ struct fdl_format {
     /* deadline: of the open image; it outlives the decoder. */
     int32_t (*create)(const struct fdl_decode_limits *limits,
                       const struct fdl_deadline *deadline, void **out);
-    void (*destroy)(void *self);          /* NULL is fine */
+    void (*destroy)(void *self); /* NULL is fine */
+
+    /* EDECODE: checksums in the bytes, which open compares if it is asked to,
+     * say that they are damaged. NULL: there are none. */
+    int32_t (*verify)(const uint8_t *data, uint64_t size);
     uint64_t (*memory)(const void *self); /* held between images */
 
     /* All of info but its format. An orientation of 0 is 1. */
@@ -105,6 +109,9 @@ extern const struct fdl_format *const fdl_formats[FDL_FORMAT_COUNT];
  * is missing. */
 int32_t fdl_format_find(const uint8_t *data, uint64_t size,
                         const struct fdl_format **out);
+
+/* The checksums in an image of whatever format, if that has any. EDECODE. */
+int32_t fdl_format_verify(const uint8_t *data, uint64_t size);
 
 /* Whether a data set that lists folders takes a file of that name for an image,
  * as torchvision's ImageFolder does. */

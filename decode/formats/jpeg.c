@@ -730,6 +730,8 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
     int32_t status = FEEDLINE_OK;
     if (!j->entropy)
         status = fdl_packed_open(bytes->data, bytes->size, &j->packed);
+    if (!status && !j->entropy && j->limits.checksums && !bytes->verified)
+        status = fdl_packed_verify(&j->packed, bytes->data);
     if (!status)
         status = read_header(j, &job);
     if (status) {
@@ -869,7 +871,8 @@ static bool is_truncated(const void *self)
 static bool is_doubtful(const void *self)
 {
     const struct fdl_jpeg *j = self;
-    return j->doubtful || (!j->entropy && !fdl_packed_is_whole(&j->packed));
+    return j->doubtful || (!j->entropy && !j->limits.checksums &&
+                           !fdl_packed_is_whole(&j->packed));
 }
 
 static void get_parts(const void *self, struct fdl_decode_parts *out)
@@ -903,12 +906,20 @@ const struct fdl_format fdl_format_jpeg = {
     .abort = end_image,
 };
 
+static int32_t verify_packed(const uint8_t *data, uint64_t size)
+{
+    struct fdl_packed packed;
+    int32_t status = fdl_packed_open(data, size, &packed);
+    return status ? status : fdl_packed_verify(&packed, data);
+}
+
 const struct fdl_format fdl_format_jpeg_packed = {
     .name = "packed JPEG",
     .matches = fdl_packed_matches,
     .create = create_for_packed,
     .destroy = destroy,
     .memory = memory,
+    .verify = verify_packed,
     .open = open_image,
     .shrink = shrink,
     .begin = begin,

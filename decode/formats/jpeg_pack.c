@@ -524,9 +524,8 @@ int32_t fdl_jpeg_unpack(const uint8_t *packed, uint64_t size,
     if (!p)
         return FEEDLINE_ENOMEM;
     int32_t status = fdl_packed_open(packed, size, &p->packed);
-    if (!status && !fdl_packed_is_whole(&p->packed))
-        status = fdl_fail(FEEDLINE_EDECODE, "offset 0: packed JPEG: its "
-                                            "checksums are wrong");
+    if (!status)
+        status = fdl_packed_verify(&p->packed, packed);
     if (!status)
         status = guarded(p, check_prefix);
     if (!status)

@@ -6,6 +6,7 @@
  */
 #include "decode/packed/container.h"
 
+#include "base/checksum.h"
 #include "base/compiler.h"
 #include "base/crc32.h"
 #include "base/status.h"
@@ -184,13 +185,39 @@ int32_t fdl_packed_open(const uint8_t *data, uint64_t size,
     return status;
 }
 
+struct part {
+    const uint8_t *data;
+    uint32_t bytes, crc;
+};
+
+/* The first part that is damaged; bytes are NULL: none is. */
+static struct part find_damage(const struct fdl_packed *p)
+{
+    struct part tail = {p->tail, p->tail_bytes, p->tail_crc};
+    for (unsigned i = 0; i < p->n_planes; i++) {
+        const struct fdl_packed_plane *plane = &p->planes[i];
+        struct part part = {plane->data, plane->bytes, plane->crc};
+        if (fdl_crc32c(0, part.data, part.bytes) != part.crc)
+            return part;
+    }
+    if (fdl_crc32c(0, tail.data, tail.bytes) != tail.crc)
+        return tail;
+    return (struct part){0};
+}
+
 bool fdl_packed_is_whole(const struct fdl_packed *p)
 {
-    bool whole = fdl_crc32c(0, p->tail, p->tail_bytes) == p->tail_crc;
-    for (unsigned i = 0; i < p->n_planes && whole; i++)
-        whole = fdl_crc32c(0, p->planes[i].data, p->planes[i].bytes) ==
-                p->planes[i].crc;
-    return whole;
+    return !find_damage(p).data;
+}
+
+int32_t fdl_packed_verify(const struct fdl_packed *p, const uint8_t *data)
+{
+    struct part bad = find_damage(p);
+    struct fdl_sum sum = {FDL_SUM_CRC32C, bad.crc};
+    if (!bad.data)
+        return FEEDLINE_OK;
+    return fdl_sum_check(&sum, bad.data, bad.bytes, (uint64_t)(bad.data - data),
+                         "the packed JPEG");
 }
 
 /* ---- Writing ------------------------------------------------------------- */

@@ -41,8 +41,10 @@ bool fdl_packed_matches(const uint8_t *data, uint64_t size);
 int32_t fdl_packed_open(const uint8_t *data, uint64_t size,
                         struct fdl_packed *out);
 
-/* Whether coefficients and tail are those that were written; an open sample. */
+/* Whether coefficients and tail of an open sample, which begins at `data`, are
+ * those that were written. verify: EDECODE if not. */
 bool fdl_packed_is_whole(const struct fdl_packed *p);
+int32_t fdl_packed_verify(const struct fdl_packed *p, const uint8_t *data);
 
 /* Puts the parts together; checksums are made here. For free(). ENOMEM. */
 int32_t fdl_packed_write(const struct fdl_packed *p, uint8_t **out,

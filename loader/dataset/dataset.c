@@ -209,6 +209,7 @@ void fdl_dataset_unref(feedline_dataset *ds)
     free(ds->sizes);
     free(ds->owned);
     free(ds->extents);
+    free(ds->sums);
     fdl_string_list_free(&ds->files);
     free(ds->cells);
     free(ds->numbers);
@@ -258,6 +259,12 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
     out->offset = e->offset;
     if (e->length != FEEDLINE_TO_END)
         out->length = e->length;
+    if (ds->sums) {
+        const struct fdl_image_sum *s = &ds->sums[index];
+        out->sum = s->sum;
+        out->sum_before = s->before;
+        out->sum_after = s->after;
+    }
 }
 
 /* "SHARD:NAME", where it has none "SHARD@OFFSET", and a whole file its path;

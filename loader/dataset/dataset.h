@@ -6,12 +6,13 @@
  *
  * Names lie in one arena behind 64-bit offsets: a million samples cost their
  * path lengths and 16 bytes each, and nothing per sample is allocated. Parts of
- * files cost 16 bytes more, and so does each field of a sample: another part of
- * a file, or a number.
+ * files cost 16 bytes more, and so does a checksum; each field of a sample,
+ * which is another part of a file or a number, 24.
  */
 #ifndef FDL_LOADER_DATASET_H
 #define FDL_LOADER_DATASET_H
 
+#include "base/checksum.h"
 #include "base/field_set.h"
 #include "base/grow.h"
 #include "base/lock.h"
@@ -34,9 +35,12 @@ struct fdl_source {
                             what it calls the sample */
     int64_t length;      /* of it, or of data; -1: to the end of the file */
     int32_t raw_width, raw_height, raw_channels; /* 0: an encoded image */
-    uint64_t image_at;            /* where the image begins in those bytes */
-    int64_t image_length;         /* -1: all of them from there on */
-    struct fdl_user_reader *user; /* reads it; NULL: feedline does */
+    uint64_t image_at;    /* where the image begins in those bytes */
+    int64_t image_length; /* -1: all of them from there on */
+    struct fdl_sum sum;   /* of the image, sum_before bytes in front */
+    uint64_t sum_before, sum_after; /* of it, and sum_after behind it */
+    enum fdl_checksums checksums;   /* as asked for */
+    struct fdl_user_reader *user;   /* reads it; NULL: feedline does */
 };
 
 /* A reader of the program's. */
@@ -62,6 +66,7 @@ struct feedline_dataset {
     /* Samples that are parts of files; names are then those within them. */
     struct feedline_extent *extents; /* [count], or NULL */
     uint64_t extents_capacity;
+    struct fdl_image_sum *sums; /* [count], or NULL: there are no checksums */
     struct fdl_string_list files;
     char *_Atomic *full_names; /* [count], see fdl_dataset_name */
 
@@ -120,10 +125,10 @@ void fdl_dataset_unref(feedline_dataset *ds);
 void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
                      struct fdl_source *out);
 
-/* Of a data set with fields: out, as get made it, grows to all that lies close
- * around the image in its file, so that neighbours are read in one go. */
-void fdl_dataset_cover(const feedline_dataset *ds, uint64_t index,
-                       struct fdl_source *out);
+/* What is read of a sample: the image, what its checksum is of as well, if that
+ * is to be checked, and fields that lie close to it in its file. */
+void fdl_dataset_locate(const feedline_dataset *ds, uint64_t index,
+                        enum fdl_checksums checksums, struct fdl_source *out);
 
 /* Adds a field of bytes: the whole file paths[i] for sample i; NULL: none.
  * Before anybody else has the data set. EINVAL, ENOMEM. */

@@ -152,7 +152,8 @@ static int32_t take_part(const struct feedline_extents *from, uint64_t i,
                         ", which cannot be; there are %" PRIu32 " files",
                         t->name, i, e->length, e->offset, e->file,
                         from->n_files);
-    *out = (struct fdl_cell){e->offset, e->file, e->length};
+    *out = (struct fdl_cell){
+        .word = e->offset, .file = e->file, .length = e->length};
     return FEEDLINE_OK;
 }
 

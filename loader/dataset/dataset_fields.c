@@ -37,22 +37,45 @@ static bool grow(struct range *r, uint64_t begin, uint64_t end)
     return true;
 }
 
-void fdl_dataset_cover(const feedline_dataset *ds, uint64_t index,
-                       struct fdl_source *out)
+/* All of a large record is not read for the sake of an image in it. */
+static void cover_sum(struct range *r, struct fdl_source *out)
+{
+    bool far = out->sum_before + out->sum_after > MOST_BETWEEN;
+    if (out->checksums == FDL_CHECKSUMS_FALSE ||
+        (out->checksums == FDL_CHECKSUMS_AUTO && far))
+        out->sum.kind = FDL_SUM_NONE;
+    if (out->sum.kind == FDL_SUM_NONE)
+        return;
+    r->begin -= out->sum_before;
+    r->end += out->sum_after;
+}
+
+static void cover_fields(const feedline_dataset *ds, uint64_t index,
+                         const struct fdl_source *out, struct range *r)
 {
     const struct fdl_cell *cells = fdl_dataset_cells(ds, index);
-    struct range r = {out->offset, out->offset + (uint64_t)out->length};
-    if (out->file == FDL_OWN_FILE || out->length < 0)
-        return;
     for (bool grew = true; grew;) {
         grew = false;
         for (uint32_t i = 0; i < ds->fields.n; i++)
             if (cells[i].file == out->file &&
                 cells[i].length != FEEDLINE_TO_END &&
                 !fdl_field_is_number(ds->fields.kind[i]))
-                grew |=
-                    grow(&r, cells[i].word, cells[i].word + cells[i].length);
+                grew |= grow(r, cells[i].word, cells[i].word + cells[i].length);
     }
+}
+
+void fdl_dataset_locate(const feedline_dataset *ds, uint64_t index,
+                        enum fdl_checksums checksums, struct fdl_source *out)
+{
+    fdl_dataset_get(ds, index, out);
+    out->checksums = checksums;
+    if ((!ds->cells && !ds->sums) || out->file == FDL_OWN_FILE ||
+        out->length < 0)
+        return;
+    struct range r = {out->offset, out->offset + (uint64_t)out->length};
+    cover_sum(&r, out);
+    if (ds->cells)
+        cover_fields(ds, index, out, &r);
     out->image_at = out->offset - r.begin;
     out->image_length = out->length;
     out->offset = r.begin;

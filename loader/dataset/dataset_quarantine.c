@@ -82,6 +82,8 @@ static void move(feedline_dataset *ds, uint64_t i, uint64_t to)
     ds->labels[to] = ds->labels[i];
     if (ds->extents)
         ds->extents[to] = ds->extents[i];
+    if (ds->sums)
+        ds->sums[to] = ds->sums[i];
     if (ds->cells)
         memmove(&ds->cells[to * ds->fields.n], &ds->cells[i * ds->fields.n],
                 ds->fields.n * sizeof(*ds->cells));

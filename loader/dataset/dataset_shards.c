@@ -168,6 +168,8 @@ static int32_t add_samples(feedline_dataset *ds, uint32_t file,
         status = fdl_dataset_add_extent(
             ds, list->names.text + s->name_at, &e,
             list->labels == FDL_LABEL_CLASS ? labels[s->label] : s->label);
+        if (status == FEEDLINE_OK && ds->sums)
+            ds->sums[ds->count - 1] = s->sum;
         if (status == FEEDLINE_OK && list->cells)
             status =
                 fdl_dataset_add_cells(ds, &list->cells[i * ds->fields.n], file);
@@ -264,6 +266,20 @@ static int32_t add_fields(feedline_dataset *ds, const struct fdl_index *index)
     return status;
 }
 
+/* Memory for them, if the format has them. */
+static int32_t prepare_sums(feedline_dataset *ds, const struct fdl_index *index)
+{
+    uint64_t n = 0;
+    bool summed = false;
+    for (uint64_t i = 0; i < index->shards.n; i++) {
+        n += index->listings[i].count;
+        summed |= index->listings[i].summed;
+    }
+    if (summed && !(ds->sums = calloc(n, sizeof(*ds->sums))))
+        return fdl_fail_memory(n * sizeof(*ds->sums), "checksums of samples");
+    return FEEDLINE_OK;
+}
+
 static int32_t fill(feedline_dataset *ds, const struct fdl_index *index)
 {
     int32_t status = check_labels(index);
@@ -271,6 +287,8 @@ static int32_t fill(feedline_dataset *ds, const struct fdl_index *index)
         status = add_classes(ds, index);
     if (status == FEEDLINE_OK)
         status = add_fields(ds, index);
+    if (status == FEEDLINE_OK)
+        status = prepare_sums(ds, index);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < index->shards.n; i++) {
         status =
             fdl_dataset_add_file(ds, fdl_string_list_at(&index->shards, i));

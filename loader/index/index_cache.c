@@ -28,7 +28,7 @@
 #include <xxhash.h>
 
 /* Another number where an entry or what formats keep in it is another. */
-#define MAGIC         UINT64_C(0xfeed11e1de80003)
+#define MAGIC         UINT64_C(0xfeed11e1de80004)
 #define LEAST_AGE_NS  INT64_C(2000000000)
 #define NS_PER_SECOND INT64_C(1000000000)
 

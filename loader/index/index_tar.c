@@ -310,7 +310,7 @@ static int32_t list_archive(struct lister *l, uint64_t begin, uint64_t end,
 {
     struct fdl_tar t = {
         .shard = l->shard, .begin = begin, .at = begin, .end = end};
-    struct fdl_tar_member m;
+    struct fdl_tar_member m = {0};
     bool more, another = false;
     t.ignore_zeros = fdl_option_int(l->shard->options, ROW_IGNORE_ZEROS) != 0;
     int32_t status = fdl_tar_next(&t, &m, &more);

@@ -7,9 +7,9 @@
  * (tensorflow.org, "TFRecord and tf.train.Example"). Within a message the image
  * lies in one piece, so its extent is listed, not the record's. Of each message
  * only the headers of its features are read; where an image comes before the
- * label it is hopped over. The CRC of the length is checked, as a file that is
- * no TFRecord or that was cut shows there; that of the data would have to read
- * all of it.
+ * label it is hopped over. The CRC of the length is checked here, as a file
+ * that is no TFRecord or that was cut shows there; that of the data when the
+ * sample is read.
  *
  *     Example  { 1: Features { 1: entry { 1: key, 2: Feature } ... } }
  *     Feature  { 1: BytesList | 2: FloatList | 3: Int64List }, each { 1: ... }
@@ -66,20 +66,10 @@ static const char *const usual[ROWS][4] = {
 
 /* ---- Records ------------------------------------------------------------- */
 
-static uint32_t masked_crc(const uint8_t *data, uint32_t bytes)
-{
-    uint32_t crc = UINT32_MAX;
-    for (uint32_t i = 0; i < 8 * bytes; i++) {
-        uint32_t bit = data[i / 8] >> i % 8 & 1;
-        crc = crc >> 1 ^ (((crc ^ bit) & 1) ? UINT32_C(0x82f63b78) : 0);
-    }
-    crc = ~crc;
-    return (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8);
-}
-
 static bool matches(const uint8_t *head, uint64_t bytes)
 {
-    return bytes >= HEADER_BYTES && fdl_le32(head + 8) == masked_crc(head, 8);
+    return bytes >= HEADER_BYTES &&
+           fdl_le32(head + 8) == fdl_sum_of(FDL_SUM_MASKED, head, 8);
 }
 
 /* ---- Protocol buffers ---------------------------------------------------- */
@@ -399,7 +389,7 @@ static int32_t add_fields(struct fdl_listing *l, const struct example *e)
     return status;
 }
 
-static int32_t list_record(struct fdl_shard *s, uint64_t at, uint64_t length)
+static int32_t list_example(struct fdl_shard *s, uint64_t at, uint64_t length)
 {
     char name[1024] = "";
     struct example e = {0};
@@ -420,6 +410,20 @@ static int32_t list_record(struct fdl_shard *s, uint64_t at, uint64_t length)
     if (status == FEEDLINE_OK && e.rank[ROW_LABEL])
         status = fdl_listing_number(
             s->list, e.label - fdl_option_int(s->options, ROW_LABEL_BASE));
+    return status;
+}
+
+/* With what stands behind it: its checksum. */
+static int32_t list_record(struct fdl_shard *s, uint64_t at, uint64_t length)
+{
+    const uint8_t *footer;
+    int32_t status = list_example(s, at, length);
+    if (status == FEEDLINE_OK)
+        status = fdl_shard_bytes(s, at + length, FOOTER_BYTES, &footer);
+    if (status == FEEDLINE_OK)
+        fdl_listing_sum(s->list,
+                        (struct fdl_sum){FDL_SUM_MASKED, fdl_le32(footer)}, at,
+                        at + length);
     return status;
 }
 

@@ -92,7 +92,7 @@ static int32_t find_directory(struct fdl_shard *s, struct directory *out)
 
 struct member {
     char name[NAME_BYTES];
-    uint32_t method, flags;
+    uint32_t method, flags, crc;
     uint64_t stored, size; /* compressed, and not */
     uint64_t header;       /* offset of its local header */
 };
@@ -127,6 +127,7 @@ static int32_t read_member(struct fdl_shard *s, uint64_t *at, struct member *m)
     uint32_t name = le16(p + 28), extra = le16(p + 30), comment = le16(p + 32);
     m->flags = le16(p + 8);
     m->method = le16(p + 10);
+    m->crc = fdl_le32(p + 16);
     m->stored = fdl_le32(p + 20);
     m->size = fdl_le32(p + 24);
     m->header = fdl_le32(p + 42);
@@ -165,8 +166,10 @@ static int32_t locate(struct fdl_shard *s, const struct member *m,
                               "%s has %" PRIu64
                               " bytes, and the file ends after %" PRIu64,
                               m->name, m->size, s->size);
-    *out = (struct fdl_tar_member){
-        .name = m->name, .begin = begin, .size = m->size};
+    *out = (struct fdl_tar_member){.name = m->name,
+                                   .begin = begin,
+                                   .size = m->size,
+                                   .sum = {FDL_SUM_CRC32, m->crc}};
     return FEEDLINE_OK;
 }
 
@@ -258,6 +261,8 @@ static int32_t take_image(struct lister *l)
         status = fdl_listing_add(l->shard->list, m->name, at.begin, at.size);
     if (status == FEEDLINE_OK)
         status = fdl_listing_class_of_folder(l->shard->list, m->name);
+    if (status == FEEDLINE_OK)
+        fdl_listing_sum(l->shard->list, at.sum, at.begin, at.begin + at.size);
     return status ? status : add_fields(l);
 }
 

@@ -58,6 +58,19 @@ int32_t fdl_listing_add(struct fdl_listing *l, const char *name,
     return status;
 }
 
+/* What is further away nobody reads for the sake of a checksum. */
+void fdl_listing_sum(struct fdl_listing *l, struct fdl_sum sum, uint64_t begin,
+                     uint64_t end)
+{
+    struct fdl_listed *s = &l->samples[l->count - 1];
+    uint64_t before = s->offset - begin;
+    uint64_t after = end - s->offset - s->length;
+    if (before > UINT32_MAX || after > UINT32_MAX)
+        return;
+    s->sum = (struct fdl_image_sum){sum, (uint32_t)before, (uint32_t)after};
+    l->summed = true;
+}
+
 void fdl_listing_drop(struct fdl_listing *l)
 {
     fdl_assert(l->labelled < l->count);
@@ -136,6 +149,12 @@ int32_t fdl_listing_part(struct fdl_listing *l, uint32_t field, int32_t kind,
                         "supported",
                         length);
     return set_cell(l, field, kind, &cell);
+}
+
+void fdl_listing_part_sum(struct fdl_listing *l, uint32_t field,
+                          struct fdl_sum sum)
+{
+    l->cells[(l->count - 1) * l->fields->n + field].sum = sum;
 }
 
 int32_t fdl_listing_cell(struct fdl_listing *l, uint32_t field, int32_t kind,

@@ -13,11 +13,13 @@
 #ifndef FDL_LOADER_LISTING_H
 #define FDL_LOADER_LISTING_H
 
+#include "base/checksum.h"
 #include "base/field_set.h"
 #include "base/grow.h"
 #include "base/name_table.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum fdl_label_kind {
@@ -31,6 +33,7 @@ struct fdl_listed {
     uint64_t name_at; /* in names; empty: it has none */
     int64_t label;    /* FDL_LABEL_CLASS: which of this listing's classes */
     uint32_t length;  /* bytes */
+    struct fdl_image_sum sum;
 };
 
 /* Something that is no error and that users wonder about later, such as members
@@ -49,6 +52,7 @@ struct fdl_listing {
     struct fdl_strings names;
     enum fdl_label_kind labels; /* of all its samples */
     uint64_t labelled;          /* samples that have one */
+    bool summed;                /* one of them has a checksum */
     struct fdl_name_table classes;
     const struct fdl_field_set *fields; /* asked for; NULL: none */
     uint8_t kinds[FEEDLINE_FIELDS_MAX]; /* found, enum feedline_field_kind */
@@ -73,12 +77,21 @@ int32_t fdl_listing_class(struct fdl_listing *l, const char *name);
  * class "ant". Nothing where it is in none. */
 int32_t fdl_listing_class_of_folder(struct fdl_listing *l, const char *member);
 
+/* The checksum of the sample that was added last: of bytes `begin` to `end` of
+ * the shard, which its image is in. */
+void fdl_listing_sum(struct fdl_listing *l, struct fdl_sum sum, uint64_t begin,
+                     uint64_t end);
+
 /* What the sample that was added last has of a field: bytes of the shard, or a
  * number. EINVAL: others have it as another kind, or 4 GiB. */
 int32_t fdl_listing_part(struct fdl_listing *l, uint32_t field, int32_t kind,
                          uint64_t offset, uint64_t length);
 int32_t fdl_listing_cell(struct fdl_listing *l, uint32_t field, int32_t kind,
                          uint64_t word);
+
+/* The checksum of such bytes, where they have one of their own. */
+void fdl_listing_part_sum(struct fdl_listing *l, uint32_t field,
+                          struct fdl_sum sum);
 
 /* Forgets the sample that was added last, which has no label yet. */
 void fdl_listing_drop(struct fdl_listing *l);

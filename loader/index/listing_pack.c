@@ -2,10 +2,10 @@
 /*
  * A head, then one column after the other, so that nothing is padded:
  *
- *     head, cells, offsets, labels, lengths, names, classes, oddities
+ *     head, cells, sums, offsets, labels, lengths, names, classes, oddities
  *
  * Names, classes and what is odd are texts that end with a NUL, one behind the
- * other, so their places need not be kept.
+ * other, so their places need not be kept. Sums are there if a sample has one.
  */
 #include "loader/index/listing_pack.h"
 
@@ -20,7 +20,7 @@
 struct head {
     uint64_t count, labels, labelled, n_classes, n_oddities;
     uint64_t names_bytes, classes_bytes, oddities_bytes;
-    uint64_t n_fields;
+    uint64_t n_fields, summed;
     uint8_t kinds[FEEDLINE_FIELDS_MAX];
 };
 
@@ -62,9 +62,16 @@ static uint64_t cells_bytes(uint64_t count, uint64_t fields)
     return count * fields * sizeof(struct fdl_cell);
 }
 
+static uint64_t sums_bytes(uint64_t count, uint64_t summed)
+{
+    return summed ? count * sizeof(struct fdl_image_sum) : 0;
+}
+
 static void pack_samples(const struct fdl_listing *l, uint8_t **at)
 {
     put(at, l->cells, cells_bytes(l->count, n_fields(l)));
+    for (uint64_t i = 0; l->summed && i < l->count; i++)
+        put(at, &l->samples[i].sum, sizeof(l->samples[i].sum));
     for (uint64_t i = 0; i < l->count; i++)
         put(at, &l->samples[i].offset, 8);
     for (uint64_t i = 0; i < l->count; i++)
@@ -88,11 +95,13 @@ int32_t fdl_listing_pack(const struct fdl_listing *l, uint8_t **out,
         .classes_bytes = l->classes.names.text.bytes,
         .oddities_bytes = odd.bytes,
         .n_fields = n_fields(l),
+        .summed = l->summed,
     };
     memcpy(head.kinds, l->kinds, sizeof(head.kinds));
     uint64_t size = sizeof(head) + l->count * SAMPLE_BYTES + head.names_bytes +
                     head.classes_bytes + head.oddities_bytes +
-                    cells_bytes(l->count, head.n_fields);
+                    cells_bytes(l->count, head.n_fields) +
+                    sums_bytes(l->count, head.summed);
     uint8_t *data = status == FEEDLINE_OK ? malloc(size) : NULL;
     if (status == FEEDLINE_OK && !data)
         status = fdl_fail_memory(size, "an index cache");
@@ -116,8 +125,11 @@ int32_t fdl_listing_pack(const struct fdl_listing *l, uint8_t **out,
 static bool head_fits(const struct head *h, uint64_t bytes)
 {
     uint64_t left = bytes - sizeof(*h);
-    uint64_t each = SAMPLE_BYTES + cells_bytes(1, h->n_fields);
-    if (h->n_fields > FEEDLINE_FIELDS_MAX || h->count > left / each)
+    if (h->n_fields > FEEDLINE_FIELDS_MAX || h->summed > 1)
+        return false;
+    uint64_t each =
+        SAMPLE_BYTES + cells_bytes(1, h->n_fields) + sums_bytes(1, h->summed);
+    if (h->count > left / each)
         return false;
     left -= h->count * each;
     if (h->names_bytes > left || h->classes_bytes > left - h->names_bytes ||
@@ -183,6 +195,21 @@ static bool take_samples(const uint8_t *from, const struct head *h,
     return true;
 }
 
+/* Those of bytes outside the file, or of no known kind, are none of ours. */
+static bool take_sums(const uint8_t *from, const struct head *h, uint64_t size,
+                      struct fdl_listing *l)
+{
+    l->summed = h->summed;
+    for (uint64_t i = 0; h->summed && i < h->count; i++) {
+        struct fdl_listed *s = &l->samples[i];
+        memcpy(&s->sum, from + i * sizeof(s->sum), sizeof(s->sum));
+        if (s->sum.sum.kind > FDL_SUM_MASKED || s->sum.before > s->offset ||
+            s->sum.after > size - s->offset - s->length)
+            return false;
+    }
+    return true;
+}
+
 static bool take_cells(const uint8_t *from, const struct head *h, uint64_t size,
                        struct fdl_listing *l)
 {
@@ -204,6 +231,7 @@ static bool take_cells(const uint8_t *from, const struct head *h, uint64_t size,
         if (c->file == FDL_NO_FILE)
             continue;
         if (c->file != 0 || kind == FDL_FIELD_UNKNOWN ||
+            c->sum.kind > FDL_SUM_MASKED ||
             (!fdl_field_is_number(kind) &&
              (c->word > size || c->length > size - c->word)))
             return false;
@@ -233,8 +261,9 @@ static bool take_oddities(const char *at, uint64_t bytes, uint64_t n,
 static bool unpack(const uint8_t *data, const struct head *h, uint64_t size,
                    struct fdl_listing *l)
 {
-    const uint8_t *samples =
+    const uint8_t *sums =
         data + sizeof(*h) + cells_bytes(h->count, h->n_fields);
+    const uint8_t *samples = sums + sums_bytes(h->count, h->summed);
     const uint8_t *names = samples + h->count * SAMPLE_BYTES;
     const uint8_t *classes = names + h->names_bytes;
     const uint8_t *odd = classes + h->classes_bytes;
@@ -244,7 +273,7 @@ static bool unpack(const uint8_t *data, const struct head *h, uint64_t size,
         calloc(FDL_MAX(h->n_classes, 1), sizeof(*l->classes.names.at));
     l->classes.names.n = l->classes.names.capacity = h->n_classes;
     return l->classes.names.at && take_cells(data + sizeof(*h), h, size, l) &&
-           take_samples(samples, h, size, l) &&
+           take_samples(samples, h, size, l) && take_sums(sums, h, size, l) &&
            take_texts(names, h->names_bytes, h->count, &l->names,
                       &l->samples->name_at, sizeof(*l->samples)) &&
            take_texts(classes, h->classes_bytes, h->n_classes,

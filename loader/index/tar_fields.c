@@ -47,6 +47,18 @@ static int32_t reserve(struct fdl_tar_fields *t, uint32_t n, uint64_t group)
     return status;
 }
 
+/* Nobody reads its bytes again. */
+static int32_t check_number(struct fdl_shard *s, const char *name,
+                            const struct fdl_tar_member *m)
+{
+    const uint8_t *bytes;
+    int32_t status = fdl_shard_bytes(s, m->begin, m->size, &bytes);
+    if (status == FEEDLINE_OK &&
+        fdl_sum_check(&m->sum, bytes, m->size, m->begin, "the archive") < 0)
+        status = fdl_shard_fail(s, m->begin, "%s: %s", name, fdl_last_error());
+    return status;
+}
+
 int32_t fdl_tar_fields_take(struct fdl_tar_fields *t, struct fdl_shard *s,
                             uint64_t group, const char *extension,
                             const char *name, const struct fdl_tar_member *m,
@@ -67,12 +79,15 @@ int32_t fdl_tar_fields_take(struct fdl_tar_fields *t, struct fdl_shard *s,
     if (m->size >= UINT32_MAX)
         return fdl_shard_fail(s, m->begin, "%s: a field of 4 GiB or more",
                               name);
-    *cell = (struct fdl_cell){.word = m->begin, .length = (uint32_t)m->size};
+    *cell = (struct fdl_cell){
+        .word = m->begin, .length = (uint32_t)m->size, .sum = m->sum};
     if (kind_of(extension) == FEEDLINE_FIELD_INT) {
         int64_t number = 0;
         status =
             fdl_tar_integer_read(s, name, m->begin, m->size, &number, text);
         cell->word = (uint64_t)number;
+        if (status == FEEDLINE_OK)
+            status = check_number(s, name, m);
     }
     return status;
 }
@@ -89,9 +104,13 @@ int32_t fdl_tar_fields_add(const struct fdl_tar_fields *t,
         int32_t kind = kind_of(fdl_field_set_name(fields, i));
         if (c->file == FDL_NO_FILE)
             continue;
-        status = fdl_field_is_number(kind)
-                     ? fdl_listing_cell(s->list, i, kind, c->word)
-                     : fdl_listing_part(s->list, i, kind, c->word, c->length);
+        if (fdl_field_is_number(kind)) {
+            status = fdl_listing_cell(s->list, i, kind, c->word);
+            continue;
+        }
+        status = fdl_listing_part(s->list, i, kind, c->word, c->length);
+        if (status == FEEDLINE_OK)
+            fdl_listing_part_sum(s->list, i, c->sum);
     }
     return status;
 }

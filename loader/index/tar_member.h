@@ -24,6 +24,7 @@ struct fdl_tar_member {
     const char *name, *link; /* valid until the next one is read */
     enum fdl_tar_type type;
     uint64_t begin, size; /* its bytes, inside the archive */
+    struct fdl_sum sum;   /* of them; zip has one, tar none */
 };
 
 /* What extended headers say instead of the header. */

@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "decode/decoder.h"
 #include "decode/formats/format.h"
+#include "loader/read/read_bytes.h"
 #include "loader/read/reader_file.h"
 
 #define XXH_INLINE_ALL
@@ -18,6 +19,7 @@
 struct feedline_checker {
     uint32_t fork_generation;
     feedline_dataset *dataset;
+    enum fdl_checksums checksums;
     struct fdl_window *window;
     struct fdl_decoder *decoder;
     char reason[REASON_BYTES]; /* of the last check */
@@ -51,6 +53,7 @@ int32_t fdl_checker_create(feedline_dataset *ds,
     }
     fdl_dataset_ref(ds);
     c->dataset = ds;
+    c->checksums = limits->checksums;
     *out = c;
     return FEEDLINE_OK;
 }
@@ -64,7 +67,7 @@ void fdl_checker_destroy(feedline_checker *c)
 }
 
 /* What the bytes are; the error line says what is wrong with them. */
-static int32_t check_bytes(feedline_checker *c,
+static int32_t check_bytes(feedline_checker *c, const struct fdl_read *r,
                            const struct fdl_encoded *encoded,
                            struct feedline_checked *out)
 {
@@ -73,12 +76,16 @@ static int32_t check_bytes(feedline_checker *c,
     struct fdl_checked checked;
     out->bytes = encoded->size;
     out->hash = XXH64(encoded->data, encoded->size, 0);
-    int32_t status = FEEDLINE_OK;
-    if (!format)
-        status = fdl_format_find(encoded->data, encoded->size, &format);
+    int32_t known =
+        format ? FEEDLINE_OK
+               : fdl_format_find(encoded->data, encoded->size, &format);
+    if (known == FEEDLINE_OK)
+        out->format = format->name;
+    int32_t status = fdl_read_verify(c->dataset, r, false);
+    if (status == FEEDLINE_OK)
+        status = known;
     if (status)
         return status;
-    out->format = format->name;
     status = fdl_decoder_open(c->decoder, encoded, &info);
     if (status)
         return status;
@@ -100,24 +107,16 @@ static int32_t check_read(feedline_checker *c, const struct fdl_read *r,
 {
     if (r->status < 0)
         return fdl_fail(r->status, "%s", r->reason);
-    const struct fdl_source *s = &r->source;
-    struct fdl_encoded encoded = {
-        .data = r->data,
-        .size = r->size,
-        .readable = r->readable,
-        .format = s->raw_width ? &fdl_format_raw : NULL,
-        .raw_width = s->raw_width,
-        .raw_height = s->raw_height,
-        .raw_channels = s->raw_channels,
-    };
-    return check_bytes(c, &encoded, out);
+    struct fdl_encoded encoded;
+    fdl_read_encoded(r, &encoded);
+    return check_bytes(c, r, &encoded, out);
 }
 
 void fdl_checker_check(feedline_checker *c, uint64_t index,
                        struct feedline_checked *out)
 {
     struct fdl_read r = {.index = index};
-    fdl_dataset_get(c->dataset, index, &r.source);
+    fdl_dataset_locate(c->dataset, index, c->checksums, &r.source);
     if (r.source.data) {
         r.data = r.source.data;
         r.size = r.readable = (uint64_t)r.source.length;

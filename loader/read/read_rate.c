@@ -30,13 +30,15 @@ static void resolve(void *user, struct fdl_read *r)
     struct reading *g = user;
     r->index = g->plan->samples[r->sample];
     r->times = &g->times[r->sample];
-    fdl_dataset_get(g->plan->dataset, r->index, &r->source);
+    fdl_dataset_locate(g->plan->dataset, r->index, FDL_CHECKSUMS_AUTO,
+                       &r->source);
 }
 
 static void peek(void *user, uint64_t sample, struct fdl_source *out)
 {
     const struct reading *g = user;
-    fdl_dataset_get(g->plan->dataset, g->plan->samples[sample], out);
+    fdl_dataset_locate(g->plan->dataset, g->plan->samples[sample],
+                       FDL_CHECKSUMS_AUTO, out);
 }
 
 /* ---- The page cache ----------------------------------------------------- */

@@ -9,6 +9,8 @@
  * one that replaces pays for it. Past the memory budget files are read and
  * not kept.
  *
+ * Checksums are compared before a copy is kept, and never again.
+ *
  * Two workers may read the same sample at once (a wrapped shard, a replacement
  * sample); the first to publish its copy wins and the other drops its own,
  * which is cheaper than a lock for all.
@@ -16,6 +18,7 @@
 #include "base/memory.h"
 #include "decode/decoder.h"
 #include "loader/options.h"
+#include "loader/read/read_bytes.h"
 #include "loader/read/reader.h"
 #include "loader/read/reader_file.h"
 
@@ -29,6 +32,7 @@ struct cached {
 
 struct fdl_reader {
     struct fdl_window *window;
+    const feedline_dataset *dataset;
     uint64_t count; /* of table */
     uint64_t budget;
     _Atomic uint64_t used;
@@ -48,6 +52,7 @@ static void give(struct fdl_read *read, const uint8_t *data, uint64_t size,
 static void give_cached(struct fdl_read *read, const struct cached *c)
 {
     give(read, c->bytes, c->size, c->size + FDL_ENCODED_PADDING);
+    read->verified = true;
 }
 
 /* A copy of what was just read, if the budget allows one; else NULL. */
@@ -85,6 +90,18 @@ static void keep(struct fdl_reader *r, const struct fdl_read *read)
     free(c);
 }
 
+/* What is damaged is not kept: the next read may be better. */
+static bool verify(const struct fdl_reader *r, struct fdl_read *read)
+{
+    int32_t status = fdl_read_verify(r->dataset, read, true);
+    read->verified = status == FEEDLINE_OK;
+    if (status < 0) {
+        fdl_read_fail(read, status, "%s", fdl_last_error());
+        fdl_clear_error();
+    }
+    return read->verified;
+}
+
 static void read_now(struct fdl_reader *r, struct fdl_read *read)
 {
     if (read->source.data) {
@@ -101,7 +118,7 @@ static void read_now(struct fdl_reader *r, struct fdl_read *read)
         return;
     }
     fdl_read_file(r->window, read); /* its buffer serves this one time */
-    if (read->status == FEEDLINE_OK)
+    if (read->status == FEEDLINE_OK && verify(r, read))
         keep(r, read);
 }
 
@@ -126,6 +143,7 @@ static int32_t start(const struct fdl_reader_config *cfg,
     if (!r)
         return fdl_fail_memory(sizeof(*r), "the reader");
     r->window = cfg->window;
+    r->dataset = cfg->dataset;
     r->budget = cfg->memory_budget;
     if (!cfg->dataset->data) {
         r->count = cfg->dataset->count;

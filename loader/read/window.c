@@ -456,7 +456,7 @@ static struct fdl_read *begin_read(struct fdl_window *w, uint64_t sample)
     w->resolve(w->resolve_user, r);
     r->sent = r->ahead = r->span = 0;
     r->mate = NULL;
-    r->rides = r->cold = false;
+    r->rides = r->cold = r->verified = false;
     r->range = fdl_nvtx_start(FDL_NVTX_READ, r->ticket, 1);
     atomic_store_explicit(&r->times->read_start, fdl_now_ns(),
                           memory_order_relaxed);

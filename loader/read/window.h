@@ -75,6 +75,7 @@ struct fdl_read {
     bool cold;             /* storage delivered it, as far as can be told */
     bool exempt;           /* its buffer is had at once, see worker.c */
     bool rides;            /* in the read of an earlier sample */
+    bool verified;         /* its checksums were compared, all of them */
     struct fdl_read *mate; /* the next sample in this read, or NULL */
     uint64_t span;         /* bytes of this one and those that ride in it */
     uint64_t sent;         /* bytes that are in flight */

@@ -51,6 +51,7 @@ struct fdl_config_values { /* of the options, resolved */
     uint32_t views; /* images of each sample */
     enum fdl_on_error on_error;
     uint64_t max_failures;
+    enum fdl_checksums checksums;
     uint64_t epochs;
     _Atomic uint64_t seed; /* with order=given that of the epoch */
     uint64_t memory_budget;

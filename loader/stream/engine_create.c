@@ -77,6 +77,7 @@ static void read_config(struct fdl_engine *e)
     c->channels = option_u32(o, FDL_OPT_CHANNELS);
     c->on_error = (enum fdl_on_error)fdl_option_int(o, FDL_OPT_ON_ERROR);
     c->max_failures = option_u64(o, FDL_OPT_MAX_FAILURES);
+    c->checksums = (enum fdl_checksums)fdl_option_int(o, FDL_OPT_CHECKSUMS);
     c->epochs = option_u64(o, FDL_OPT_EPOCHS);
     atomic_store_explicit(&c->seed, option_u64(o, FDL_OPT_SEED),
                           memory_order_relaxed);

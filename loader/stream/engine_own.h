@@ -93,13 +93,11 @@ struct fdl_engine {
     struct fdl_consumer consumer;
 };
 
-/* What is read of a sample: its image, and the fields that are close to it. */
+/* What is read of a sample. */
 static inline void fdl_engine_locate(const struct fdl_engine *e, uint64_t index,
                                      struct fdl_source *out)
 {
-    fdl_dataset_get(e->dataset, index, out);
-    if (e->dataset->cells)
-        fdl_dataset_cover(e->dataset, index, out);
+    fdl_dataset_locate(e->dataset, index, e->config.checksums, out);
 }
 
 /* engine_mix.c: sets e->mix, for images of this format. EINVAL. */

@@ -15,6 +15,7 @@
 #include "base/philox.h"
 #include "base/thread.h"
 #include "decode/pipeline.h"
+#include "loader/read/read_bytes.h"
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/slot_fields.h"
@@ -136,7 +137,8 @@ static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
     const struct fdl_engine *e = w->engine;
     struct fdl_encoded encoded;
     struct fdl_image_info info;
-    fdl_worker_encoded(r, &encoded);
+    fdl_read_pad(r);
+    fdl_read_encoded(r, &encoded);
     begin_entries(w, r->index, &encoded);
     int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
     if (status < 0)
@@ -176,8 +178,10 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     bool has_objects = e->ring->kind.has_objects;
     if (r->status < 0)
         return fdl_fail(r->status, "%s", r->reason);
-    int32_t status = FEEDLINE_OK;
-    if (e->ring->kind.fields.n > 0)
+    int32_t status = r->verified
+                         ? FEEDLINE_OK
+                         : fdl_read_verify(e->dataset, r, e->is_encoded);
+    if (status >= 0 && e->ring->kind.fields.n > 0)
         status = fdl_worker_take_fields(w, r, b, place);
     if (status >= 0 && has_objects)
         status =

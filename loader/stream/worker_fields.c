@@ -5,7 +5,7 @@
  */
 #include "loader/stream/worker_fields.h"
 
-#include "decode/formats/format.h"
+#include "loader/read/read_bytes.h"
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/slot_fields.h"
@@ -13,52 +13,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-static uint64_t image_bytes(const struct fdl_read *r)
-{
-    const struct fdl_source *s = &r->source;
-    return s->image_length < 0 ? r->size : (uint64_t)s->image_length;
-}
-
-/* Bytes behind the image, whose field was taken, that may be zeroed. */
-static uint64_t padding(const struct fdl_read *r)
-{
-    uint64_t end = r->source.image_at + image_bytes(r);
-    if (!r->buffer || r->data != r->buffer + r->head)
-        return 0;
-    return FDL_MIN(r->readable - end, (uint64_t)FDL_ENCODED_PADDING);
-}
-
-void fdl_worker_encoded(const struct fdl_read *r, struct fdl_encoded *out)
-{
-    const struct fdl_source *s = &r->source;
-    uint64_t size = image_bytes(r);
-    *out = (struct fdl_encoded){
-        .data = r->data + s->image_at,
-        .size = size,
-        .readable = r->readable - s->image_at,
-        .format = s->raw_width ? &fdl_format_raw : NULL,
-        .raw_width = s->raw_width,
-        .raw_height = s->raw_height,
-        .raw_channels = s->raw_channels,
-    };
-    if (s->image_at + size < r->size) /* a field is behind it */
-        out->readable = size + padding(r);
-}
-
 /* A file of the sample's own, of a size that nobody knows yet. */
 static bool is_whole(const struct fdl_cell *c)
 {
     return c->file != FDL_NO_FILE && c->length == FEEDLINE_TO_END;
 }
 
-/* Whether a part is among the bytes that were read; *at: where. */
-static bool was_read(const struct fdl_read *r, const struct fdl_cell *c,
-                     uint64_t *at)
+static void verify_part(struct fdl_read *r)
 {
-    const struct fdl_source *s = &r->source;
-    *at = c->word - s->offset;
-    return c->file == s->file && c->word >= s->offset && *at <= r->size &&
-           c->length <= r->size - *at;
+    int32_t status = fdl_sum_check(&r->source.sum, r->data, r->size,
+                                   r->source.offset, "the file");
+    if (status < 0)
+        fdl_read_fail(r, status, "%s", fdl_last_error());
 }
 
 /* Into w->part, until fdl_read_release. */
@@ -75,7 +41,11 @@ static int32_t read_part(struct fdl_worker *w, const struct fdl_cell *c)
         .length = is_whole(c) ? -1 : (int64_t)c->length,
         .image_length = -1,
     };
+    if (w->engine->config.checksums != FDL_CHECKSUMS_FALSE && !is_whole(c))
+        r->source.sum = c->sum;
     fdl_read_file(window, r);
+    if (r->status == FEEDLINE_OK)
+        verify_part(r);
     return r->status;
 }
 
@@ -92,7 +62,7 @@ static int32_t take_part(struct fdl_worker *w, const struct fdl_read *r,
     const feedline_dataset *ds = w->engine->dataset;
     const struct fdl_cell *c = &fdl_dataset_cells(ds, r->index)[field];
     uint64_t at;
-    if (was_read(r, c, &at)) {
+    if (fdl_read_has(r, c, &at)) {
         memcpy(to, r->data + at, c->length);
         return FEEDLINE_OK;
     }
@@ -159,12 +129,12 @@ static int32_t take_bytes(struct fdl_worker *w, const struct fdl_read *r,
 }
 
 /* Fields of the data set; what follows them in the ring is the image. */
-static int32_t take_fields(struct fdl_worker *w, const struct fdl_read *r,
-                           feedline_batch *b, uint32_t place)
+int32_t fdl_worker_take_fields(struct fdl_worker *w, const struct fdl_read *r,
+                               feedline_batch *b, uint32_t place)
 {
     const feedline_dataset *ds = w->engine->dataset;
     bool whole = b->kind->fields.n > ds->fields.n;
-    uint64_t at, all = whole ? image_bytes(r) : 0;
+    uint64_t at, all = whole ? fdl_read_image_bytes(r) : 0;
     uint8_t *to;
     for (uint32_t i = 0; i < ds->fields.n; i++)
         all += bytes_of(ds, r->index, i);
@@ -181,18 +151,8 @@ static int32_t take_fields(struct fdl_worker *w, const struct fdl_read *r,
         to += bytes;
     }
     if (status == FEEDLINE_OK && whole) {
-        memcpy(to, r->data + r->source.image_at, image_bytes(r));
-        fdl_slot_field_set(b, ds->fields.n, place, at, image_bytes(r));
+        memcpy(to, r->data + r->source.image_at, fdl_read_image_bytes(r));
+        fdl_slot_field_set(b, ds->fields.n, place, at, fdl_read_image_bytes(r));
     }
-    return status;
-}
-
-int32_t fdl_worker_take_fields(struct fdl_worker *w, const struct fdl_read *r,
-                               feedline_batch *b, uint32_t place)
-{
-    uint64_t end = r->source.image_at + image_bytes(r);
-    int32_t status = take_fields(w, r, b, place);
-    if (status == FEEDLINE_OK && end < r->size && padding(r) > 0)
-        memset(r->buffer + r->head + end, 0, padding(r));
     return status;
 }

@@ -7,12 +7,8 @@
 #include "loader/stream/ring.h"
 #include "loader/stream/worker.h"
 
-/* The image among the bytes that were read. */
-void fdl_worker_encoded(const struct fdl_read *r, struct fdl_encoded *out);
-
-/* Copies the fields of the sample in r, which was read, to its place; and zeros
- * what is behind the image, where the decoder expects that. EIO, ENOENT,
- * ERANGE, ENOMEM: of a part that lies elsewhere. */
+/* Copies the fields of the sample in r, which was read, to its place. EIO,
+ * ENOENT, ERANGE, ENOMEM, EDECODE: of a part that lies elsewhere. */
 int32_t fdl_worker_take_fields(struct fdl_worker *w, const struct fdl_read *r,
                                feedline_batch *b, uint32_t place);
 

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Neither are their fields, nor what is read to have them all. */
+/* Neither are their fields, nor what is read to have them all and to compare
+ * checksums. */
 static void check_fields(const feedline_dataset *ds, uint64_t i, uint64_t size,
                          struct fdl_source *source)
 {
@@ -22,9 +23,9 @@ static void check_fields(const feedline_dataset *ds, uint64_t i, uint64_t size,
         fdl_dataset_get_field(ds, i, k, &f);
         fuzz_check(f.offset <= size && f.bytes <= size - f.offset);
     }
-    if (ds->fields.n == 0)
-        return;
-    fdl_dataset_cover(ds, i, source);
+    fdl_dataset_locate(ds, i, FDL_CHECKSUMS_TRUE, source);
+    fuzz_check(source->image_at >= source->sum_before ||
+               source->sum.kind == FDL_SUM_NONE);
     fuzz_check(source->offset + source->image_at == image);
     fuzz_check(source->offset <= size &&
                (uint64_t)source->length <= size - source->offset);

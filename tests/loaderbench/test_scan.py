@@ -6,8 +6,8 @@ import struct
 import zipfile
 import zlib
 
-from support import (TOOL, contains, equal, expect, generate, json_of, main,
-                     measured, tool)
+from support import (TOOL, contains, equal, expect, files_below, generate,
+                     json_of, main, measured, tool)
 
 SEEDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir,
                      "fuzz", "seeds", "image")
@@ -286,6 +286,30 @@ def case_shards(tmp):
     contains(found["findings"][0]["samples"][0]["name"], "cat/4.png")
     left = json_of("scan", packed + "?quarantine=" + bad)
     equal((left["samples"], left["findings"]), (5, []))
+
+
+def case_checksums(tmp):
+    """Damage that an image does not show and its archive does."""
+    folder = generate(tmp, images=6, classes=2)
+    packed = os.path.join(tmp, "a.zip")
+    with zipfile.ZipFile(packed, "w") as out:
+        for name in sorted(files_below(folder)):
+            out.write(os.path.join(folder, name), name)
+    entry = zipfile.ZipFile(packed).infolist()[3]
+    equal(json_of("scan", packed)["findings"], [])
+    with open(packed, "r+b") as f:
+        f.seek(entry.header_offset + 30 + len(entry.filename) +
+               entry.file_size * 2 // 3)
+        byte = f.read(1)[0]
+        f.seek(-1, os.SEEK_CUR)
+        f.write(bytes([byte ^ 2]))
+    found = json_of("scan", packed, rc=3)["findings"]
+    equal([(f["kind"], f["count"]) for f in found], [("damaged", 1)])
+    contains(found[0]["samples"][0]["name"], entry.filename)
+    contains(found[0]["samples"][0]["reason"], "CRC-32 ")
+    contains(found[0]["samples"][0]["reason"], "%08x" % entry.CRC)
+    shown = tool("scan", packed, "--checksums=false")
+    assert shown.rc in (0, 3) and "CRC-32" not in shown.out, shown.out
 
 
 if __name__ == "__main__":

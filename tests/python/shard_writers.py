@@ -220,12 +220,21 @@ def int_feature(*values: int) -> bytes:
     return message(3, message(1, b"".join(map(varint, values))))
 
 
+def castagnoli_table() -> List[int]:
+    """Of CRC-32C: the remainder of each byte."""
+    table = list(range(256))
+    for _ in range(8):
+        table = [n >> 1 ^ (0x82F63B78 if n & 1 else 0) for n in table]
+    return table
+
+
+CASTAGNOLI = castagnoli_table()
+
+
 def masked_crc(data: bytes) -> int:
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc = crc >> 8 ^ CASTAGNOLI[(crc ^ byte) & 255]
     crc ^= 0xFFFFFFFF
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
@@ -241,4 +250,4 @@ def write_examples(path: Path, examples: List[Dict[str, bytes]]) -> None:
             record = message(1, b"".join(entries))
             length = struct.pack("<Q", len(record))
             file.write(length + struct.pack("<I", masked_crc(length)))
-            file.write(record + b"crc!")
+            file.write(record + struct.pack("<I", masked_crc(record)))

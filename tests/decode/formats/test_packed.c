@@ -229,8 +229,22 @@ static int32_t check(struct fdl_decoder *d, const void *data, uint64_t size,
     return status;
 }
 
-/* Each byte changed, and the end cut off everywhere: an error, or found where
- * files are checked; never unpacked. */
+/* Whether it opens, which compares checksums, unless somebody else did. */
+static int32_t open_once(struct fdl_decoder *d, const struct packed *p,
+                         bool verified)
+{
+    struct fdl_image_info info;
+    struct fdl_encoded file = file_of(p->data, p->size);
+    file.verified = verified;
+    fdl_clear_error();
+    int32_t status = fdl_decoder_open(d, &file, &info);
+    rig_check_clean(status);
+    fdl_decoder_abort(d);
+    return status;
+}
+
+/* Each byte changed, and the end cut off everywhere: an error where checksums
+ * count, else an error or found where files are checked; never unpacked. */
 TEST(damage_is_found)
 {
     struct make_jpeg m = {.width = 35,
@@ -240,6 +254,8 @@ TEST(damage_is_found)
                           .v = 2,
                           .quality = 80};
     struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_decoder *strict = rig_decoder(
+        (struct fdl_decode_limits){.checksums = FDL_CHECKSUMS_AUTO});
     struct fdl_checked checked;
     for (int kind = 0; kind < 2; kind++) {
         size_t size;
@@ -250,9 +266,13 @@ TEST(damage_is_found)
         bool same;
         assert_false(check(d, p.data, p.size, &checked));
         assert_false(checked.doubtful || checked.truncated);
+        assert_int_equal(open_once(strict, &p, false), FEEDLINE_OK);
         for (uint64_t i = 0; i < p.size; i++) {
             p.data[i] ^= 0x10;
             assert_true(check(d, p.data, p.size, &checked) || checked.doubtful);
+            assert_int_equal(open_once(strict, &p, false), FEEDLINE_EDECODE);
+            assert_int_equal(open_once(strict, &p, true),
+                             open_once(d, &p, false));
             assert_int_equal(
                 fdl_jpeg_unpack(p.data, p.size, MOST, &out, &n, &same),
                 FEEDLINE_EDECODE);
@@ -263,6 +283,7 @@ TEST(damage_is_found)
         free(jpeg);
     }
     fdl_decoder_destroy(d);
+    fdl_decoder_destroy(strict);
 }
 
 static void assert_refused(const uint8_t *jpeg, size_t size, const char *why)

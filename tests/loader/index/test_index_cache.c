@@ -119,15 +119,6 @@ WRAP(int, rename, const char *from, const char *to)
 
 /* ---- Shards -------------------------------------------------------------- */
 
-static uint32_t masked_crc(const uint8_t *data, uint32_t bytes)
-{
-    uint32_t crc = UINT32_MAX;
-    for (uint32_t i = 0; i < 8 * bytes; i++)
-        crc = crc >> 1 ^ (((crc ^ data[i / 8] >> i % 8) & 1) ? 0x82f63b78u : 0);
-    crc = ~crc;
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
-}
-
 static const char *shard(uint32_t i)
 {
     static char path[128];
@@ -142,7 +133,7 @@ static void write_shard(uint32_t i, uint32_t n, uint8_t label)
         "\x0a\x34\x0a\x16\x0a\x0dimage/encoded\x12\x05\x0a\x03\x0a\x01x"
         "\x0a\x1a\x0a\x11image/class/label\x12\x05\x1a\x03\x0a\x01";
     uint8_t record[12 + 54 + 4] = {54};
-    uint32_t crc = masked_crc(record, 8);
+    uint32_t crc = fdl_sum_of(FDL_SUM_MASKED, record, 8);
     memcpy(record + 8, &crc, 4);
     memcpy(record + 12, message, 53);
     record[12 + 53] = label;
@@ -469,6 +460,10 @@ TEST(a_listing_comes_back)
         assert_int_equal(fdl_listing_class(&l, i % 2 ? "odd" : "even"), 0);
         assert_int_equal(
             fdl_listing_part(&l, 0, FEEDLINE_FIELD_TEXT, 40 - i, i), 0);
+        fdl_listing_part_sum(&l, 0, (struct fdl_sum){FDL_SUM_CRC32, i});
+        if (i > 0)
+            fdl_listing_sum(&l, (struct fdl_sum){FDL_SUM_MASKED, ~i},
+                            10 * i - 2, 11 * i + (i < 4));
         if (i == 2)
             assert_int_equal(
                 fdl_listing_cell(&l, 1, FEEDLINE_FIELD_INT, UINT64_MAX), 0);
@@ -482,6 +477,8 @@ TEST(a_listing_comes_back)
     for (uint32_t i = 0; i < 5; i++) {
         assert_memory_equal(&back.samples[i].offset, &l.samples[i].offset, 8);
         assert_int_equal(back.samples[i].length, i);
+        assert_memory_equal(&back.samples[i].sum, &l.samples[i].sum,
+                            sizeof(l.samples[i].sum));
         assert_string_equal(back.names.text + back.samples[i].name_at,
                             l.names.text + l.samples[i].name_at);
         assert_string_equal(fdl_string_list_at(&back.classes.names,
@@ -491,6 +488,10 @@ TEST(a_listing_comes_back)
     assert_memory_equal(back.cells, l.cells, 5 * 2 * sizeof(*l.cells));
     assert_int_equal(back.kinds[0], FEEDLINE_FIELD_TEXT);
     assert_int_equal(back.kinds[1], FEEDLINE_FIELD_INT);
+    assert_int_equal(back.samples[0].sum.sum.kind, FDL_SUM_NONE);
+    assert_int_equal(back.samples[2].sum.sum.value, ~2u);
+    assert_int_equal(back.samples[2].sum.before, 2);
+    assert_int_equal(back.samples[2].sum.after, 1);
     assert_false(fdl_listing_unpack(data, bytes, 44, &other)); /* no fields */
     assert_int_equal(back.n_oddities, 1);
     assert_int_equal(back.oddities[0].count, 2);

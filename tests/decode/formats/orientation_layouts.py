@@ -101,7 +101,7 @@ SILENT = tiff("<", [short(6, tag=0x100)])
 
 def typed_entries():
     """Every type and count, with all of its data, and without the last byte."""
-    for order, kind in itertools.product("<>", (*range(20), 129, 65535)):
+    for order, kind in itertools.product("<>", (*range(15), 16, 17, 129)):
         for count in (0, 1, 2, 3, 4, 5, 9, 0x20000001, 0xFFFFFFFF):
             data = number(order, kind, 6) * min(count + 1, 20)
             size = SIZES.get(kind, 1) * count
@@ -459,7 +459,7 @@ def exif_layouts(rng, webp):
     """Each kind of data, in any format; XMP shows what counts as none."""
     kinds = {"typed": typed_entries(), "valued": valued_entries(rng),
              "repeated": repeated_entries(), "strange": strange_entries(),
-             "random": random_directories(rng, 800),
+             "random": random_directories(rng, 500),
              "directory": directories()}
     x8 = plain(XMP_KEY, xmp(8))
     writers = {
@@ -566,7 +566,7 @@ def jpeg_layouts(rng, n):
         ]
     )
     for cuts in itertools.combinations(range(len(whole) + 1), 2):
-        if rng.random() < 0.2:
+        if rng.random() < 0.1:
             edges = (0, *cuts, len(whole))
             yield "jpeg split", Jpeg.file(
                 *(
@@ -773,8 +773,8 @@ def webp_layouts(rng, n):
 def layouts(rng, webp):
     yield from exif_layouts(rng, webp)
     yield from prefix_layouts(webp)
-    yield from jpeg_layouts(rng, 600)
-    yield from png_layouts(rng, 1000)
+    yield from jpeg_layouts(rng, 400)
+    yield from png_layouts(rng, 600)
     yield from animated_layouts()
     if webp:
         yield from webp_layouts(rng, 300)

@@ -23,9 +23,9 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-from pillow_parity import (FILTERS, LEVELS, MODES, PILLOW, WHOLE, Renderer,
-                           arguments, converted, geometry, noise_image,
-                           pixels_of, reference)
+from pillow_parity import (FILTERS, LEVELS, MODES, PILLOW, SAME_JPEG, WHOLE,
+                           Renderer, arguments, converted, geometry,
+                           noise_image, pixels_of, reference)
 
 # Palettes with transparency are converted here on purpose.
 warnings.filterwarnings("ignore", module="PIL")
@@ -310,7 +310,8 @@ class Checker:
                 continue  # Pillow stumbles over a cut in a chunk's header
             finally:
                 ImageFile.LOAD_TRUNCATED_IMAGES = False
-            if not np.array_equal(got, want):
+            comparable = SAME_JPEG or path.suffix != ".jpg"
+            if comparable and not np.array_equal(got, want):
                 rows = np.argwhere((got != want).any(axis=(1, 2))).ravel()
                 sys.exit(f"{path} cut to {short.stat().st_size}: rows "
                          f"{rows[:9]} differ")

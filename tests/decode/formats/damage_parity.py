@@ -18,18 +18,15 @@ import warnings
 
 try:
     import numpy as np
-    from PIL import Image, features
+    from PIL import Image
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from damage import damaged, encoded  # noqa: E402
-from pillow_parity import WHOLE, Renderer, noise_image  # noqa: E402
-
-# Where Pillow's library is not the one that this was built with, pixels made up
-# for missing data differ.
-SAME_JPEG = features.version("jpg").startswith("2.")
+from pillow_parity import (  # noqa: E402
+    SAME_JPEG, WHOLE, Renderer, noise_image)
 
 # Verdicts that may differ, of a hundred: docs/pixels.md says which and why.
 MOST = {"jpeg": 1.0, "webp": 0.5, "png": 2.0}

@@ -71,6 +71,18 @@ FEEDLINE_API int32_t feedline_dataset_open_extents(
  * for people, and so is a line that begins with '#'. EINVAL: every sample is
  * named, or those that are named are all of another data set. */
 
+/* ---- Bytes of a sample --------------------------------------------------- */
+
+/* *data: a copy of a sample's bytes as they are stored, of its image alone, for
+ * free(). They were compared with the checksums that a loader compares. cfg:
+ * max_file_bytes and checksums count; NULL: the defaults. Slower than a loader:
+ * it opens the file each time. EDECODE: a checksum says that they are damaged.
+ * ENOENT, EIO, ERANGE, ENOMEM; ERANGE: there is no such sample, too; what the
+ * data set's own reader says. */
+FEEDLINE_API int32_t feedline_dataset_read(const feedline_config *cfg,
+                                           feedline_dataset *ds, uint64_t index,
+                                           void **data, uint64_t *bytes);
+
 /* ---- Checking samples ---------------------------------------------------- */
 
 /* Reads and decodes single samples, all of each, for what is wrong with them

@@ -8,21 +8,27 @@
 
 #include <inttypes.h>
 
+/* Those of cfg, or the defaults, which are for fdl_options_fini. */
+static int32_t options_of(const feedline_config *cfg,
+                          struct fdl_options *defaults,
+                          const struct fdl_options **out)
+{
+    *out = cfg ? &cfg->options : defaults;
+    return cfg ? fdl_api_enter_config(cfg)
+               : fdl_options_init(defaults, "loader", fdl_loader_options,
+                                  FDL_LOADER_OPTIONS);
+}
+
 int32_t feedline_checker_create(const feedline_config *cfg,
                                 feedline_dataset *ds, feedline_checker **out)
 {
     struct fdl_options defaults = {0};
-    const struct fdl_options *options = &defaults;
+    const struct fdl_options *options;
     int32_t status = fdl_api_enter_out(out);
     if (status >= 0)
         status = fdl_api_enter_dataset(ds);
-    if (status >= 0 && cfg) {
-        status = fdl_api_enter_config(cfg);
-        options = &cfg->options;
-    } else if (status >= 0) {
-        status = fdl_options_init(&defaults, "loader", fdl_loader_options,
-                                  FDL_LOADER_OPTIONS);
-    }
+    if (status >= 0)
+        status = options_of(cfg, &defaults, &options);
     if (status >= 0) {
         struct fdl_decode_limits limits = {0};
         fdl_options_fill(options, &limits);
@@ -31,6 +37,31 @@ int32_t feedline_checker_create(const feedline_config *cfg,
             ds, &limits,
             (uint64_t)fdl_option_int(options, FDL_OPT_MAX_FILE_BYTES), out);
     }
+    fdl_options_fini(&defaults);
+    return status;
+}
+
+int32_t feedline_dataset_read(const feedline_config *cfg, feedline_dataset *ds,
+                              uint64_t index, void **data, uint64_t *bytes)
+{
+    struct fdl_options defaults = {0};
+    const struct fdl_options *options;
+    int32_t status = fdl_api_enter_dataset(ds);
+    if (status >= 0)
+        status = fdl_api_enter_out(data);
+    if (status >= 0)
+        status = fdl_api_enter_out(bytes);
+    if (status >= 0 && index >= ds->count)
+        status = fdl_fail(FEEDLINE_ERANGE,
+                          "sample %" PRIu64 ": the data set has %" PRIu64,
+                          index, ds->count);
+    if (status >= 0)
+        status = options_of(cfg, &defaults, &options);
+    if (status >= 0)
+        status = fdl_sample_read(
+            ds, (enum fdl_checksums)fdl_option_int(options, FDL_OPT_CHECKSUMS),
+            (uint64_t)fdl_option_int(options, FDL_OPT_MAX_FILE_BYTES), index,
+            data, bytes);
     fdl_options_fini(&defaults);
     return status;
 }

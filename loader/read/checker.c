@@ -12,6 +12,7 @@
 #define XXH_INLINE_ALL
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 #define REASON_BYTES 1024
@@ -112,21 +113,65 @@ static int32_t check_read(feedline_checker *c, const struct fdl_read *r,
     return check_bytes(c, r, &encoded, out);
 }
 
+/* Until fdl_read_release. */
+static void read_sample(feedline_dataset *ds, struct fdl_window *w,
+                        enum fdl_checksums checksums, struct fdl_read *r)
+{
+    fdl_dataset_locate(ds, r->index, checksums, &r->source);
+    if (r->source.data) {
+        r->data = r->source.data;
+        r->size = r->readable = (uint64_t)r->source.length;
+    } else {
+        fdl_read_file(w, r);
+    }
+}
+
 void fdl_checker_check(feedline_checker *c, uint64_t index,
                        struct feedline_checked *out)
 {
     struct fdl_read r = {.index = index};
-    fdl_dataset_locate(c->dataset, index, c->checksums, &r.source);
-    if (r.source.data) {
-        r.data = r.source.data;
-        r.size = r.readable = (uint64_t)r.source.length;
-    } else {
-        fdl_read_file(c->window, &r);
-    }
+    read_sample(c->dataset, c->window, c->checksums, &r);
     *out = (struct feedline_checked){.reason = c->reason};
     out->status = check_read(c, &r, out);
     snprintf(c->reason, sizeof(c->reason), "%s",
              out->status < 0 ? fdl_last_error() : "");
     fdl_read_release(c->window, &r);
     fdl_clear_error();
+}
+
+static int32_t copy_image(feedline_dataset *ds, const struct fdl_read *r,
+                          void **data, uint64_t *bytes)
+{
+    if (r->status < 0)
+        return fdl_fail(r->status, "%s: %s", fdl_dataset_name(ds, r->index),
+                        r->reason);
+    int32_t status = fdl_read_verify(ds, r, true);
+    if (status < 0)
+        return fdl_fail(status, "%s: %s", fdl_dataset_name(ds, r->index),
+                        fdl_last_error());
+    uint64_t size = fdl_read_image_bytes(r);
+    void *copy = malloc(FDL_MAX(size, UINT64_C(1)));
+    if (!copy)
+        return fdl_fail_memory(size, "the bytes of a sample");
+    if (size > 0)
+        memcpy(copy, r->data + r->source.image_at, size);
+    *data = copy;
+    *bytes = size;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_sample_read(feedline_dataset *ds, enum fdl_checksums checksums,
+                        uint64_t max_file_bytes, uint64_t index, void **data,
+                        uint64_t *bytes)
+{
+    struct fdl_window *w;
+    struct fdl_read r = {.index = index};
+    int32_t status = fdl_window_create(1, max_file_bytes, NULL, NULL, &w);
+    if (status < 0)
+        return status;
+    read_sample(ds, w, checksums, &r);
+    status = copy_image(ds, &r, data, bytes);
+    fdl_read_release(w, &r);
+    fdl_window_destroy(w);
+    return status;
 }

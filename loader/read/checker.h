@@ -24,4 +24,10 @@ const feedline_dataset *fdl_checker_dataset(const feedline_checker *c);
 void fdl_checker_check(feedline_checker *c, uint64_t index,
                        struct feedline_checked *out);
 
+/* Without a checker and a decoder: a copy of the image's bytes, for free(),
+ * once checksums were compared. Any thread. The reader's statuses; EDECODE. */
+int32_t fdl_sample_read(feedline_dataset *ds, enum fdl_checksums checksums,
+                        uint64_t max_file_bytes, uint64_t index, void **data,
+                        uint64_t *bytes);
+
 #endif

@@ -601,6 +601,10 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "batch_get_field": (c_int32, (c_void_p, c_uint32, POINTER(batch_field))),
     "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
     "dataset_open_extents": (c_int32, (POINTER(extents), POINTER(c_void_p))),
+    "dataset_read": (
+        c_int32,
+        (c_void_p, c_void_p, c_uint64, POINTER(c_void_p), POINTER(c_uint64)),
+    ),
     "dataset_add_files": (c_int32, (c_void_p, c_char_p, POINTER(c_char_p))),
     "batch_get_masks": (c_int32, (c_void_p, POINTER(batch_masks))),
     "dataset_set_objects": (c_int32, (c_void_p, POINTER(objects))),

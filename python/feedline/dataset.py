@@ -17,15 +17,17 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
 from typing import Sequence, Tuple
 
 from . import _c
-from ._library import lib
+from ._library import lib, of_process
 from .annotations import Arrays, arrays_of, set_objects
 from .buffers import HeldBuffer
 from .errors import InvalidArgument, NotSupported, RangeError, StateError, check
 from .extents import TO_END, Extents
-from .fields import bytes_in_file, or_none, value_in_file
+from .fields import bytes_in_file, is_whole_file, or_none, value_in_file
 from .options import Config
 from .source import Source
 from .vectors import each_of, joined, labels_for, numbers
+
+_free = of_process("free", None, ctypes.c_void_p)
 
 
 class Dataset:
@@ -366,8 +368,9 @@ class Dataset:
     def read(self, index: int) -> bytes:
         """A sample's bytes, as they are in its file or in memory.
 
-        Raises NotSupported for decoded pixels, OSError for a file, and what a
-        source raises.
+        Raises NotSupported for decoded pixels, OSError for a file, DecodeError
+        where a shard's checksum says that they are damaged, and what a source
+        raises.
         """
         info = self._sample(index)
         for source in self.sources:
@@ -378,7 +381,17 @@ class Dataset:
             return ctypes.string_at(address, size)
         if not info.file:
             raise NotSupported("%s is no encoded image" % self.path(index))
-        return bytes_in_file(info)
+        if is_whole_file(info):
+            return bytes_in_file(info)
+        return self._read_part(operator.index(index) % self._count)
+
+    def _read_part(self, position: int) -> bytes:
+        data, size = ctypes.c_void_p(), ctypes.c_uint64()
+        check(lib.dataset_read(None, self.handle, position, data, size))
+        try:
+            return ctypes.string_at(data.value or 0, size.value)
+        finally:
+            _free(data)
 
     def mixing(self, **options: Any) -> Dict[str, float]:
         """How well shuffle="block" would mix (docs/shuffle.md).

@@ -84,6 +84,10 @@ def bytes_in_file(part: Any) -> bytes:
         return file.read(-1 if part.bytes == _ALL else part.bytes)
 
 
+def is_whole_file(part: Any) -> bool:
+    return part.offset == 0 and part.bytes == _ALL
+
+
 class Memory:
     """Memory of a batch for numpy, which keeps this object."""
 

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -31,6 +32,7 @@ static _Atomic unsigned long calls;
 
 static ssize_t (*real_write)(int, const void *, size_t);
 static ssize_t (*real_pread)(int, void *, size_t, off_t);
+static ssize_t (*real_preadv2)(int, const struct iovec *, int, off_t, int);
 static int (*real_fsync)(int);
 static int (*real_rename)(const char *, const char *);
 static int (*real_open)(const char *, int, ...);
@@ -41,6 +43,7 @@ __attribute__((constructor)) static void begin(void)
     const char *where = getenv("PLANTED_FOLDER");
     *(void **)&real_write = dlsym(RTLD_NEXT, "write");
     *(void **)&real_pread = dlsym(RTLD_NEXT, "pread");
+    *(void **)&real_preadv2 = dlsym(RTLD_NEXT, "preadv2");
     *(void **)&real_fsync = dlsym(RTLD_NEXT, "fsync");
     *(void **)&real_rename = dlsym(RTLD_NEXT, "rename");
     *(void **)&real_open = dlsym(RTLD_NEXT, "open");
@@ -100,6 +103,16 @@ EXPORT ssize_t pread(int fd, void *data, size_t bytes, off_t at)
         return real_pread(fd, data, bytes, at);
     if (kills())
         raise(SIGKILL);
+    return -1;
+}
+
+/* What is not in the page cache comes by pread. */
+EXPORT ssize_t preadv2(int fd, const struct iovec *to, int n, off_t at,
+                       int flags)
+{
+    if (strcmp(call_meant, "pread") != 0 || !is_there(fd))
+        return real_preadv2(fd, to, n, at, flags);
+    errno = EAGAIN;
     return -1;
 }
 

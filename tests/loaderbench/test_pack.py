@@ -436,7 +436,8 @@ def case_unreadable_bytes(tmp):
     folder, out = folder_of(tmp), os.path.join(tmp, "out")
     env = planted("pread:1:%d" % errno.EIO, tmp, "image_000005.png")
     done = pack(folder, out, rc=3, env=env)
-    contains(done.err, "image_000005.png: " + os.strerror(errno.EIO))
+    contains(done.err, "image_000005.png: read at 0: " +
+             os.strerror(errno.EIO))
     done = pack(folder, out, "--on-error", "skip", env=env)
     contains(done.out, "1 of them left out")
     equal(len(images(out)[0]), 23)

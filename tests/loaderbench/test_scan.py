@@ -311,6 +311,14 @@ def case_checksums(tmp):
     shown = tool("scan", packed, "--checksums=false")
     assert shown.rc in (0, 3) and "CRC-32" not in shown.out, shown.out
 
+    # Nor does it get new checksums by being packed.
+    out = os.path.join(tmp, "out")
+    done = expect(tool("pack", packed, out), 3)
+    contains(done.err, entry.filename)
+    contains(done.err, "%08x" % entry.CRC)
+    done = expect(tool("pack", packed, out, "--on-error", "skip"), 0)
+    contains(done.out, "1 of them left out")
+
 
 if __name__ == "__main__":
     assert TOOL

@@ -234,6 +234,51 @@ def test_what_was_damaged_is_read_again(tmp_path: Path) -> None:
             assert [int(s) for b in loader for s in b.sample_status] == [0] * N
 
 
+@each_container
+def test_bytes_that_are_read_are_compared(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ("x." + kind)
+    places = CONTAINERS[kind](path)
+    data_set = Dataset.open(uri_of(path))
+    sound = [data_set.read(i) for i in range(N)]
+    stored = [packed(i) for i in range(N)] if "packed" in kind else JPEGS
+    assert sound == stored
+    for sample in flipped(path, places):
+        with pytest.raises(feedline.DecodeError, match="CRC-32|header is dam"):
+            data_set.read(sample)
+        other = (sample + 1) % N
+        assert data_set.read(other) == sound[other]
+
+
+@pytest.mark.parametrize("kind", ("zip", "tfrecord"))
+def test_behind_torchs_loader(tmp_path: Path, kind: str) -> None:
+    """Pillow, which is asked about what the engine refuses, is not given such
+    bytes either."""
+    pytest.importorskip("torch")
+    transforms = pytest.importorskip("torchvision.transforms")
+    from feedline.torch import DataLoader, Images
+
+    path = tmp_path / ("x." + kind)
+    places = CONTAINERS[kind](path)
+    transform = transforms.Compose(
+        [transforms.Resize((32, 32)), transforms.ToTensor()]
+    )
+    sample = next(flipped(path, places[1:2] * N))
+    assert sample == 0  # the first of those places
+    for native in (True, False):
+        images_of = Images(Dataset.open(uri_of(path)), transform)
+        if native:
+            loader = DataLoader(images_of, batch_size=1, num_workers=1)
+            assert loader.native, loader.fallback_reason
+            seen = iter(loader)
+            next(seen)
+            with pytest.raises(feedline.DecodeError, match="CRC-32"):
+                next(seen)
+            assert len(list(seen)) == N - 2
+        else:
+            with pytest.raises(feedline.DecodeError, match="CRC-32"):
+                images_of[1]
+
+
 # ---- Fields ------------------------------------------------------------------
 
 

@@ -69,7 +69,7 @@ const struct cli_command command_pack = {
     .loader_options = true,
     .of_loader = "workers|reader|io_depth|direct|cache|cache_budget|"
                  "memory_budget|affinity|on_error|max_failures|"
-                 "accept_truncated|apply_exif|pillow|max_pixels|"
+                 "accept_truncated|apply_exif|checksums|pillow|max_pixels|"
                  "max_file_bytes|max_scans|max_image_ms",
     .run = pack_main,
 };

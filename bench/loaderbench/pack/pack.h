@@ -82,12 +82,13 @@ char *pack_key(const struct pack *p, uint64_t i,
 
 int64_t pack_label(const struct pack *p, uint64_t i);
 
-/* Its encoded bytes, for free(). 0 or an errno; EINVAL: it is empty, ESPIPE: no
- * regular file. */
-int pack_read(const struct pack *p, uint64_t i, uint8_t **data,
-              uint64_t *bytes);
+/* Its encoded bytes, for free(), after their checksums were compared. A status;
+ * *why, until the library is called again: what is wrong. */
+int32_t pack_read(const struct pack *p, uint64_t i, uint8_t **data,
+                  uint64_t *bytes, const char **why);
 
-/* Bytes of a file, as pack_read; errno, and ENODATA: it ends before. */
+/* Bytes of a file, for free(). 0 or an errno; ENODATA: it ends before, ESPIPE:
+ * no regular file. */
 int pack_read_part(const char *file, uint64_t offset, uint64_t bytes,
                    uint8_t **data);
 

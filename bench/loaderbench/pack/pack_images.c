@@ -40,17 +40,19 @@ static int32_t make(struct pack *p, const struct feedline_image *image,
         made->extension = "png";
         return pack_encode_png(image, &made->data, &made->bytes);
     }
-    int error = p->in_memory ? 0 : pack_read(p, i, &of, &bytes);
-    if (error)
-        return error == ENOMEM ? FEEDLINE_ENOMEM : FEEDLINE_EIO;
+    const char *why;
+    int32_t status =
+        p->in_memory ? FEEDLINE_OK : pack_read(p, i, &of, &bytes, &why);
+    if (status < 0)
+        return status;
     if (of && !pack_changes(&p->recipe, of, bytes)) {
         const char *content = pack_content(of, bytes);
         *made = (struct pack_made){of, bytes, content ? content : "img", true};
         return pack_store(p, &made->data, &made->bytes);
     }
     made->extension = "jpg";
-    int32_t status = pack_encode_jpeg(&p->recipe, image, of, bytes, &made->data,
-                                      &made->bytes);
+    status = pack_encode_jpeg(&p->recipe, image, of, bytes, &made->data,
+                              &made->bytes);
     free(of);
     return status < 0 ? status : pack_store(p, &made->data, &made->bytes);
 }

@@ -263,16 +263,30 @@ int pack_read_part(const char *file, uint64_t offset, uint64_t bytes,
     return error;
 }
 
-int pack_read(const struct pack *p, uint64_t i, uint8_t **data, uint64_t *bytes)
+/* Whoever says what is wrong says with which sample. */
+static const char *without_name(const char *message, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(message, name, n) == 0 && message[n] == ':' ? message + n + 2
+                                                               : message;
+}
+
+int32_t pack_read(const struct pack *p, uint64_t i, uint8_t **data,
+                  uint64_t *bytes, const char **why)
 {
     struct feedline_sample_info info;
+    void *read = NULL;
     info_of(p, i, &info);
-    *bytes = p->bytes[i];
-    int error = pack_read_part(info.file, info.offset, *bytes, data);
-    if (!error && *bytes == 0) {
-        free(*data);
-        *data = NULL;
-        error = EINVAL;
+    *data = NULL;
+    int32_t status = feedline_dataset_read(p->config, p->data, i, &read, bytes);
+    if (status < 0) {
+        *why = without_name(feedline_last_error(), info.path);
+    } else if (*bytes == 0) {
+        free(read);
+        *why = "an empty file";
+        status = FEEDLINE_EDECODE;
+    } else {
+        *data = read;
     }
-    return error;
+    return status;
 }

@@ -114,10 +114,12 @@ static int unpack_sample(struct unpack *u, uint64_t i)
     uint8_t *data = NULL;
     uint64_t bytes;
     char *key = pack_key(u->pack, i, ending);
-    int error = key ? pack_read(u->pack, i, &data, &bytes) : ENOMEM;
-    int rc = error == ENOMEM ? tool_no_memory() : TOOL_DONE;
-    if (error && rc == TOOL_DONE) {
-        tool_say("%s: %s", key, strerror(error));
+    const char *why;
+    int32_t status =
+        key ? pack_read(u->pack, i, &data, &bytes, &why) : FEEDLINE_ENOMEM;
+    int rc = status == FEEDLINE_ENOMEM ? tool_no_memory() : TOOL_DONE;
+    if (status < 0 && rc == TOOL_DONE) {
+        tool_say("%s: %s", key, why);
         rc = TOOL_DATA;
     }
     if (rc == TOOL_DONE)

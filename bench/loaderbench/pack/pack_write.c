@@ -152,15 +152,12 @@ static int add_file(struct pack *p, struct shard_writer *w,
     uint8_t *data;
     uint64_t bytes;
     char ending[PACK_EXTENSION_BYTES];
-    int error = pack_read(p, i, &data, &bytes);
-    if (error == ENOMEM)
+    const char *why;
+    int32_t status = pack_read(p, i, &data, &bytes, &why);
+    if (status == FEEDLINE_ENOMEM)
         return tool_no_memory();
-    if (error)
-        return pack_leave_out(p, left, i,
-                              error == EINVAL    ? "an empty file"
-                              : error == ESPIPE  ? "not a regular file"
-                              : error == ENODATA ? "the file ends before it"
-                                                 : strerror(error));
+    if (status < 0)
+        return pack_leave_out(p, left, i, why);
     const char *content = pack_content(data, bytes);
     char *key = pack_key(p, i, ending);
     bool stored = key && pack_store(p, &data, &bytes) >= 0;

@@ -65,6 +65,49 @@ TEST_WITH(cut_image_fails_and_the_next_does_not, setup, teardown)
     feedline_checker_destroy(c);
 }
 
+/* Bytes of a sample, wherever it is. */
+TEST_WITH(bytes_are_read, setup, teardown)
+{
+    void *data;
+    uint64_t bytes;
+    char path[256];
+    for (uint32_t i = 0; i < N; i++) {
+        assert_ok(feedline_dataset_read(NULL, images.ds, i, &data, &bytes));
+        assert_int_equal(bytes, images.sizes[i]);
+        assert_memory_equal(data, images.data[i], bytes);
+        free(data);
+        fixture_path(&images, i, path, sizeof(path));
+        const char *const files[] = {path};
+        const struct feedline_extent extent = {3, 0, 20};
+        const struct feedline_extents one = {.struct_size = sizeof(one),
+                                             .n_files = 1,
+                                             .files = files,
+                                             .extents = &extent,
+                                             .count = 1};
+        feedline_dataset *ds;
+        assert_ok(feedline_dataset_open_extents(&one, &ds));
+        assert_ok(feedline_dataset_read(NULL, ds, 0, &data, &bytes));
+        assert_int_equal(bytes, 20);
+        assert_memory_equal(data, images.data[i] + 3, bytes);
+        free(data);
+        feedline_dataset_close(ds);
+    }
+    assert_int_equal(feedline_dataset_read(NULL, images.ds, N, &data, &bytes),
+                     FEEDLINE_ERANGE);
+    assert_int_equal(feedline_dataset_read(NULL, images.ds, 0, NULL, &bytes),
+                     FEEDLINE_EINVAL);
+    assert_int_equal(feedline_dataset_read(NULL, images.ds, 0, &data, NULL),
+                     FEEDLINE_EINVAL);
+    assert_int_equal(unlink(path), 0);
+    const char *const gone[] = {path};
+    feedline_dataset *ds;
+    assert_ok(feedline_dataset_open_paths(gone, NULL, 1, &ds));
+    assert_int_equal(feedline_dataset_read(NULL, ds, 0, &data, &bytes),
+                     FEEDLINE_ENOENT);
+    assert_non_null(strstr(feedline_last_error(), path));
+    feedline_dataset_close(ds);
+}
+
 TEST_WITH(missing_file_has_no_bytes, setup, teardown)
 {
     struct feedline_sample_info info = {.struct_size = sizeof(info)};

@@ -16,15 +16,17 @@ from torch.utils.data.dataloader import default_collate, default_convert
 import feedline
 
 from ._compat import collates, is_stream
-from .arguments import Given, dtype_name
+from .arguments import DTYPES, Given, dtype_name
 from .chain import NotNative
 from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
+from .known_huggingface import gives_rows
 from .known_sets import is_known_stream
 from .known_wrapped import is_wrapped
 from .mixing import is_mixing, mix_of, recognised
 from .moving import check_loader
 from .native import Head, Plan, head_of, plan as plan_of
+from .rows import Rows
 from .worker_init import only_seeds, rehearsed
 
 
@@ -84,14 +86,11 @@ class Decision:
         if is_wrapped(loader.dataset):
             check_loader(loader)
             return plan_of(loader.dataset)
-        _check_collate(loader)
+        if not gives_rows(loader.dataset):
+            _check_collate(loader)
         plan = self._with_mix(loader, plan_of(loader.dataset))
-        if plan.keys is not None and not _is_default(loader):
-            raise NotNative(
-                "samples are dicts, which the engine has as default_collate "
-                "makes batches of them; feedline.torch.Images(ds, transform) "
-                "gives pairs of image and label"
-            )
+        if plan.rows is not None:
+            _check_rows(loader, plan, plan.rows)
         own = plan.stream is not None and not collates(loader)
         collated = own or _is_default(loader)
         if plan.output is not None and not collated:
@@ -243,6 +242,21 @@ def _check_collate(loader: Any) -> None:
             "collate_fn is one of your own; if it begins with "
             "default_collate, use feedline.torch.collated"
         )
+
+
+def _check_rows(loader: Any, plan: Plan, rows: Rows) -> None:
+    if not collates(loader):
+        raise NotNative("samples are dicts, which the engine has in batches")
+    if plan.views and not rows.makes(recognised(loader.collate_fn)):
+        raise NotNative(
+            "samples are dicts with views, which the engine has as "
+            "default_collate makes batches of image and label"
+        )
+    dtype = dtype_name(loader._feedline.given.dtype) or plan.options["dtype"]
+    shape = min(2, len(plan.dataset)), *plan.shape
+    rows.check(
+        recognised(loader.collate_fn), torch.zeros(shape, dtype=DTYPES[dtype])
+    )
 
 
 def _check_arguments(loader: Any) -> None:

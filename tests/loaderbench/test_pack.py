@@ -288,6 +288,35 @@ def case_upright(tmp):
     equal(after == before, True, "the others")
 
 
+def app1(content):
+    return b"\xff\xe1" + struct.pack(">H", len(content) + 2) + content
+
+
+def case_profiles_stay_or_are_followed(tmp):
+    """EXIF data in two segments, and an orientation in XMP alone."""
+    folder, exif = photos(tmp)
+    jpeg = files_below(folder)["class_000/image_000000.jpg"]
+    xmp = b"http://ns.adobe.com/xap/1.0/\0<x tiff:Orientation=\"6\"/>"
+    plain = xmp.replace(b"tiff:", b"exif:")
+    parts = [app1(exif[:20]), app1(exif[:6] + exif[20:])]
+    cases = {"two": (parts, True), "xmp": ([app1(xmp)], True),
+             "plain": ([app1(plain)], False)}
+    for name, (segments, _) in cases.items():
+        path = os.path.join(folder, "class_000", name + ".jpg")
+        with open(path, "wb") as f:
+            f.write(jpeg[:2] + b"".join(segments) + jpeg[2:])
+    kept, upright = os.path.join(tmp, "kept"), os.path.join(tmp, "upright")
+    pack(folder, kept, "--format", "jpeg", "--quality", 50)
+    pack(folder, upright, "--apply-exif")
+    before = files_below(folder)
+    for name, (segments, turned) in cases.items():
+        name = "class_000/%s.jpg" % name
+        contains(images(kept)[0][name], b"".join(segments))
+        after = images(upright)[0][name]
+        equal(after == before[name], not turned, name)
+        equal(sides(after) == sides(jpeg)[::-1], turned, name)
+
+
 def case_packed_and_back(tmp):
     folder, _ = photos(tmp)
     out, back = os.path.join(tmp, "out"), os.path.join(tmp, "back")

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FIRST 2 /* where the segments of a JPEG begin */
+
 /* ---- What encoded bytes say ---------------------------------------------- */
 
 static bool begins(const uint8_t *data, uint64_t bytes, const char *with,
@@ -33,17 +35,23 @@ const char *pack_content(const uint8_t *data, uint64_t bytes)
     return NULL;
 }
 
+static bool is_jpeg(const uint8_t *data, uint64_t bytes)
+{
+    const char *content = data ? pack_content(data, bytes) : NULL;
+    return content && strcmp(content, "jpg") == 0;
+}
+
 static uint32_t big16(const uint8_t *p)
 {
     return (uint32_t)p[0] << 8 | p[1];
 }
 
-/* The first segment of a JPEG before its pixels that is meant: its marker at
- * the result, its length behind that. NULL: none. */
+/* The first segment of a JPEG from `at` on and before its pixels that is meant:
+ * its marker at the result, its length behind that. NULL: none. */
 static const uint8_t *find_segment(const uint8_t *data, uint64_t bytes,
+                                   uint64_t at,
                                    bool (*is)(const uint8_t *at, uint32_t n))
 {
-    uint64_t at = 2;
     while (at + 4 <= bytes && data[at] == 0xff && data[at + 1] != 0xda) {
         uint32_t n = big16(data + at + 2);
         if (data[at + 1] == 0xff) { /* a fill byte */
@@ -64,6 +72,21 @@ static bool is_exif(const uint8_t *at, uint32_t n)
     return at[1] == 0xe1 && n >= 8 && memcmp(at + 4, "Exif\0", 6) == 0;
 }
 
+/* EXIF data or XMP, which both may say how the image lies. */
+static bool is_profile(const uint8_t *at, uint32_t n)
+{
+    static const char xmp[] = "http://ns.adobe.com/xap/1.0/";
+    return is_exif(at, n) || (at[1] == 0xe1 && n >= 2 + sizeof(xmp) &&
+                              memcmp(at + 4, xmp, sizeof(xmp)) == 0);
+}
+
+static bool is_oriented(const uint8_t *at, uint32_t n)
+{
+    static const char name[] = "tiff:Orientation";
+    return is_exif(at, n) ||
+           (is_profile(at, n) && memmem(at, n + 2, name, sizeof(name) - 1));
+}
+
 static bool is_frame(const uint8_t *at, uint32_t n)
 {
     uint8_t m = at[1];
@@ -75,8 +98,8 @@ static bool is_frame(const uint8_t *at, uint32_t n)
 static uint32_t longest_side(const uint8_t *data, uint64_t bytes)
 {
     const char *content = pack_content(data, bytes);
-    if (content && strcmp(content, "jpg") == 0) {
-        const uint8_t *frame = find_segment(data, bytes, is_frame);
+    if (is_jpeg(data, bytes)) {
+        const uint8_t *frame = find_segment(data, bytes, FIRST, is_frame);
         uint32_t h = frame ? big16(frame + 5) : 0;
         uint32_t w = frame ? big16(frame + 7) : 0;
         return h == 0 || w == 0 ? 0 : w > h ? w : h;
@@ -89,19 +112,13 @@ static uint32_t longest_side(const uint8_t *data, uint64_t bytes)
     return 0;
 }
 
-static const uint8_t *exif_of(const uint8_t *data, uint64_t bytes)
-{
-    const char *content = data ? pack_content(data, bytes) : NULL;
-    return content && strcmp(content, "jpg") == 0
-               ? find_segment(data, bytes, is_exif)
-               : NULL;
-}
-
 bool pack_changes(const struct pack_recipe *r, const uint8_t *data,
                   uint64_t bytes)
 {
     uint32_t side = longest_side(data, bytes);
-    return r->jpeg || (r->upright && exif_of(data, bytes)) ||
+    bool turned = r->upright && is_jpeg(data, bytes) &&
+                  find_segment(data, bytes, FIRST, is_oriented);
+    return r->jpeg || turned ||
            (r->longest_side > 0 &&
             (side == 0 || side > (uint32_t)r->longest_side));
 }
@@ -152,6 +169,17 @@ static void set_up(struct jpeg_compress_struct *c,
     c->optimize_coding = TRUE;
 }
 
+/* All of them, as EXIF data may be spread over several. */
+static void copy_profiles(struct jpeg_compress_struct *c, const uint8_t *of,
+                          uint64_t bytes)
+{
+    const uint8_t *at = of + FIRST;
+    while ((at = find_segment(of, bytes, (uint64_t)(at - of), is_profile))) {
+        jpeg_write_marker(c, at[1], at + 4, big16(at + 2) - 2);
+        at += 2 + big16(at + 2);
+    }
+}
+
 int32_t pack_encode_jpeg(const struct pack_recipe *r,
                          const struct feedline_image *image, const uint8_t *of,
                          uint64_t of_bytes, uint8_t **out, uint64_t *bytes)
@@ -161,7 +189,6 @@ int32_t pack_encode_jpeg(const struct pack_recipe *r,
     unsigned char *data = NULL;
     unsigned long size = 0;
     bool gray = is_gray(image);
-    const uint8_t *exif = r->upright ? NULL : exif_of(of, of_bytes);
     uint8_t *row = malloc((size_t)image->width);
     if (!row)
         return FEEDLINE_ENOMEM;
@@ -171,8 +198,8 @@ int32_t pack_encode_jpeg(const struct pack_recipe *r,
     jpeg_mem_dest(&c, &data, &size);
     set_up(&c, image, r->quality, gray);
     jpeg_start_compress(&c, TRUE);
-    if (exif)
-        jpeg_write_marker(&c, exif[1], exif + 4, big16(exif + 2) - 2);
+    if (!r->upright && is_jpeg(of, of_bytes))
+        copy_profiles(&c, of, of_bytes);
     while (c.next_scanline < c.image_height) {
         int32_t y = (int32_t)c.next_scanline;
         const uint8_t *from =

@@ -24,9 +24,9 @@ const char *pack_content(const uint8_t *data, uint64_t bytes);
 bool pack_changes(const struct pack_recipe *r, const uint8_t *data,
                   uint64_t bytes);
 
-/* RGB pixels as a JPEG, gray if all of them are, with the EXIF data of the
- * encoded image that they are of (NULL: none); or as a PNG, without loss. *out
- * for free(). A status for the operation of a pipeline. */
+/* RGB pixels as a JPEG, gray if all of them are, with the EXIF and XMP data of
+ * the JPEG that they are of (NULL, or no JPEG: none); or as a PNG, without
+ * loss. *out for free(). A status for the operation of a pipeline. */
 int32_t pack_encode_jpeg(const struct pack_recipe *r,
                          const struct feedline_image *image, const uint8_t *of,
                          uint64_t of_bytes, uint8_t **out, uint64_t *bytes);

@@ -4,7 +4,8 @@
 Every exception is a feedline.Error, and also what Python itself would raise:
 a missing file is a FileNotFoundError, a value out of range a ValueError. Its
 text is the library's line of detail; `status` and `name` are the number and its
-name ("ENOENT"), `path` the sample's file where one is at fault.
+name ("ENOENT"), `path` the sample's file where one is at fault. Of a file,
+`errno` and `filename` are as open() has them.
 
 The library's line belongs to the thread that got the error, until the next call
 on it, so `check` and `error` are called right behind the call that failed.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Dict, Optional, Type
+from typing import Any, Dict, Optional, Tuple, Type
 
 from . import _c
 from ._library import lib
@@ -34,6 +35,8 @@ class Error(RuntimeError):
     """
 
     _status = 0
+    # Of a class that is also another: the two.
+    _kinds: Optional[Tuple[type, type]] = None
 
     def __init_subclass__(cls, status: Optional[int] = None) -> None:
         """status: that of the class; None: as its base."""
@@ -50,6 +53,7 @@ class Error(RuntimeError):
         path: Optional[str] = None,
     ) -> None:
         super().__init__(message)
+        self.text = message
         self.status = self._status if status is None else status
         self.path = path
 
@@ -58,7 +62,14 @@ class Error(RuntimeError):
         return str(lib.status_name(self.status).decode())
 
     def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
+        return str(self.text)
+
+    def __reduce__(self) -> Any:
+        state = {name: getattr(self, name, None) for name in _CONTENTS}
+        if not isinstance(self, OSError):
+            state = {}
+        state.update(self.__dict__, args=self.args)
+        return _again, (self._kinds or type(self), self.text, state)
 
 
 class InvalidArgument(Error, ValueError, status=_c.EINVAL):
@@ -122,6 +133,83 @@ class UserError(Error, status=_c.EUSER):
 
 class Timeout(Error, TimeoutError, status=_c.TIMEOUT):
     """Nothing was ready before the timeout."""
+
+
+# ---- Errors that are also others --------------------------------------------
+#
+# A file that is missing or damaged, or a function of the program that raises,
+# is one of the classes above, with a path. By type and contents (args, errno,
+# filename, notes, attributes) it is also what Python itself raised.
+
+_CONTENTS = ("errno", "strerror", "filename", "filename2")
+# An iterator that raises these has come to its end.
+_ENDS = (StopIteration, StopAsyncIteration)
+
+_both: Dict[Tuple[type, type], Optional[Type[Error]]] = {}
+
+
+def as_also(made: Error, theirs: Optional[BaseException]) -> Error:
+    """The same error, which is also one of the type of `theirs`, with what that
+    has, and comes from it; as it is where Python cannot have that."""
+    made.__cause__ = theirs
+    if not isinstance(theirs, Exception) or isinstance(theirs, _ENDS):
+        return made
+    kind: Optional[Type[Error]] = type(made)
+    if not isinstance(made, type(theirs)):
+        kind = _combined(type(made), type(theirs))
+    if kind is None:
+        return made
+    both = made
+    if kind is not type(made):
+        both = kind(made.text, status=made.status, path=made.path)
+        if type(theirs).__module__ == "builtins":
+            type(theirs).__init__(both, *theirs.args)
+    for name in _CONTENTS:
+        if isinstance(theirs, OSError) and getattr(theirs, name) is not None:
+            setattr(both, name, getattr(theirs, name))
+    for name, value in vars(theirs).items():
+        both.__dict__.setdefault(name, value)
+    both.args = theirs.args
+    both.__cause__ = theirs
+    return both
+
+
+def _combined(ours: type, theirs: type) -> Optional[Type[Error]]:
+    """A type that is both; None where Python cannot have one."""
+    if (ours, theirs) not in _both:
+        body = {"__doc__": "Both.", "_kinds": (ours, theirs)}
+        try:
+            made: Any = type(theirs.__name__, (ours, theirs), body)
+            made("")
+        except Exception:  # their objects are laid out, or made, otherwise
+            made = None
+        _both[ours, theirs] = made
+    return _both[ours, theirs]
+
+
+def _again(kinds: Any, text: str, state: Dict[str, Any]) -> Error:
+    """Of a pickle."""
+    kind = _combined(*kinds) if isinstance(kinds, tuple) else kinds
+    made: Error = (kind or kinds[0])(text)
+    for name, value in state.items():
+        setattr(made, name, value)
+    return made
+
+
+def _at_once(path: str, flags: int) -> int:
+    """A pipe would wait for its writer."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def of_file(made: Error) -> Error:
+    """The error of a sample's file, also as open() has it."""
+    if made.path is not None and isinstance(made, (ReadError, NotFound)):
+        try:
+            with open(made.path, "rb", opener=_at_once):
+                pass
+        except OSError as theirs:
+            return as_also(made, theirs)
+    return made
 
 
 def of_status(status: int, message: str, path: Optional[str] = None) -> Error:

@@ -65,21 +65,20 @@ def value_in_file(field: _c.sample_field) -> Any:
     return value_of(field.kind, bytes_in_file(field) if field.file else b"")
 
 
-def _at_once(path: bytes, flags: int) -> int:
+def _at_once(path: str, flags: int) -> int:
     """Opens a file; a pipe would wait for its writer, a device never end. Of a
     folder open() says so."""
     found = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
     mode = os.fstat(found).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         os.close(found)
-        name = os.fsdecode(path)
-        raise OSError(errno.ESPIPE, "not a regular file", name)
+        raise OSError(errno.ESPIPE, "not a regular file", path)
     return found
 
 
 def bytes_in_file(part: Any) -> bytes:
     """What a sample_info or sample_field says the place of."""
-    with open(part.file, "rb", opener=_at_once) as file:
+    with open(os.fsdecode(part.file), "rb", opener=_at_once) as file:
         file.seek(part.offset)
         return file.read(-1 if part.bytes == _ALL else part.bytes)
 

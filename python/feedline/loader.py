@@ -36,7 +36,8 @@ from ._library import converted, lib
 from .batch import Batch
 from .dataset import Dataset
 from .errors import Error, InvalidArgument, RangeError, StateError, Timeout
-from .errors import UnknownName, UserError, check, error, of_status, read_text
+from .errors import UnknownName, UserError, as_also, check, error, of_file
+from .errors import of_status, read_text
 from .lifetime import Aside
 from .observable import Observable
 from .options import Config, option_pillow
@@ -577,8 +578,7 @@ class Loader(Observable):
         if found.path and found.path not in text:
             text = "%s: %s" % (found.path, text)
         made = of_status(found.status, text, found.path)
-        made.__cause__ = found.cause
-        return made
+        return as_also(of_file(made), found.cause)
 
     def _explained(self, raised: Error) -> Error:
         """With the path of the sample that it is about, and the cause."""
@@ -594,8 +594,8 @@ class Loader(Observable):
         kind = type(cause).__name__  # which a source's own text begins with
         told = cause is None or kind in str(raised)
         if isinstance(raised, UserError) and not told:
-            raised.args = ("%s: %s: %s" % (raised, kind, cause),)
-        return raised
+            raised.text = "%s: %s: %s" % (raised, kind, cause)
+        return as_also(of_file(raised), cause)
 
     # ---- Life -------------------------------------------------------------
 

@@ -14,6 +14,7 @@ those of iterators are listed in ITERATOR.
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any, Callable, Dict
 
 import torch
@@ -123,3 +124,17 @@ def resizes_bytes(interpolation: str) -> bool:
     except (ImportError, AttributeError):
         return False
     return bool(decide(geometry.InterpolationMode(interpolation)))
+
+
+def bombs_are_errors() -> bool:
+    """Whether the program's filters make errors of Pillow's warnings about
+    large images. Trying it out would make others appear once more."""
+    image = sys.modules.get("PIL.Image")
+    warning = getattr(image, "DecompressionBombWarning", None)
+    if warning is None:
+        return False
+    for action, text, category, module, _ in warnings.filters:
+        matches = text is None or text.match("Image size (")
+        if issubclass(warning, category) and matches and module is None:
+            return action == "error"
+    return False

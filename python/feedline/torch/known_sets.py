@@ -21,6 +21,7 @@ import feedline
 
 from .. import _c
 from ..machine import image_endings
+from ._compat import bombs_are_errors
 from .chain import NotNative
 from .changes import Contents, Facts, Items, Memory, Watched
 from .compiled import in_the_end, loads_rgb
@@ -262,7 +263,8 @@ def _pillow_options() -> Dict[str, Any]:
         options["accept_truncated"] = 1e-9
     limit = getattr(image, "MAX_IMAGE_PIXELS", 89478485)
     # Pillow warns above its limit and refuses above twice of it.
-    options["max_pixels"] = 1 << 40 if limit is None else 2 * int(limit)
+    refused = 1 if bombs_are_errors() else 2
+    options["max_pixels"] = 1 << 40 if limit is None else refused * int(limit)
     return options
 
 

@@ -7,11 +7,12 @@ data set then makes the sample itself, as it would for torch, in the thread that
 asks for the batch.
 
 The exception is one of feedline's, with the path and the decoder's words, and
-by type also what the data set itself would have raised through torch's loader:
-FileNotFoundError, IsADirectoryError, PIL.UnidentifiedImageError, OSError for an
-image that is damaged. Which one is found out by doing what the data set does:
-opening the file, with Pillow where it is there. That is one more look at a file
-that failed, and never at one that did not.
+by type and contents also what the data set itself would have raised through
+torch's loader: FileNotFoundError with errno and filename, IsADirectoryError,
+PIL.UnidentifiedImageError, OSError for an image that is damaged. Which one is
+found out by doing what the data set does: opening the file, with Pillow where
+it is there. That is one more look at a file that failed, and never at one that
+did not.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from __future__ import annotations
 import ctypes
 import io
 import warnings
-from typing import Any, Callable, Dict, List, Optional, Tuple, Type
+from typing import Any, Callable, List, Optional, Tuple
 
 import torch
 
 import feedline
-from feedline.errors import of_status
+from feedline.errors import as_also, of_status
+
+from ._compat import bombs_are_errors
 
 # What the file itself may be to blame for, or its size.
 _OF_FILES = (
@@ -33,8 +36,6 @@ _OF_FILES = (
     feedline.NotFound,
     feedline.RangeError,
 )
-
-_both: Dict[Tuple[type, type], Optional[Type[feedline.Error]]] = {}
 
 
 def failed(batch: feedline.Batch) -> bool:
@@ -66,7 +67,7 @@ def mended(
                 raise error
             theirs = _raised_by(engine.dataset, index)
             if theirs is not None:
-                raise _as_torch_would(error, theirs)
+                raise as_also(error, theirs)
             found.append((place, made_by_data_set(index), error))
     return found
 
@@ -110,26 +111,15 @@ def _error_at(
     return error
 
 
-def _as_torch_would(
-    error: feedline.Error, theirs: Type[BaseException]
-) -> feedline.Error:
-    """The same error, which is also one of the type `theirs`."""
-    if isinstance(error, theirs):
-        return error
-    kind = _combined(type(error), theirs)
-    if kind is None:
-        return error
-    return kind(str(error), status=error.status, path=error.path)
-
-
 def _raised_by(
     dataset: feedline.Dataset, index: int
-) -> Optional[Type[BaseException]]:
+) -> Optional[BaseException]:
     """What data sets do with a sample raises this; None if nothing."""
     try:
         data = dataset.read(index)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            if not bombs_are_errors():
+                warnings.simplefilter("ignore")
             try:
                 from PIL import Image
             except ImportError:
@@ -137,16 +127,5 @@ def _raised_by(
             with Image.open(io.BytesIO(data)) as image:
                 image.convert("RGB")
     except Exception as error:
-        return type(error)
+        return error
     return None
-
-
-def _combined(ours: type, theirs: type) -> Optional[Type[feedline.Error]]:
-    """A type that is both; None where Python cannot have one."""
-    if (ours, theirs) not in _both:
-        try:
-            made = type(theirs.__name__, (ours, theirs), {"__doc__": "Both."})
-        except TypeError:
-            made = None  # their objects are laid out in different ways
-        _both[ours, theirs] = made
-    return _both[ours, theirs]

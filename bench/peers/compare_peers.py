@@ -48,6 +48,8 @@ PYTHON = os.path.join(sbs.ROOT, "build", "peers-venv", "bin", "python")
 # In the order in which they are measured and listed.
 PEERS = ("torchvision torchvision_tensor opencv ffcv dali spdl tfdata ffcv_raw "
          "simplejpeg").split()
+# Fewer would be batches that were read ahead before the measurement began.
+LEAST_BATCHES = 16
 # feedline as its own peer: without the index of JPEGs, and with --packed.
 OWN = {"feedline_no_index": ["--jpeg-index=false"], "feedline_packed": []}
 # With --shards: what loaderbench is given beside each; None: peer_feedline.
@@ -329,6 +331,11 @@ def parse():
     arguments.peers = arguments.peers or known
     if not set(arguments.peers) <= set(known):
         parser.error("--peers: of " + ", ".join(known))
+    images = len(peer.list_images(arguments.folder)[0]) * arguments.epochs
+    if not arguments.cold and images < LEAST_BATCHES * arguments.batch_size:
+        parser.error("%d images in all epochs are less than %d batches of %d: "
+                     "too little to measure; give --epochs, or --batch-size" % (
+                         images, LEAST_BATCHES, arguments.batch_size))
     if arguments.plot and arguments.json in (None, "-"):
         parser.error("--plot draws what is in --json FILE")
     return arguments

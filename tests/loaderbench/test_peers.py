@@ -98,6 +98,7 @@ def command(tmp, peers, *more, tool=TOOL):
             "--loaderbench", script(tmp, "tool", tool % sys.executable),
             "--peers", *peers, "--dtypes", "u8", "--core-counts", "1",
             "--tries", "1", "--busy-limit", "1", "--rounds", "3",
+            "--epochs", "16", "--batch-size", "1",
             "--json", os.path.join(tmp, "out.json"), *more]
 
 
@@ -221,6 +222,16 @@ def case_row_without_quiet_pairs_is_marked(tmp):
     equal(len(row["ratio"]["values"]), 3)
     contains(text, "0 of 3 *")
     contains(text, "* no pair was quiet")
+
+
+def case_too_few_batches_are_refused(tmp):
+    """One image, 16 epochs, and batches of two."""
+    done = subprocess.run(command(tmp, ["torchvision"], "--batch-size", "2"),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, check=False)
+    equal(done.returncode, 2)
+    contains(done.stderr, "16 images in all epochs are less than 16 batches")
+    equal(os.path.exists(os.path.join(tmp, "calls")), False)
 
 
 def case_noisy_pairs_are_not_in_the_medians(_tmp):

@@ -41,7 +41,7 @@ SOME_OF_THE_REAL = {"c": (0, 16), "avx2": (1, 4), "avx512": (3, 4)}
 LEVELS = tuple(SOME_OF_THE_REAL)
 
 # Where Pillow's library is not the one that this was built with, pixels made up
-# for missing data differ.
+# for missing scans differ (docs/pixels.md).
 SAME_JPEG = (features.version("libjpeg_turbo") or "").startswith("2.")
 
 PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])

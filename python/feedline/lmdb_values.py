@@ -45,13 +45,23 @@ def table_of(env: Any, labels: Any) -> Extents:
     _refuse_cut(env)
     file: Optional[str] = None
     maps = Maps()
-    rows: List[Tuple[bytes, int, int, int]] = []
+    rows: List[Tuple[bytes, int, int, Optional[int]]] = []
     with env.begin(buffers=True) as transaction:
         for raw_key, value in transaction.cursor():
             key = bytes(raw_key)
             if key.startswith(b"__"):  # __len__, __keys__
                 continue
             first, length, label = _image_in(key, value)
+            if (
+                labels is None
+                and rows
+                and (label is None) != (rows[0][3] is None)
+            ):
+                raise InvalidArgument(
+                    "some values have a label and some are images alone, such "
+                    "as those of keys %r and %r; give labels"
+                    % (rows[0][0], key)
+                )
             held = HeldBuffer(value)
             place = maps.file_of(held.address, held.nbytes)
             if place is None:
@@ -71,7 +81,7 @@ def table_of(env: Any, labels: Any) -> Extents:
         array("I", bytes(4 * len(rows))),
         array("Q", offsets),
         array("I", lengths),
-        found if labels is None else labels,
+        [label or 0 for label in found] if labels is None else labels,
         None if any(b"\0" in key for key in keys) else keys,
         None,
     )
@@ -95,11 +105,12 @@ def _refuse_cut(env: Any) -> None:
         )
 
 
-def _image_in(key: bytes, value: Any) -> Tuple[int, int, int]:
-    """Where an image begins in a value, its length and its label."""
+def _image_in(key: bytes, value: Any) -> Tuple[int, int, Optional[int]]:
+    """Where an image begins in a value, its length and its label; None: it has
+    none."""
     head = bytes(value[:_LOOKED_AT])
     if head.startswith(_IMAGES):
-        return 0, len(value), 0
+        return 0, len(value), None
     if not head.startswith(_PICKLES):
         raise InvalidArgument(
             "the value of key %r is neither a JPEG, PNG or WebP image nor a "

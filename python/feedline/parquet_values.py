@@ -43,12 +43,25 @@ def table_of(files: Any, image: Optional[str], label: Any) -> Extents:
     places: List[Tuple["array[int]", "array[int]"]] = []
     labels: List[Any] = []
     classes: List[str] = []
+    first: Optional[Tuple[str, Any]] = None
     for path in paths:
         with _pyarrows_errors(path), parquet.ParquetFile(path) as file:
             chosen = _Columns(path, file, image, label)
             places.append(_values(path, file.metadata, file.schema, chosen))
             if chosen.label is not None:
                 labels.append(_labels(path, file, chosen.label))
+            names = chosen.image, chosen.label
+            first = first or names
+            if (
+                names[0] != first[0]
+                or None not in (names[1], first[1])
+                and (names[1] != first[1])
+            ):
+                raise InvalidArgument(
+                    "%s has columns %r and %r, and %s %r and %r: name them, "
+                    "image=COLUMN, label=COLUMN"
+                    % (path, *names, paths[0], *first)
+                )
             if classes and chosen.classes and classes != chosen.classes:
                 raise InvalidArgument("%s has classes of its own" % path)
             classes = classes or chosen.classes
@@ -111,6 +124,7 @@ class _Columns:
         self._features: Dict[str, Any] = info.get("features") or {}
         name = self._image(image)
         kind = self._arrow.field(name).type
+        self.image = name
         self.leaf = name + ".bytes" if kind.num_fields else name
         self.label = self._label(label)
         feature = self._features.get(self.label or "") or {}

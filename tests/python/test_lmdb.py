@@ -96,6 +96,18 @@ def test_what_is_no_image(write: Any, value: bytes, text: str) -> None:
             feedline.Dataset.lmdb(env)
 
 
+def test_labels_of_some(write: Any) -> None:
+    """An image alone has no label, which is not 0 beside those of others."""
+    data = images.encoded()
+    pair = pickle.dumps((data, 3))
+    for values in ([pair, pair, data], [data, data, pair]):
+        with write(in_order(values)) as env:
+            with pytest.raises(InvalidArgument, match="keys b'0' and b'2'"):
+                feedline.Dataset.lmdb(env)
+            given = feedline.Dataset.lmdb(env, [7, 8, 9])
+            assert [given.label(i) for i in range(3)] == [7, 8, 9]
+
+
 def test_nothing(write: Any) -> None:
     with write({b"__len__": b"0"}) as env:
         with pytest.raises(InvalidArgument, match="no values"):

@@ -130,6 +130,17 @@ def test_columns(tmp_path: Path) -> None:
         Dataset.parquet(tmp_path / "none")
 
 
+def test_columns_of_another_file(tmp_path: Path) -> None:
+    """What the first file has is not guessed anew for the next one."""
+    paths = []
+    for image, label in (("a", "label"), ("b", "label")):
+        rows = {image: pa.array([b"1", b"2"]), label: pa.array([3, 4])}
+        paths.append(tmp_path / (image + ".parquet"))
+        pq.write_table(pa.table(rows), paths[-1], **PLAIN)
+    with pytest.raises(feedline.InvalidArgument, match="'b' and 'label', and"):
+        Dataset.parquet(paths)
+
+
 def test_changed_pages(tmp_path: Path) -> None:
     """No crash, no endless loop, nothing outside the file."""
     path = write(tmp_path / "x.parquet", row_group_size=20, data_page_size=900)

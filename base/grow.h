@@ -30,7 +30,7 @@ struct fdl_strings {
 int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
                         const char *name, uint64_t *at);
 
-/* The same by number. Starts zeroed. */
+/* A list of such strings: string i begins at at[i]. Starts zeroed. */
 struct fdl_string_list {
     struct fdl_strings text;
     uint64_t *at; /* [n] offsets into text */

@@ -21,7 +21,7 @@ struct fdl_cpu_set;
 int32_t fdl_thread_start(struct fdl_thread *t, const char *name,
                          void *(*run)(void *), void *arg);
 
-/* The same; the thread binds itself to `cpus` before anything else, so that its
+/* Starts a thread that binds itself to `cpus` before anything else, so that its
  * memory is on their node. cpus: NULL: where its creator may run; lives until
  * the join. If the system refuses, the thread runs unbound, and the log has one
  * warning per process. */

@@ -125,7 +125,7 @@ int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
 int32_t fdl_pipeline_check_targets(const struct fdl_pipeline *p,
                                    const char *targets);
 
-/* The same for a mask by that rule. */
+/* EINVAL: p does what a mask, resampled by that rule, cannot follow. */
 int32_t fdl_pipeline_check_mask(const struct fdl_pipeline *p,
                                 enum fdl_nearest nearest);
 

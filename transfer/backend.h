@@ -90,7 +90,7 @@ enum fdl_ask {
 /* A transfer of one batch; lives in the ticket until landed was called. */
 struct fdl_transfer {
     const struct fdl_slab *slab;
-    uint64_t bytes;  /* of the slab that move, from its begin on */
+    uint64_t bytes;  /* of the slab that move, from its start on */
     uint32_t images; /* in it */
     uint64_t ticket; /* of the batch, for people */
 

@@ -33,7 +33,7 @@ struct fdl_entries {
     _Atomic uint32_t n; /* they are appended to and never changed; with
                            FDL_ENTRIES_BUSY while somebody does */
     uint32_t capacity;
-    uint64_t at[]; /* bits from the begin of the data, and values of DC */
+    uint64_t at[]; /* bits from the start of the data, and values of DC */
 };
 #define FDL_ENTRIES_BUSY (1u << 31)
 

@@ -122,8 +122,8 @@ AVX2 FDL_INLINE void half_pass(const __m256i *v, __m256i *out, int shift,
     butterfly(out, 2, _mm256_sub_epi32(t1, t2), odd2, shift);
 }
 
-/* The same where v[4] to v[7] are zero: nothing is added before it has 32 bits.
- */
+/* half_pass where v[4] to v[7] are zero: nothing is added before it has 32
+ * bits. */
 AVX2 FDL_INLINE void half_corner_pass(const __m256i *v, __m256i *out, int shift,
                                       enum half h)
 {

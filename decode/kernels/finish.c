@@ -32,8 +32,8 @@ static float in_steps(const struct fdl_norm *norm, enum fdl_rounding rounding,
     return centred / norm->std[c];
 }
 
-/* The same as vectors compute it: a quotient is a product, corrected by its
- * exact remainder. */
+/* The result of in_steps as vectors compute it: a quotient is a product,
+ * corrected by its exact remainder. */
 static float by_remainder(const struct fdl_affine *a, size_t c, float x)
 {
     float low = x * a->rest;

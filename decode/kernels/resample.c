@@ -224,9 +224,9 @@ static void fill_nearest(struct fdl_axis *axis, const struct filter *f)
     }
 }
 
-/* The same weights for the samples in the opposite order. A table made for the
- * opposite order from the start would not do: its weights are rounded
- * elsewhere. */
+/* Turns the weights of an entry round, for samples in the opposite order. A
+ * table made for that order from the start would not do: its weights are
+ * rounded elsewhere. */
 static void reverse_entry(struct fdl_axis *axis, int32_t at)
 {
     int32_t n = axis->length[at];

@@ -125,7 +125,7 @@ static int32_t small_window(const struct fdl_options *o, struct fdl_plan *plan,
         plan, box, (enum fdl_padding)fdl_option_int(o, SMALL_MODE), fill);
 }
 
-/* The same draw for both directions, in float32. */
+/* One draw is for both directions, in float32. */
 static int32_t plan_fixed_size(const struct fdl_options *o, struct fdl_rng *rng,
                                struct fdl_plan *plan)
 {

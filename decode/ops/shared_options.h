@@ -48,7 +48,7 @@ struct fdl_plan; /* plan/plan.h */
     .double_max = (high), .default_text = text, .unit = of, .help = about,     \
     .check = each                                                              \
   }
-/* The same, one for all channels or one for each. */
+/* A row of numbers: one for all channels, or one for each. */
 #define FDL_OP_CHANNELS(key, low, high, text, about, each)                     \
   {                                                                            \
     .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
@@ -64,7 +64,8 @@ struct fdl_plan; /* plan/plan.h */
               "bilinear",                                                      \
               "the filter, as in Pillow; all but nearest with antialias")
 
-/* The same, or a draw of two; rng is for that. */
+/* A row of options: a filter, or "random", which draws one of two with the rng
+ * of fdl_op_draw_filter. */
 #define FDL_OP_FILTER_OR_RANDOM(C)                                             \
   FDL_FILTER_CHOICES(C) C(FDL_FILTERS, "random")
 #define FDL_OP_INTERPOLATION_DRAWN                                             \

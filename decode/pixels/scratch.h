@@ -19,7 +19,8 @@ struct fdl_scratch {
  * they use. ENOMEM, naming `what`. */
 int32_t fdl_scratch_grow(struct fdl_scratch *s, size_t n, const char *what);
 
-/* The same for a product that may not fit a size_t, and some more. */
+/* At least rows * row_bytes + extra bytes, as fdl_scratch_grow; ENOMEM also
+ * where that does not fit a size_t. */
 int32_t fdl_scratch_grow_rows(struct fdl_scratch *s, size_t rows,
                               size_t row_bytes, size_t extra, const char *what);
 void fdl_scratch_fini(struct fdl_scratch *s);

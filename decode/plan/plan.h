@@ -82,8 +82,8 @@ int32_t fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
 /* Keep only `box`, which is inside. */
 void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box);
 
-/* The same for a box that may reach over the edges. ERANGE above
- * FDL_OP_SIDE_MAX. */
+/* Keep only `box`, which may reach over the edges: `padding` and `fill` say
+ * what is there. ERANGE above FDL_OP_SIDE_MAX. */
 int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
                         enum fdl_padding padding, const uint8_t fill[4]);
 

@@ -50,7 +50,7 @@ extern "C" {
 
 /* ---- Version and features (any thread) ---------------------------------- */
 
-/* Of the loaded library: "0.1.0", and the same as 0x00MMmmpp. */
+/* The version of the loaded library: "0.1.0", and as the number 0x00MMmmpp. */
 FEEDLINE_API const char *feedline_version(void);
 FEEDLINE_API uint32_t feedline_version_number(void);
 
@@ -228,7 +228,7 @@ FEEDLINE_API int32_t feedline_dataset_class_count(const feedline_dataset *ds);
 FEEDLINE_API const char *feedline_dataset_class_name(const feedline_dataset *ds,
                                                      uint32_t label);
 
-/* The loaders made from it keep the data set alive until they are gone. */
+/* Loaders that were made of the data set keep it alive until they are gone. */
 FEEDLINE_API void feedline_dataset_close(feedline_dataset *ds);
 
 /* ---- Pipeline: what to do with each image (one thread at a time) -------- */
@@ -236,7 +236,7 @@ FEEDLINE_API void feedline_dataset_close(feedline_dataset *ds);
 typedef struct feedline_pipeline feedline_pipeline;
 
 /* recipe: "train" (random_resized_crop 224, horizontal_flip, normalize), "none"
- * or NULL, which are nothing, or another of docs/recipes.md, such as "timm-a1".
+ * or NULL (no operation), or another of docs/recipes.md, such as "timm-a1".
  * With "_u8" behind its name it does not normalize, for dtype=u8. */
 FEEDLINE_API int32_t feedline_pipeline_create(const char *recipe,
                                               feedline_pipeline **out);
@@ -506,9 +506,9 @@ FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
                                               int32_t width, int32_t height,
                                               struct feedline_draw *out);
 
-/* The same for the whole pipeline: {"operations": [...]}, each with its name
- * ("op") and drawn parameters, in pipeline order. Constant parameters are in
- * feedline_pipeline_json. */
+/* What the whole pipeline draws, as feedline_loader_get_draw: {"operations":
+ * [...]}, each with its name ("op") and drawn parameters, in pipeline order.
+ * Constant parameters are in feedline_pipeline_json. */
 FEEDLINE_API int32_t feedline_loader_draw_json(
     const feedline_loader *l, uint64_t epoch, uint64_t sample_index,
     uint32_t copy, uint32_t view, int32_t width, int32_t height, char *buf,
@@ -597,8 +597,8 @@ FEEDLINE_API int32_t feedline_batch_wait(feedline_batch *b, void *stream);
  * is needed before the call. */
 FEEDLINE_API void feedline_batch_release(feedline_batch *b);
 
-/* The same, and also after the work queued so far on `stream`, which waited not
- * for the batch itself but for a stream that did. */
+/* feedline_batch_release, and the slot is reused only after the work queued so
+ * far on `stream`, too, which waited for a stream that waited for the batch. */
 FEEDLINE_API void feedline_batch_release_on(feedline_batch *b, void *stream);
 
 /* ---- Failed samples ------------------------------------------------------ */
@@ -663,7 +663,7 @@ struct feedline_wait_stats {
     uint64_t prep_throttle_ns; /* runnable, but the CPU quota was used up */
     uint64_t prep_sleep_ns;    /* slept: in custom operations, page faults */
 
-    /* The same for worker_wait_ns. */
+    /* worker_wait_ns, divided as prep_ns is. */
     uint64_t worker_wait_cpu_ns, worker_wait_runq_ns;
     uint64_t worker_wait_throttle_ns, worker_wait_sleep_ns;
     int64_t fetch_cold_ns; /* of fetch_ns: storage delivers; -1: not known */
@@ -713,9 +713,9 @@ struct feedline_worker_stats {
     uint32_t threads;     /* started, parked ones included */
     uint64_t wall_ns;     /* of all threads, since the last reset */
     uint64_t cpu_ns;      /* decoding and augmenting, on a core */
-    uint64_t runq_ns;     /* the same, waiting for a core (schedstat) */
-    uint64_t throttle_ns; /* the same, while the CPU quota was used up */
-    uint64_t sleep_ns;    /* the same, asleep */
+    uint64_t runq_ns;     /* at that work, but no core was free (schedstat) */
+    uint64_t throttle_ns; /* at that work, but the CPU quota was used up */
+    uint64_t sleep_ns;    /* at that work, asleep */
     uint64_t read_ns;     /* reading, where workers read (reader=memory) */
     uint64_t blocked_ns;  /* no room for output: depth batches are ready */
     uint64_t starved_ns;  /* no bytes to work on */
@@ -956,8 +956,8 @@ struct feedline_device_info {
 FEEDLINE_API int32_t feedline_device_look(const char *device,
                                           struct feedline_device_info *out);
 
-/* Everything. device: "cuda" or "cuda:N". ENOSYS as feedline_device_count;
- * EINVAL; EDEVICE. Starts CUDA, but creates no context. Any thread. */
+/* All that CUDA knows of "cuda" or "cuda:N". Starts it, but creates no context.
+ * ENOSYS as feedline_device_count; EINVAL; EDEVICE. Any thread. */
 FEEDLINE_API int32_t feedline_device_get_info(const char *device,
                                               struct feedline_device_info *out);
 

@@ -67,9 +67,10 @@ FEEDLINE_API int32_t feedline_watch_begin(feedline_loader *w);
 FEEDLINE_API int32_t feedline_watch_end(feedline_loader *w, int32_t status,
                                         uint64_t samples, uint64_t bytes);
 
-/* The same where more than a call lies between their next and ours, as in an
- * interpreter: their next lasted from began_ns to ended_ns of CLOCK_MONOTONIC,
- * both since begin. EINVAL: it did not; the call is still in progress. */
+/* feedline_watch_end for callers that do more than call between their next and
+ * ours, such as an interpreter: their next lasted from began_ns to ended_ns of
+ * CLOCK_MONOTONIC, both since begin. EINVAL: it did not; the call is still in
+ * progress. */
 FEEDLINE_API int32_t feedline_watch_end_at(feedline_loader *w, int32_t status,
                                            uint64_t samples, uint64_t bytes,
                                            int64_t began_ns, int64_t ended_ns);

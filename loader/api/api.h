@@ -26,10 +26,12 @@ struct feedline_pipeline {
 /* Clears the error line. EINVAL: `handle` is NULL ("config is NULL"). */
 int32_t fdl_api_enter(const void *handle, const char *what);
 
-/* The same for where a new handle goes, which is NULL from here on. */
+/* Clears the error line, and *out, where a new handle goes. EINVAL: out is
+ * NULL. */
 int32_t fdl_api_enter_out(void *out);
 
-/* The same, and EFORK if the handle was made before a fork(). */
+/* Clears the error line. EINVAL: `handle` is NULL; EFORK: it was made before a
+ * fork(). */
 int32_t fdl_api_enter_handle(const void *handle, uint32_t generation,
                              const char *what);
 int32_t fdl_api_enter_batch(const feedline_batch *b);
@@ -38,7 +40,8 @@ int32_t fdl_api_enter_dataset(const feedline_dataset *ds);
 int32_t fdl_api_enter_pipeline(const feedline_pipeline *p);
 int32_t fdl_api_enter_loader(const feedline_loader *l);
 
-/* And ESTATE if its batches are made elsewhere: it is a watch. */
+/* As fdl_api_enter_loader, and ESTATE: the loader is a watch, whose batches are
+ * made elsewhere. */
 int32_t fdl_api_enter_engine(const feedline_loader *l);
 
 #endif

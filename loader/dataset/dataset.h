@@ -160,7 +160,8 @@ static inline const uint64_t *fdl_dataset_numbers(const feedline_dataset *ds,
  * first asked for. Lives as long as the data set. */
 const char *fdl_dataset_name(const feedline_dataset *ds, uint64_t index);
 
-/* The same without the folder of the data set, where it is below that. */
+/* The name of a sample without the folder of the data set, where it is below
+ * that. */
 const char *fdl_dataset_short_name(const feedline_dataset *ds, uint64_t index);
 
 /* Of all samples that are parts of files, where their lengths are known. */

@@ -34,7 +34,8 @@ int32_t fdl_dataset_add_extent(feedline_dataset *ds, const char *name,
 int32_t fdl_dataset_add_cells(feedline_dataset *ds, const struct fdl_cell *from,
                               uint32_t file);
 
-/* The same for such a table. ENOMEM. */
+/* Closes a table of parts of files, as fdl_dataset_finish one of files. ENOMEM.
+ */
 int32_t fdl_dataset_finish_extents(feedline_dataset *ds);
 
 /* For samples in memory: reserves room for `count` of them; then adds them one

@@ -23,7 +23,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* Another number where records or FDL_ENTRIES_EVERY are others. */
+/* The version of the store: raised whenever the records or FDL_ENTRIES_EVERY
+ * change. */
 #define MAGIC UINT64_C(0xfeed11e17e0001)
 
 /* The file is replaced for so much more than it has. */

@@ -27,7 +27,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* Another number where an entry or what formats keep in it is another. */
+/* The version of an entry: raised whenever its layout changes, or what a format
+ * keeps in it. */
 #define MAGIC         UINT64_C(0xfeed11e1de80004)
 #define LEAST_AGE_NS  INT64_C(2000000000)
 #define NS_PER_SECOND INT64_C(1000000000)

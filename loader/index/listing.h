@@ -73,8 +73,8 @@ int32_t fdl_listing_add(struct fdl_listing *l, const char *name,
 int32_t fdl_listing_number(struct fdl_listing *l, int64_t label);
 int32_t fdl_listing_class(struct fdl_listing *l, const char *name);
 
-/* The same, by the folder that a member's name is in: "train/ant/1.jpg" is of
- * class "ant". Nothing where it is in none. */
+/* The label of that sample, by the folder that a member's name is in:
+ * "train/ant/1.jpg" is of class "ant". Nothing where it is in none. */
 int32_t fdl_listing_class_of_folder(struct fdl_listing *l, const char *member);
 
 /* The checksum of the sample that was added last: of bytes `begin` to `end` of

@@ -74,7 +74,8 @@ static double blocks_of(double k, double b, double n)
     return n / b * -expm1(none);
 }
 
-/* The same for a batch, wherever the groups of n meet in it. */
+/* Blocks that the samples of a batch are of, on average, wherever the groups of
+ * n meet in it. */
 static double blocks_in_batch(double batch, double b, double n)
 {
     if (batch >= n)

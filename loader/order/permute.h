@@ -16,7 +16,7 @@ uint64_t fdl_permute_part(const struct fdl_permutation *p, uint64_t index);
 /* The place that an element has. */
 uint64_t fdl_permute_back(const struct fdl_permutation *p, uint64_t element);
 
-/* The same as fdl_permute_part with part 0. */
+/* fdl_permute_part with part 0. */
 uint64_t fdl_permute(uint64_t count, uint64_t seed, uint64_t epoch,
                      uint64_t index);
 

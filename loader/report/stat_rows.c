@@ -39,7 +39,8 @@
 #define NAMED(name, f, unit, merge, metric, help)                              \
   ROW(name, "", f, 0, 1, unit, 0, merge, metric, help)
 
-/* The same, where some number means that it is not known. */
+/* A field as it is, of which 0, or a number below 0, means that it is not
+ * known. */
 #define ZERO_UNKNOWN(f, unit, merge, metric, help)                             \
   ROW(#f, "", f, 0, 1, unit, FEEDLINE_STAT_ZERO_UNKNOWN, merge, metric, help)
 #define NEGATIVE_UNKNOWN(name, f, unit, merge, metric, help)                   \

@@ -98,7 +98,7 @@ int32_t fdl_layout_init_chains(struct fdl_layout *layout, uint32_t batch_size,
                                uint32_t views,
                                const struct fdl_output_format *formats);
 
-/* The same for images of different sizes, of max_bytes each at most; format's
+/* A layout for images of different sizes, of max_bytes each at most; format's
  * width and height are 0. again: an image may be claimed for twice. */
 int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
                                 const struct fdl_output_format *format,

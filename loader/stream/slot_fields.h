@@ -40,7 +40,8 @@ int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
 void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,
                         uint64_t offset, uint64_t bytes);
 
-/* The same of a number or several: their bits; NULL: it has none. */
+/* A field that is a number or several, of the sample at `place`: their bits;
+ * NULL: it has none. */
 void fdl_slot_field_numbers(const feedline_batch *b, uint32_t field,
                             uint32_t place, const uint64_t *words);
 

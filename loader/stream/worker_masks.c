@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same plan, drawn once more for the mask: it depends on nothing but the
- * key, and draws what it drew for the image. */
+/* Masks of samples: the plan of the image, drawn once more for its mask. A plan
+ * depends on nothing but the key, and so draws what it drew for the image. */
 #include "loader/stream/engine_own.h"
 #include "loader/stream/slot_fields.h"
 #include "loader/stream/worker_fields.h"

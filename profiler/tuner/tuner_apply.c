@@ -51,7 +51,7 @@ static bool staged(const struct fdl_tuner *t, struct fdl_knobs *out)
                               FDL_MIN(a->depth, b->depth),
                               FDL_MIN(a->io_depth, b->io_depth)};
     if (fdl_knobs_equal(out, &t->knobs)) {
-        /* And not before what it held is given back. */
+        /* Not applied before what it held is given back. */
         uint64_t most = fdl_knobs_memory(&t->limits, &t->knobs);
         *out = t->want;
         return t->waited > 64 + t->last.outstanding ||

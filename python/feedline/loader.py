@@ -353,8 +353,9 @@ class Loader(Observable):
         )
 
     def _append(self, places: "array[int]") -> None:
-        """The same for samples that exist, an array("q"), at less cost: on cold
-        caches a pointer of ctypes takes 30 us to make, and this copy a few."""
+        """Appends a batch of samples that exist, an array("q"), at less cost:
+        on cold caches a pointer of ctypes takes 30 us to make, this copy a few.
+        """
         count = len(places)
         if self._python:
             self._refuse_in_callback()

@@ -205,7 +205,7 @@ class PIL:
         )
 
     def of_pixels(self, pixels: Any) -> Any:
-        """The same on uint8 [H, W, C], as the engine calls it."""
+        """The transform of uint8 [H, W, C], as the engine calls it."""
         import numpy
         from PIL import Image
 

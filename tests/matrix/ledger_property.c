@@ -8,7 +8,7 @@
  *
  * The clock stands still while anybody works (still_clock.h), and all sleeps
  * are multiples of the instants at which the second books look. So nothing but
- * what sleeps on order takes time, and both books must say the same, whatever
+ * what sleeps on demand takes time, and both books must say the same, whatever
  * else the machine does: but for a few ns, by which the ledger rounds each part
  * of a wait.
  */

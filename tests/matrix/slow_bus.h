@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bus that is slow on order: a transfer backend whose memory is the host's.
+ * A bus that is slow on demand: a transfer backend whose memory is the host's.
  * One engine, first come first served:
  *
  *   submit --queue_ns--> copy --copy_ns--> done --leave_ns--> landed

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Storage that is slow on order. The program is linked with --wrap=pread; what
+ * Storage that is slow on demand. The program is linked with --wrap=pread; what
  * the loader's reader threads read is real, and comes late:
  *
  *   latency   each read sleeps so long, any number of them at once

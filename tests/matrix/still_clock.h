@@ -3,7 +3,7 @@
  * A clock that stands still while anybody works. Real threads, whose sleeps
  * (nap.h) and timed waits (fdl_event_wait, by --wrap) end by this clock; it
  * goes on, to the next of these ends, once the kernel says that every thread of
- * the process is asleep. So nothing takes time but what sleeps on order, and
+ * the process is asleep. So nothing takes time but what sleeps on demand, and
  * what a test finds does not depend on how many cores there are, how fast they
  * are, and who else uses them.
  */

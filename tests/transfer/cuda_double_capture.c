@@ -10,7 +10,7 @@
  *
  *   mode of the calling thread   refused while
  *   global (what it begins as)   any thread captures with mode global, or this
- *                                one in another way than relaxed
+ *                                one other than relaxed
  *   thread-local                 this thread captures, not relaxed
  *   relaxed                      never
  *

@@ -48,7 +48,7 @@ Op = Tuple[str, Tuple[Tuple[str, Any], ...], str]
 Size = Tuple[int, int]  # width, height in pixels
 
 PILLOW_FIRST = (
-    "on tensors torchvision computes it in another way than on images; put it "
+    "on tensors torchvision computes it differently from images; put it "
     "before the transform that makes the tensor"
 )
 
@@ -190,7 +190,7 @@ _IN_EVERY_CLASS = frozenset(
 
 
 def overridden(cls: type, base: type) -> List[str]:
-    """What a subclass does in another way than its base."""
+    """What a subclass does differently from its base."""
     mine = cls.__mro__[: cls.__mro__.index(base)]
     names = {name for one in mine for name in one.__dict__}
     names -= _HARMLESS | _IN_EVERY_CLASS
@@ -302,8 +302,8 @@ class Builder:
             self.read_inside(f"transforms[{i}]", transform)
 
     def read_chain(self, transforms: Sequence[Any]) -> None:
-        """The same for one that does nothing but call them, which may be done
-        by others from some place on."""
+        """Reads the transforms that the present one does nothing but call; from
+        some place on, others may do that."""
         me = self._transform
         for i, transform in enumerate(transforms):
             head = copy.copy(self)
@@ -323,7 +323,8 @@ class Builder:
         self.read(transform, f"{self._place}.{name}" if self._place else name)
 
     def read_instead(self, name: str, transform: Any) -> None:
-        """The same where the present transform does nothing but call it."""
+        """Reads what the present transform has under this name and does nothing
+        but call."""
         me = self._transform
         try:
             if name:

@@ -78,7 +78,7 @@ class Contents(Watched):
 
 
 def _rows_in_memory(array: Any) -> Any:
-    """The same bytes as two axes, dense, of words of 8 bytes if they fit."""
+    """An array's bytes as two axes, dense, of words of 8 bytes if they fit."""
     order = sorted(range(array.ndim), key=lambda i: -abs(array.strides[i]))
     dense = array.transpose(order)
     if not dense.flags.c_contiguous:

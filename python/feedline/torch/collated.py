@@ -137,7 +137,7 @@ _usual = dict(collate_functions())
 
 
 def reason_in_switches() -> Optional[str]:
-    """Which of them is another than usual; None: none is."""
+    """Which of them differs from the usual one; None: none does."""
     for kind, function in collate_functions().items():
         mine = isinstance(kind, type) and issubclass(kind, (torch.Tensor, int))
         if mine and _usual.get(kind) is not function:

@@ -41,7 +41,7 @@ class Known(Generic[T]):
         return self.plain.value(self.names[name])
 
     def attribute(self, name: str) -> Any:
-        """The same for an attribute of `self_`, as it was stored."""
+        """What an attribute of `self_` is, as it was stored."""
         return stored(self.value("self_"), self.names[name])
 
 
@@ -73,7 +73,7 @@ class Forms(Generic[T]):
             function = _handed_to(found)
 
     def like(self, function: Any) -> Iterator[Tuple[T, Names]]:
-        """The same for plain functions alone."""
+        """What `known` finds for a plain function; nothing for others."""
         found = plain(function) if type(function) is FunctionType else None
         if found is not None:
             for known in self.matches(found):

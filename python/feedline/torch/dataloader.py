@@ -244,7 +244,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         """One epoch, each batch of which is written into these tensors: those
         that a captured CUDA graph reads.
 
-        Yields [images, labels], for a short batch the begin of them. On a GPU
+        Yields [images, labels], for a short batch the first of them. On a GPU
         they are written on torch's current stream, behind all that it has
         queued there; without a copy in between if they have the device, dtype
         and memory format of the batches, else by torch's copy_.

@@ -169,7 +169,7 @@ class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
 
 
 def place_of(index: Any, count: int) -> int:
-    """The same from 0 on. IndexError, TypeError: there is no such sample."""
+    """An index, from 0 on. IndexError, TypeError: there is no such sample."""
     place = operator.index(index)
     if not -count <= place < count:
         raise IndexError(f"sample {place} of {count} samples")
@@ -242,7 +242,7 @@ def _label(label: Any) -> Any:
 
 
 def _same(a: Tuple[Any, ...], b: Tuple[Any, ...]) -> bool:
-    """The same objects, numbers by value."""
+    """Whether both have the same objects, numbers by value."""
     return len(a) == len(b) and all(
         x is y or isinstance(x, int) and x == y for x, y in zip(a, b)
     )

@@ -71,7 +71,7 @@ def shared(batch: feedline.Batch) -> Tensors:
 
 
 def shared_of(handle: int, second: int = LABELS) -> Tensors:
-    """The same of a feedline_batch, which may not have been delivered yet.
+    """Tensors that share the memory of a feedline_batch, delivered or not.
 
     second: what comes beside the images, LABELS or TARGETS.
     """
@@ -97,7 +97,7 @@ def shared_views(batch: feedline.Batch) -> List[Any]:
 def copied_views(
     batch: feedline.Batch, empty: Empty, stream: int = 0
 ) -> List[Any]:
-    """The same in memory of torch's own, as `copied`."""
+    """Each view and the labels, copied to memory of torch's own."""
     parts = [batch.view(v) for v in range(batch.views)]
     dtype = getattr(torch, parts[0].dtype)
     sizes = [part.nbytes // part.itemsize for part in parts]
@@ -238,7 +238,7 @@ class Into:
         return [self.images[:count], self.labels[:count]]
 
     def filled(self, data: Any) -> Tensors:
-        """The tensors, or the begin of them, with this batch in them.
+        """The tensors, or the beginning of them, with this batch in them.
 
         ValueError: it does not fit. TypeError: it is no images and labels.
         """

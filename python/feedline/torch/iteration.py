@@ -20,7 +20,7 @@ then tensors are all that there is of it.
 
 Two kinds of batches take another way, each at its own place in the order. One
 that is larger than any before gets a larger engine, behind the batches that the
-former one still has. One whose indices are no samples (out of range, of another
+former one still has. One whose indices name no samples (out of range, another
 type) is left to torch's own fetcher, which raises what it raises or loads it.
 """
 

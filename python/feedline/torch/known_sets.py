@@ -355,7 +355,7 @@ def listed_piece(
 
 
 def needs_pillow_loader(dataset: Any, loader: Any, where: str) -> None:
-    """Refuses what opens images in another way than torchvision's own."""
+    """Refuses what opens images differently from torchvision's own."""
     folder = sys.modules["torchvision.datasets.folder"]
     known = (getattr(folder, "default_loader"), getattr(folder, "pil_loader"))
     loader = in_the_end(loader)

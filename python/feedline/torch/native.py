@@ -91,7 +91,7 @@ class Plan:
         return self.views == 0 and all(part is None for part in more)
 
     def mixed(self, mix: Dict[str, Any]) -> "Plan":
-        """The same plan with mixed batches. Raises feedline.Error."""
+        """This plan with mixed batches. Raises feedline.Error."""
         pipeline = self.pipeline.copy().add("mix", **mix)
         return replace(self, pipeline=pipeline, mix=mix)
 

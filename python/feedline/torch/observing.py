@@ -46,8 +46,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def counted(method: F) -> F:
-    """The same method of who counts the batches; StateError before the first
-    epoch."""
+    """Calls the method of this name of who counts the batches; StateError
+    before the first epoch."""
 
     @functools.wraps(method)
     def call(self: "Observing", *arguments: Any, **named: Any) -> Any:

@@ -466,7 +466,7 @@ class TracedOrder:
 
 
 class ResumedOrder(TracedOrder):
-    """The same order, without what was delivered in an earlier run."""
+    """A traced order without what was delivered in an earlier run."""
 
     def __init__(self, traced: TracedSampler, resume: Resume) -> None:
         self.resume = resume

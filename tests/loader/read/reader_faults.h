@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system calls and allocations of the readers, made to fail on order. For
+ * The system calls and allocations of the readers, made to fail on demand. For
  * binaries linked with --wrap for each WRAP of reader_faults.c.
  */
 #ifndef FDL_TESTS_READER_FAULTS_H

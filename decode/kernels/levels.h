@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernels of each instruction set level: where a level has none of its own,
- * those of the best lower one. levels_x86.c is the table of x86-64;
- * levels_none.c, all plain C, is built everywhere else.
+ * those of the best lower one. levels.c has that of x86-64, and
+ * plain C everywhere else.
  */
 #ifndef FDL_DECODE_LEVELS_H
 #define FDL_DECODE_LEVELS_H

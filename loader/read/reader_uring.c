@@ -31,37 +31,41 @@
  * A ring is used only if it works: before start returns, a request has gone
  * through it once. There are sandboxes that allow setup and forbid the rest.
  */
-#include "base/clock.h"
-#include "base/event.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/thread.h"
-#include "loader/options.h"
-#include "loader/read/gather.h"
 #include "loader/read/reader.h"
-#include "loader/read/reader_file.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <liburing.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
+#if FDL_FEATURES & FEEDLINE_FEATURE_URING
 
-#define MIN_ENTRIES     8
-#define MAX_ENTRIES     32768 /* the kernel's limit */
-#define SPARE_ENTRIES   1     /* of the timer */
-#define MAX_READ_BYTES  (1u << 30)
-#define REASON_BYTES    256
-#define DISABLED_SYSCTL "/proc/sys/kernel/io_uring_disabled"
+#  include "base/clock.h"
+#  include "base/event.h"
+#  include "base/log.h"
+#  include "base/memory.h"
+#  include "base/thread.h"
+#  include "loader/options.h"
+#  include "loader/read/gather.h"
+#  include "loader/read/reader.h"
+#  include "loader/read/reader_file.h"
+
+#  include <errno.h>
+#  include <inttypes.h>
+#  include <liburing.h>
+#  include <stdio.h>
+#  include <stdlib.h>
+#  include <string.h>
+#  include <sys/eventfd.h>
+#  include <unistd.h>
+
+#  define MIN_ENTRIES     8
+#  define MAX_ENTRIES     32768 /* the kernel's limit */
+#  define SPARE_ENTRIES   1     /* of the timer */
+#  define MAX_READ_BYTES  (1u << 30)
+#  define REASON_BYTES    256
+#  define DISABLED_SYSCTL "/proc/sys/kernel/io_uring_disabled"
 
 /* The window's two stamps per item; one more per wake-up. */
-#define CLOCK_READS_PER_ITEM 2
+#  define CLOCK_READS_PER_ITEM 2
 
 enum request { REQUEST_OPEN, REQUEST_READ, REQUEST_CLOSE, REQUEST_TIMER };
-#define REQUEST_BITS 2
+#  define REQUEST_BITS 2
 
 enum outcome { OUTCOME_PENDING, OUTCOME_RUNNING, OUTCOME_FAILED };
 
@@ -781,3 +785,34 @@ const struct fdl_reader_ops fdl_reader_uring = {
     .set_depth = set_depth,
     .stop = destroy,
 };
+
+#else /* liburing was missing at build time */
+
+int32_t fdl_reader_uring_try(void)
+{
+    return fdl_fail(FEEDLINE_ENOSYS,
+                    "io_uring: this library was built without it");
+}
+
+static int32_t start(const struct fdl_reader_config *cfg,
+                     struct fdl_reader **out)
+{
+    (void)cfg;
+    (void)out;
+    return fdl_reader_uring_try();
+}
+
+static void stop(struct fdl_reader *r)
+{
+    (void)r; /* there never is one */
+}
+
+const struct fdl_reader_ops fdl_reader_uring = {
+    .name = "uring",
+    .kind = FDL_READER_uring,
+    .reads_files = true,
+    .start = start,
+    .stop = stop,
+};
+
+#endif

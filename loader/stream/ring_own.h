@@ -15,7 +15,7 @@ static inline bool fdl_ring_is_on_device(const struct fdl_ring *r)
 /* ring.c: gives free slots to the next tickets, as far as depth goes. */
 void fdl_ring_issue_locked(struct fdl_ring *r);
 
-/* ring_lent.c: memory for the images of one batch; NULL: none is lent. */
+/* ring_slots.c: memory for the images of one batch; NULL: none is lent. */
 void *fdl_ring_take_lent_locked(struct fdl_ring *r);
 
 /* ring_slots.c: the last reference is gone. */

@@ -144,11 +144,11 @@ static int32_t list_shard(void *arg, uint64_t i)
     struct fdl_listing *list = &w->index->listings[i];
     struct fdl_shard s = {.fd = -1, .list = list, .options = w->options};
     list->fields = w->index->fields;
+    list->path = fdl_string_list_at(&w->index->shards, i);
     if (take_cached(w, i))
         return FEEDLINE_OK;
     w->states[i] = (struct state){0};
-    int32_t status =
-        fdl_shard_open(&s, fdl_string_list_at(&w->index->shards, i));
+    int32_t status = fdl_shard_open(&s, list->path);
     struct fdl_stamp stamp = fdl_stamp_of(&s.state); /* before it is read */
     if (status == FEEDLINE_OK)
         status = w->format->index(&s);

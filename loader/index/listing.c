@@ -78,17 +78,25 @@ void fdl_listing_drop(struct fdl_listing *l)
     l->names.bytes = l->samples[l->count].name_at;
 }
 
+/* The sample that was added last, in front of what is wrong with it. */
+static int32_t fail_last(const struct fdl_listing *l, const char *what,
+                         const char *name)
+{
+    const char *sample = l->names.text + l->samples[l->count - 1].name_at;
+    return fdl_fail(FEEDLINE_EINVAL, "%s: sample %" PRIu64 "%s%s: its %s%s",
+                    l->path ? l->path : "shard", l->count - 1,
+                    *sample ? ", " : "", sample, what, name);
+}
+
 static int32_t label(struct fdl_listing *l, enum fdl_label_kind kind,
                      int64_t value)
 {
     fdl_assert(l->labelled < l->count);
     if (l->labelled > 0 && l->labels != kind)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "%s: its label is a %s, that of samples before it "
-                        "was a %s",
-                        l->names.text + l->samples[l->count - 1].name_at,
-                        kind == FDL_LABEL_CLASS ? "name" : "number",
-                        kind == FDL_LABEL_CLASS ? "number" : "name");
+        return fail_last(l, "label is a ",
+                         kind == FDL_LABEL_CLASS
+                             ? "name, those before it are numbers"
+                             : "number, those before it are names");
     l->labels = kind;
     l->labelled++;
     l->samples[l->count - 1].label = value;
@@ -129,11 +137,10 @@ static int32_t set_cell(struct fdl_listing *l, uint32_t field, int32_t kind,
 {
     uint64_t last = l->count - 1;
     if (l->kinds[field] != FDL_FIELD_UNKNOWN && l->kinds[field] != kind)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "%s: its field '%s' is of another kind than that of "
-                        "samples before it",
-                        l->names.text + l->samples[last].name_at,
-                        fdl_field_set_name(l->fields, field));
+        return fail_last(l,
+                         "value is of another kind than those before it, of "
+                         "field ",
+                         fdl_field_set_name(l->fields, field));
     l->kinds[field] = (uint8_t)kind;
     l->cells[last * l->fields->n + field] = *cell;
     return FEEDLINE_OK;

@@ -47,6 +47,7 @@ struct fdl_oddity {
 };
 
 struct fdl_listing {
+    const char *path; /* of the shard, for messages; NULL: not known */
     struct fdl_listed *samples;
     uint64_t count, capacity;
     struct fdl_strings names;

@@ -249,6 +249,16 @@ def test_tar_refused(tmp_path: Path) -> None:
         refused("tar:%s?%s" % (path, options), why)
 
 
+def test_kinds_differ(tmp_path: Path) -> None:
+    """The first sample does not decide silently: the other one is named."""
+    path = tmp_path / "x.tfrecord"
+    image = {"image/encoded": bytes_feature(b"image")}
+    whole, half = int_feature(1), float_feature(0.5)
+    write_examples(path, [{**image, "x": whole}, {**image, "x": half}])
+    with pytest.raises(feedline.InvalidArgument, match="sample 1.* field x"):
+        feedline.Dataset.open(f"tfrecord:{path}?fields=x")
+
+
 def test_the_image_may_be_a_field(tmp_path: Path) -> None:
     path = tmp_path / "s.tar"
     members = [("a.jpg", b"image"), ("a.seg.png", b"mask")]

@@ -18,7 +18,7 @@
 #include <string.h>
 
 static const char *const names[] = {
-#define X(name) #name,
+#define X(name, meaning) #name,
     FDL_TUNER_RULES(X)
 #undef X
 };

@@ -60,9 +60,7 @@ static void new_era(struct fdl_tuner *t)
 {
     ++t->era;
     ++t->changes;
-    /* Conditions that change all the time are one. */
-    if (t->era_windows >= LASTING || !RULE(SHORT_ERA))
-        t->backoff = t->due = BACKOFF_LEAST;
+    t->backoff = t->due = BACKOFF_LEAST;
     t->era_windows = 0;
     t->held = t->at_arm = 0;
     t->storage_limit = t->reads_failed = t->transfer_limit = false;
@@ -98,19 +96,14 @@ static void note_limits(struct fdl_tuner *t, const struct fdl_knobs *from,
     }
 }
 
-/* A trial that is interrupted is undone; where that happens again and again,
- * the next one comes later and later. */
+/* A trial that is interrupted is undone. */
 static void begin_anew(struct fdl_tuner *t, bool conditions, bool bounds)
 {
     struct fdl_knobs back, to;
     t->asked_from = t->n_decisions;
-    bool again = fdl_tuner_trial_abandon(t, &back);
-    if (conditions) {
-        t->era_windows = LASTING;
+    fdl_tuner_trial_abandon(t, &back);
+    if (conditions)
         new_era(t);
-    }
-    if (again && RULE(AGAIN))
-        fdl_tuner_back_off(t);
     to = back;
     fdl_tuner_fit(&t->limits, &to);
     note_limits(t, &back, &to, bounds);

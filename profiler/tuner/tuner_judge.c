@@ -108,8 +108,5 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
      * shorter. */
     if (ref->stall <= target && e->stall > 2 * target && RULE(STAYS_FED))
         return false;
-    /* While it waits, fewer must be as good beyond doubt: many small doubts
-     * add up to a loss. */
-    bool beyond = v == FDL_VERDICT_EQUAL || d - doubt >= -DELTA;
-    return d >= -DELTA / 2 && (beyond || !RULE(DOWN_DOUBT));
+    return d >= -DELTA / 2;
 }

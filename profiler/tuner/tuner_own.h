@@ -366,8 +366,8 @@ bool fdl_tuner_bridge(struct fdl_tuner *t);
 /* A trial's window grew by a block. true: it was judged. */
 bool fdl_tuner_trial_step(struct fdl_tuner *t);
 /* It ends without a judgement. *back: what is in force, with what was tried or
- * being taken back as it was before. true: not for the first time. */
-bool fdl_tuner_trial_abandon(struct fdl_tuner *t, struct fdl_knobs *back);
+ * being taken back as it was before. */
+void fdl_tuner_trial_abandon(struct fdl_tuner *t, struct fdl_knobs *back);
 void fdl_tuner_back_off(struct fdl_tuner *t);
 /* What a trial loses against its reference is paid from the credit. */
 void fdl_tuner_charge(struct fdl_tuner *t, const struct fdl_tuner_sums *s);

@@ -363,17 +363,6 @@ static bool explore(struct fdl_tuner *t)
     return false;
 }
 
-/* A batch waits for its slowest read, and meanwhile there is nothing left to
- * read: fewer reads are in flight than might be. Storage that gives no more
- * bytes has them all in flight, and then depth is of no use. */
-static bool reads_run_out(const struct fdl_tuner *t)
-{
-    const struct fdl_tuner_estimate *e = &t->best;
-    double in_flight = e->read_ns * e->reads * e->rate;
-    return e->starved >= 0.2 && e->reads > 0 &&
-           in_flight < 0.75 * t->knobs.io_depth && RULE(READS_RUN_OUT);
-}
-
 /* A stream waits for a copy by itself, so the consumer does not; what it waits
  * for is a slot that has landed. */
 static bool bus_is_full(const struct fdl_tuner *t)
@@ -390,7 +379,7 @@ static bool starving(struct fdl_tuner *t)
         fetching && e->reads > 0 && t->planned.io_depth > t->knobs.io_depth;
     bool crossing = e->transfer > 0.5 || bus_is_full(t);
     t->transfer_limit |= crossing;
-    bool spare = e->blocked >= LITTLE_SPARE || reads_run_out(t);
+    bool spare = e->blocked >= LITTLE_SPARE;
     /* What the last of it brought is not yet in the smoothed stall. */
     bool waits_still = fdl_tuner_long_stall(t) > t->limits.target;
     if (spare && (waits_still || !RULE(WAITS_STILL)) && !crossing &&
@@ -696,14 +685,14 @@ static void undo(struct fdl_tuner *t, struct fdl_knobs *back)
                        "conditions changed before it could be judged");
 }
 
-bool fdl_tuner_trial_abandon(struct fdl_tuner *t, struct fdl_knobs *back)
+void fdl_tuner_trial_abandon(struct fdl_tuner *t, struct fdl_knobs *back)
 {
     *back = t->rolling_back ? t->want : t->knobs;
     t->rolling_back = false;
     if (!t->trial.on)
-        return false;
+        return;
     undo(t, back);
     fdl_tuner_charge_done(t);
     settle_trial(t, FDL_OUTCOME_ABANDONED, NULL, 0, 0);
-    return ++t->abandoned > 1;
+    ++t->abandoned;
 }

@@ -19,7 +19,7 @@ struct sim_facts {
 };
 
 struct sim_controller {
-    const char *name;  /* "feedline", "tf.data", "static-default", ... */
+    const char *name;  /* "feedline", "dotnet", "static-default", ... */
     const char *about; /* one line, with the source of its rule */
 
     /* *knobs: where it starts. NULL: no memory. */

@@ -29,9 +29,11 @@
 #define INTERVAL_LOW  10   /* ms, of a sample at random from ... */
 #define INTERVAL_HIGH 200
 #define INTERVAL_MORE 0.010 /* s, until a sample is accurate enough */
+#define DEPTH_GIVEN   64u   /* batches */
 
 struct self {
-    struct sim_meter meter;
+    struct fdl_tuner_reading since, last; /* of the sample under way */
+    bool started;
     double rate[HISTORY], threads[HISTORY];
     uint64_t samples;
     double setting, noise;
@@ -39,6 +41,52 @@ struct self {
     uint32_t workers;
     uint64_t random;
 };
+
+/* A clock or a counter that stands still or runs backwards makes a span of
+ * nothing, never a negative one. */
+static double seconds_of(const struct self *s)
+{
+    int64_t ns = s->last.now_ns - s->since.now_ns;
+    return ns > 0 ? (double)ns / 1e9 : 0;
+}
+
+static double samples_of(const struct self *s)
+{
+    uint64_t now = s->last.samples, then = s->since.samples;
+    return now > then ? (double)(now - then) : 0;
+}
+
+static uint32_t clamped(double value, uint32_t low, uint32_t high)
+{
+    if (!(value > low))
+        return low;
+    return value < high ? (uint32_t)value : high;
+}
+
+/* That many workers, and as many batches and reads as the bounds and the memory
+ * have room for: reads get an eighth of the memory at most, batches what is
+ * left, and fewer workers are given where they alone are too many. */
+static struct fdl_knobs roomy(const struct fdl_tuner_limits *limits,
+                              double workers)
+{
+    double budget = (double)limits->memory_bytes;
+    struct fdl_knobs k = {
+        .workers = clamped(workers, limits->workers_min, limits->workers_max),
+        .depth = limits->depth_min,
+        .io_depth = limits->io_depth_max};
+    if (limits->memory_bytes && limits->read_bytes)
+        k.io_depth = clamped(budget / 16 / (double)limits->read_bytes,
+                             limits->io_depth_min, limits->io_depth_max);
+    while (limits->memory_bytes && k.workers > limits->workers_min &&
+           fdl_knobs_memory(limits, &k) > limits->memory_bytes)
+        k.workers--;
+    double left = budget - (double)fdl_knobs_memory(limits, &k);
+    double room = DEPTH_GIVEN;
+    if (limits->memory_bytes && limits->batch_bytes)
+        room = fmin(room, k.depth + floor(left / (double)limits->batch_bytes));
+    k.depth = clamped(room, limits->depth_min, limits->depth_max);
+    return k;
+}
 
 static double draw_interval(struct self *s)
 {
@@ -53,10 +101,10 @@ static void *create(const struct sim_facts *facts, struct fdl_knobs *knobs)
     struct self *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
-    s->workers = sim_cores_granted(facts);
+    s->workers = (uint32_t)fmax(1, ceil(facts->quota));
     s->setting = s->workers;
     s->interval = s->wanted = draw_interval(s);
-    *knobs = sim_knobs_roomy(&facts->limits, s->workers, SIM_DEPTH_GIVEN);
+    *knobs = roomy(&facts->limits, s->workers);
     s->workers = knobs->workers;
     return s;
 }
@@ -113,17 +161,17 @@ static double direction(struct self *s, double *real)
 /* Cores that workers and consumer used, of those granted. */
 static double usage(const struct self *s, const struct sim_facts *facts)
 {
-    const struct fdl_tuner_reading *a = &s->meter.since, *b = &s->meter.last;
+    const struct fdl_tuner_reading *a = &s->since, *b = &s->last;
     int64_t ns =
         b->cpu_ns + b->consumer_cpu_ns - a->cpu_ns - a->consumer_cpu_ns;
-    return (double)ns / 1e9 / (sim_meter_seconds(&s->meter) * facts->quota);
+    return (double)ns / 1e9 / (seconds_of(s) * facts->quota);
 }
 
 static void climb(struct self *s, const struct sim_facts *facts)
 {
-    double seconds = sim_meter_seconds(&s->meter), real;
+    double seconds = seconds_of(s), real;
     uint64_t at = s->samples % HISTORY;
-    s->rate[at] = (double)sim_meter_samples(&s->meter) / seconds;
+    s->rate[at] = samples_of(s) / seconds;
     s->threads[at] = s->workers;
     s->samples++;
 
@@ -151,19 +199,21 @@ static void observe(void *self, const struct sim_facts *facts,
                     const struct fdl_tuner_reading *r, struct fdl_knobs *knobs)
 {
     struct self *s = self;
-    sim_meter_add(&s->meter, r);
-    double seconds = sim_meter_seconds(&s->meter);
+    if (!s->started)
+        s->since = *r;
+    s->started = true;
+    s->last = *r;
+    double seconds = seconds_of(s);
     if (seconds <= 0 || seconds < s->wanted)
         return;
     /* Each thread but one may have been within a piece of work. */
-    double done = (double)sim_meter_samples(&s->meter);
-    if (s->samples && s->workers - 1 >= SAMPLE_ERROR * done) {
+    if (s->samples && s->workers - 1 >= SAMPLE_ERROR * samples_of(s)) {
         s->wanted = seconds + INTERVAL_MORE;
         return;
     }
     climb(s, facts);
-    sim_meter_clear(&s->meter);
-    *knobs = sim_knobs_roomy(&facts->limits, s->workers, SIM_DEPTH_GIVEN);
+    s->since = s->last;
+    *knobs = roomy(&facts->limits, s->workers);
     s->workers = knobs->workers;
 }
 

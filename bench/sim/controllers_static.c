@@ -83,9 +83,9 @@ static const struct sim_controller cores_1 = {
     .create = create_cores_1};
 
 const struct sim_controller *const sim_controllers[] = {
-    &sim_feedline, &sim_feedline_1, &static_default, &static_0,
-    &static_2,     &cores,          &cores_1,        &sim_tf_data,
-    &sim_cedar,    &sim_cachew,     &sim_dotnet,     &sim_oracle_player};
+    &sim_feedline, &sim_feedline_1, &static_default,
+    &static_0,     &static_2,       &cores,
+    &cores_1,      &sim_dotnet,     &sim_oracle_player};
 
 const unsigned sim_n_controllers =
     sizeof(sim_controllers) / sizeof(*sim_controllers);

@@ -62,54 +62,6 @@ TEST(fixed_ones_start_as_they_say)
     }
 }
 
-/* Its model sees a gain in every core of the host. */
-TEST(tf_data_takes_every_core)
-{
-    struct sim_scenario s = test_plain(0.010, 8, 0.036);
-    struct sim_result r;
-    run(&s, "tf.data", &r);
-    assert_int_equal(r.points[0].knobs.workers, 16);
-    assert_int_equal(r.points[0].knobs.depth, 1 + 16);
-    assert_int_equal(last_workers(&r), 64);
-    sim_result_free(&r);
-}
-
-/* 4 of 4 workers are worth 1.33 times 3: cedar gets there from one, and takes
- * one away again and again. */
-TEST(cedar_climbs_and_gives_up_again)
-{
-    struct sim_scenario s = test_plain(0.010, 8, 0.039);
-    s.batches = 20000;
-    struct sim_result r;
-    run(&s, "cedar", &r);
-    uint32_t most = 0, downs = 0;
-    for (uint64_t i = 1; i < r.n_points; i++) {
-        uint32_t now = r.points[i].knobs.workers;
-        uint32_t before = r.points[i - 1].knobs.workers;
-        most = now > most ? now : most;
-        downs += now < before;
-        /* One at a time. */
-        assert_true(now + 1 == before || now == before + 1);
-    }
-    assert_int_equal(r.points[0].knobs.workers, 1);
-    assert_true(most >= 4 && most <= 6);
-    assert_true(downs > 5);
-    sim_result_free(&r);
-}
-
-/* 14 workers to 15 are 6.7 %, less than its 7: it stops there by construction,
- * with work for many more. */
-TEST(cachew_stops_at_fourteen)
-{
-    struct sim_scenario s = test_plain(0.010, 64, 0.8);
-    s.batches = 12000;
-    struct sim_result r;
-    run(&s, "cachew", &r);
-    uint32_t final = last_workers(&r);
-    assert_true(final >= 13 && final <= 15);
-    sim_result_free(&r);
-}
-
 /* It perturbs for ever, and climbs where threads help. */
 TEST(dotnet_climbs_and_keeps_swinging)
 {
@@ -130,8 +82,7 @@ TEST(dotnet_climbs_and_keeps_swinging)
 /* Whatever a rule wants, it is given no more than fits. */
 TEST(rules_of_workers_keep_within_memory)
 {
-    static const char *const names[] = {"tf.data", "cedar", "cachew", "dotnet",
-                                        "static-default"};
+    static const char *const names[] = {"dotnet", "static-default"};
     struct sim_scenario s = test_plain(0.010, 8, 0.1);
     s.limits.memory_bytes = 12 << 20;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

@@ -64,7 +64,7 @@ def case_help_and_list():
     text = run("--help").stdout
     assert all(len(line) <= 80 for line in text.splitlines()), text
     listed = run("--list").stdout
-    for name in ("cpu-saturated", "feedline", "tf.data", "oracle"):
+    for name in ("cpu-saturated", "feedline", "dotnet", "oracle"):
         assert name in listed, listed
 
 
@@ -108,7 +108,7 @@ def case_page_has_tables_and_data():
     document, = json.loads(re.search(
         'id="feedline-data">(.*?)</script>', page, re.S).group(1))
     names = [c["name"] for c in document["controllers"]]
-    assert {"feedline", "cedar", "dotnet"} <= set(names), names
+    assert {"feedline", "dotnet", "oracle"} <= set(names), names
     for controller in document["controllers"]:
         assert len(controller["regrets"]) == controller["runs"]
     for picture in document["pictures"]:
@@ -151,7 +151,7 @@ def case_markdown_is_for_documents():
     rows = [r for r in text.splitlines() if r.startswith("| feedline ")]
     assert len(rows) == 1, text
     assert "seeds 1 to 2" in text, text
-    assert "**cedar**: " in text, text
+    assert "**dotnet**: " in text, text
 
 
 def case_trace_tells_decisions():

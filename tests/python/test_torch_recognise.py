@@ -41,7 +41,7 @@ def ops(transform: Any, channels: int = 3, size: Any = None) -> List[Any]:
 def refusal(transform: Any, channels: int = 3, size: Any = None) -> str:
     with pytest.raises(NotNative) as caught:
         read_chain(transform, channels, size)
-    return caught.value.reason
+    return caught.value.reasons[0]
 
 
 # ---- Chains -----------------------------------------------------------------
@@ -555,7 +555,7 @@ def folder(tmp_path: Path) -> Path:
 def reason_of(dataset: Any) -> str:
     with pytest.raises(NotNative) as caught:
         plan(dataset)
-    return caught.value.reason
+    return caught.value.reasons[0]
 
 
 def in_memory(cls: Any, data: Any, labels: Any, name: str = "targets") -> Any:

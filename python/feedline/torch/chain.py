@@ -17,11 +17,12 @@ from __future__ import annotations
 import copy
 import inspect
 import operator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from types import MethodType
-from typing import Any, Callable, Dict, FrozenSet, List, NoReturn, Optional
-from typing import Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn
+from typing import Optional, Sequence, Tuple
 
 from .callables import MISSING, WRAPPERS, call_of, has_hooks, stored
 from .compiled import forwarded_to, handed_to, what_it_does
@@ -33,14 +34,44 @@ from .user_classes import reader_of_class
 class NotNative(Exception):
     """The engine cannot reproduce these samples pixel for pixel.
 
-    reason: a sentence for the user: which object, where, what about it, and
-    what would work instead.
+    reasons: each a sentence for the user: which object, where, what about it,
+    and what would work instead.
     """
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, *reasons: str) -> None:
+        super().__init__(*reasons)
+        self.reasons: List[str] = list(dict.fromkeys(reasons))
         self.cut: Optional[Cut] = None
+        # It is about a transform that is not known, whatever it is given;
+        # with what would help, images are what they were before it.
+        self.of_unknown = self.keeps = False
+
+    @property
+    def reason(self) -> str:
+        """All of them in one text."""
+        if len(self.reasons) == 1:
+            return self.reasons[0]
+        return "; ".join(f"({i}) {r}" for i, r in enumerate(self.reasons, 1))
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Reasons(List[str]):
+    """All that stands in the way, not only what is seen first."""
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """What is refused inside ends there."""
+        try:
+            yield
+        except NotNative as no:
+            self.extend(no.reasons)
+
+    def check(self) -> None:
+        """Raises NotNative if there are any."""
+        if self:
+            raise NotNative(*self)
 
 
 # (operation, its arguments, which transform asked for it)
@@ -271,6 +302,7 @@ class Builder:
         self.typed = True  # so are targets that move
         self.half = ""  # the type of 16 bits that the samples have by now
         self.bordered = False  # small images may have a border by now
+        self.unsure = False  # what samples are by now, behind a refused one
         self._deciding = ""  # the transform that draws whether this is done
         self._ops: List[Op] = []
         self._last: List[Op] = []  # normalize, then random_erasing
@@ -285,7 +317,7 @@ class Builder:
         self._place, self._transform = place, transform
         reader = _reader_of(transform)
         if reader is None:
-            self.fail(_unknown(transform, self.stage))
+            self.fail_unknown()
         if has_hooks(transform):
             self.fail(
                 "it has hooks or a 'forward' of its own, which the engine "
@@ -303,20 +335,33 @@ class Builder:
 
     def read_chain(self, transforms: Sequence[Any]) -> None:
         """Reads the transforms that the present one does nothing but call; from
-        some place on, others may do that."""
-        me = self._transform
+        some place on, others may do that. One that is refused is as if it was
+        not there for those behind it, which may be refused, too."""
+        me, refused = self._transform, None
         for i, transform in enumerate(transforms):
-            head = copy.copy(self)
-            head._ops, head._last = self._ops[:], self._last[:]
+            head = self._copy()
             try:
                 self.read_inside(f"transforms[{i}]", transform)
             except NotNative as no:
-                inner = no.cut
+                unsure = self.unsure
+                self.__dict__.update(vars(head._copy()))
+                self.unsure = unsure or not no.keeps
+                if refused is not None:
+                    if no.of_unknown or not unsure:
+                        refused.reasons += no.reasons
+                    continue
+                refused, inner = no, no.cut
                 if inner is None or inner.of is not transform:
                     inner = Cut(transform, head, [transform])
                 tail = inner.tail + list(transforms[i + 1 :])
                 no.cut = Cut(me, inner.head, tail)
-                raise
+        if refused is not None:
+            raise refused
+
+    def _copy(self) -> "Builder":
+        made = copy.copy(self)
+        made._ops, made._last = self._ops[:], self._last[:]
+        return made
 
     def read_inside(self, name: str, transform: Any) -> None:
         """Reads what the present transform has under this name."""
@@ -351,6 +396,12 @@ class Builder:
     def fail(self, why: str) -> NoReturn:
         """Raises NotNative, with the place and name of this transform."""
         raise NotNative(f"{self._where()}: {why}")
+
+    def fail_unknown(self) -> NoReturn:
+        why, in_pil = _unknown(self._transform, self.stage)
+        no = NotNative(f"{self._where()}: {why}")
+        no.of_unknown, no.keeps = True, in_pil
+        raise no
 
     def _where(self) -> str:
         name = type(self._transform).__name__
@@ -401,7 +452,7 @@ class Builder:
             if type(function) not in WRAPPERS and is_read(function):
                 inner = function
             if inner is None:
-                self.fail(_unknown(self._transform, self.stage))
+                self.fail_unknown()
             self.read_instead("", inner)
         elif what == "rgb":
             self.to_rgb()
@@ -714,7 +765,8 @@ def _means(base: Optional[type], name: str) -> bool:
     return name in inspect.signature(base.__init__).parameters  # type: ignore
 
 
-def _unknown(transform: Any, stage: Stage) -> str:
+def _unknown(transform: Any, stage: Stage) -> Tuple[str, bool]:
+    """Why, and whether it is of no consequence to the transforms behind it."""
     cls = type(transform)
     name = getattr(transform, "__name__", cls.__name__)
     if not name.isidentifier():
@@ -735,10 +787,12 @@ def _unknown(transform: Any, stage: Stage) -> str:
             return (
                 f"it is a subclass of {base.__name__} that has its own {names} "
                 f"and may do anything; use {base.__name__} itself"
-            )
+            ), False
     if _family(cls.__module__) or cls.__module__.startswith("torchvision."):
-        return "the engine has no such operation; " + remedy
-    return "it is not a transform that feedline knows; " + remedy
+        why = "the engine has no such operation; "
+    else:
+        why = "it is not a transform that feedline knows; "
+    return why + remedy, stage == Stage.IMAGE
 
 
 # ---- feedline.transforms ----------------------------------------------------

@@ -141,9 +141,12 @@ def reason_in_switches() -> Optional[str]:
     for kind, function in collate_functions().items():
         mine = isinstance(kind, type) and issubclass(kind, (torch.Tensor, int))
         if mine and _usual.get(kind) is not function:
-            return "default_collate_fn_map has %s, which is not torch's" % (
-                kind.__name__
+            return (
+                "default_collate_fn_map has %s, which is not torch's; take it "
+                "out" % kind.__name__
             )
     if returns_tv_tensors():
-        return 'tv_tensors.set_return_type("TVTensor") is in force'
+        return (
+            'tv_tensors.set_return_type("TVTensor") is in force; set "Tensor"'
+        )
     return None

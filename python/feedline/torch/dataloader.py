@@ -162,11 +162,17 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
 
     @readable
     def fallback_reason(self) -> Optional[str]:
-        """Why torch loads the samples; None when the engine does.
+        """Why torch loads the samples, all that stands in the way and what to
+        do about it; None when the engine does.
 
         As at the last iter(); before the first, as it would be now.
         """
         return self._feedline.decision.reason(self)
+
+    @readable
+    def fallback_reasons(self) -> List[str]:
+        """The same, one by one; empty when the engine loads the samples."""
+        return self._feedline.decision.reasons(self)
 
     @readable
     def native(self) -> bool:

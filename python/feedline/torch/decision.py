@@ -8,7 +8,7 @@ then. The reason why not is a sentence for the user.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Tuple
 
 import torch
 from torch.utils.data.dataloader import default_collate, default_convert
@@ -17,14 +17,14 @@ import feedline
 
 from ._compat import collates, is_stream
 from .arguments import DTYPES, Given, dtype_name
-from .chain import NotNative
+from .chain import NotNative, Reasons
 from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
 from .known_huggingface import gives_rows
 from .known_sets import is_known_stream
 from .known_wrapped import is_wrapped
 from .mixing import is_mixing, mix_of, recognised
-from .moving import check_loader
+from .moving import reasons_in_loader
 from .native import Head, Plan, head_of, plan as plan_of
 from .rows import Rows
 from .worker_init import only_seeds, rehearsed
@@ -42,7 +42,7 @@ class Decision:
     """Of one loader: what was decided last, and what was said about it."""
 
     def __init__(self) -> None:
-        self._reason: Optional[str] = None
+        self._refused: Optional[NotNative] = None
         self.made = False
         # What the engine does in torch's workers, where they load the samples.
         self.head: Optional[Head] = None
@@ -60,7 +60,13 @@ class Decision:
         last iter(); before the first, as it would be now."""
         if not self.made:
             self.decide(loader)
-        return self._reason
+        return None if self._refused is None else self._refused.reason
+
+    def reasons(self, loader: Any) -> List[str]:
+        """The same, one by one."""
+        if not self.made:
+            self.decide(loader)
+        return [] if self._refused is None else list(self._refused.reasons)
 
     def in_part(self, loader: Any) -> bool:
         """Whether the engine works inside of torch's loader; when as above."""
@@ -71,38 +77,49 @@ class Decision:
         self.order = self.head = None
         try:
             plan: Optional[Plan] = self.plan_now(loader)
-            self._reason = None
-            if plan is not None and plan.stream is not None:
-                self.order = plan.stream.sampler(loader, len(plan))
+            self._refused = None
         except NotNative as no:
-            plan, self._reason = None, no.reason
+            plan, self._refused = None, no.with_traceback(None)
             self.head = _head_now(loader)
         self.made = True
         return plan
 
     def plan_now(self, loader: Any) -> Plan:
-        """How the engine makes this loader's batches; NotNative why not."""
-        _check_arguments(loader)
+        """How the engine makes this loader's batches; NotNative with all that
+        stands in the way."""
+        if loader._feedline.given.backend == "torch":
+            raise NotNative('backend="torch" asks for that')
+        found, plan = Reasons(_reasons_in_arguments(loader)), None
+        if not is_stream(loader) or is_known_stream(loader.dataset):
+            with found.noted():
+                plan = plan_of(loader.dataset)
         if is_wrapped(loader.dataset):
-            check_loader(loader)
-            return plan_of(loader.dataset)
-        if not gives_rows(loader.dataset):
-            _check_collate(loader)
-        plan = self._with_mix(loader, plan_of(loader.dataset))
+            found += reasons_in_loader(loader)
+            found.check()
+            assert plan is not None
+            return plan
+        with found.noted():
+            if not gives_rows(loader.dataset):
+                _check_collate(loader, plan)
+            if plan is not None:
+                plan = self._with_mix(loader, plan)
+        if plan is not None:
+            with found.noted():
+                self._check_samples(loader, plan)
+        found.check()
+        assert plan is not None
+        return plan
+
+    def _check_samples(self, loader: Any, plan: Plan) -> None:
+        """Raises NotNative for samples that are none for this loader."""
         if plan.rows is not None:
             _check_rows(loader, plan, plan.rows)
-        own = plan.stream is not None and not collates(loader)
-        collated = own or _is_default(loader)
-        if plan.output is not None and not collated:
-            raise NotNative(
-                "samples have fields, and the engine makes batches of them as "
-                "default_collate does"
-            )
         if plan.views > 0:
             self._check_views(loader, plan)
-        if not collates(loader) and plan.stream is None:
+        if plan.stream is not None:
+            self.order = plan.stream.sampler(loader, len(plan))
+        elif not collates(loader):
             self._check_type_of_samples(loader.dataset, plan)
-        return plan
 
     def _check_views(self, loader: Any, plan: Plan) -> None:
         if plan.output is not None or not collates(loader):
@@ -182,7 +199,8 @@ class Decision:
         Called by the loader's _get_iterator. NotNative with backend="native".
         """
         if given.backend == "native":
-            raise NotNative(str(self._reason))
+            assert self._refused is not None
+            raise NotNative(*self._refused.reasons)
         if given.backend == "torch" or self._warned:
             return
         self._warned = True
@@ -191,7 +209,7 @@ class Decision:
             ignored = "; on_error=%r has no effect there" % given.on_error
         warnings.warn(
             "torch loads the samples of this DataLoader, as %s%s%s"
-            % (self._reason, IN_PART if self.head else "", ignored),
+            % (self._refused, IN_PART if self.head else "", ignored),
             FallbackWarning,
             stacklevel=4,
         )
@@ -233,14 +251,29 @@ def _is_default(loader: Any) -> bool:
     return recognised(loader.collate_fn) is default_collate
 
 
-def _check_collate(loader: Any) -> None:
-    """Raises NotNative for a function of samples, which may do anything."""
+def _check_collate(loader: Any, plan: Optional[Plan]) -> None:
+    """Raises NotNative for a function of samples, which may do anything.
+    plan: None where the samples are not known."""
     collate = recognised(loader.collate_fn)
-    known = isinstance(collate, Collated) or is_mixing(collate)
-    if collates(loader) and collate is not default_collate and not known:
+    if not collates(loader):
+        if collate is not default_convert:
+            raise NotNative(
+                "collate_fn is one of your own, for samples without batches; "
+                "leave it out"
+            )
+        return
+    if collate is default_collate:
+        return
+    if plan is not None and plan.output is not None:
         raise NotNative(
-            "collate_fn is one of your own; if it begins with "
-            "default_collate, use feedline.torch.collated"
+            "collate_fn is one of your own, and samples have fields, of which "
+            "the engine makes batches as default_collate does; leave it out"
+        )
+    if not isinstance(collate, Collated) and not is_mixing(collate):
+        raise NotNative(
+            "collate_fn is one of your own; it runs natively as "
+            "feedline.torch.collated(fn, samples=True), and one that begins "
+            "with default_collate faster, as collated(fn) of its batch"
         )
 
 
@@ -259,26 +292,23 @@ def _check_rows(loader: Any, plan: Plan, rows: Rows) -> None:
     )
 
 
-def _check_arguments(loader: Any) -> None:
-    """Raises NotNative for what no data set is native with."""
-    if loader._feedline.given.backend == "torch":
-        raise NotNative('backend="torch" asks for that')
+def _reasons_in_arguments(loader: Any) -> Iterator[str]:
+    """What no data set is native with."""
     if is_stream(loader) and not is_known_stream(loader.dataset):
-        raise NotNative("the data set is an IterableDataset")
-    if collates(loader):
-        reason = reason_in_switches()
-        if reason is not None:
-            raise NotNative(reason)
-    elif loader.collate_fn is not default_convert:
-        raise NotNative(
-            "collate_fn is one of your own, for samples without batches"
+        yield (
+            "the data set is an IterableDataset; a list of files and labels "
+            "runs natively as feedline.torch.ImageList(samples, transform), "
+            "and shards as feedline.torch.Images"
         )
+    switches = reason_in_switches() if collates(loader) else None
+    if switches is not None:
+        yield switches
     if known_batch_size(loader) > BATCH_MAX:
-        raise NotNative("batches have more than %d images" % BATCH_MAX)
+        yield "batches have more than %d images; make them smaller" % BATCH_MAX
     init = loader.worker_init_fn
     other = rehearsed(init, loader.num_workers).other if init else ""
     if other:
-        raise NotNative(
+        yield (
             f"worker_init_fn does more than seed generators ({other}), and the "
             "engine has no processes to do it in; leave it out, or only seed"
         )

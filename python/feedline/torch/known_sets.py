@@ -22,7 +22,7 @@ import feedline
 from .. import _c
 from ..machine import image_endings
 from ._compat import bombs_are_errors
-from .chain import NotNative
+from .chain import NotNative, Reasons
 from .changes import Contents, Facts, Items, Memory, Watched
 from .compiled import in_the_end, loads_rgb
 from .targets import read_labels
@@ -235,10 +235,11 @@ def _subset(dataset: Any, where: str, view: View) -> Mapping:
 
 @reads(HOLDERS, "torch.utils.data.dataset.ConcatDataset")
 def _concatenation(dataset: Any, where: str, view: View) -> Mapping:
-    parts = [
-        _read(part, f"{where}.datasets[{i}]", view)
-        for i, part in enumerate(dataset.datasets)
-    ]
+    parts, found = [], Reasons()
+    for i, part in enumerate(dataset.datasets):
+        with found.noted():
+            parts.append(_read(part, f"{where}.datasets[{i}]", view))
+    found.check()
     ends, end = [], 0
     for part in dataset.datasets:
         end += len(part)

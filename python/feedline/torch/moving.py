@@ -14,7 +14,7 @@ that nobody has seen before. Images share the batch's memory and hold it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, Iterator, List, Sequence
 
 import torch
 from torch.utils.data.dataloader import default_collate
@@ -24,7 +24,6 @@ import feedline
 from .. import _c
 from ..batch import image_bytes
 from ._compat import collates
-from .chain import NotNative
 from .chain_pairs import Pair
 from .collated import Collated
 
@@ -104,24 +103,27 @@ def leaves_of(made: Any) -> Any:
         yield made
 
 
-def check_loader(loader: Any) -> None:
-    """Raises NotNative for what is not done with samples that move."""
+def reasons_in_loader(loader: Any) -> Iterator[str]:
+    """What is not done with samples that move."""
     given, collate = loader._feedline.given, loader.collate_fn
     for name, usual in (("on_error", "raise"), ("layout", None)):
         if getattr(given, name) != usual:
-            raise NotNative(
+            yield (
                 f"{name}={getattr(given, name)!r} is not for images with "
                 "targets that move; leave it out"
             )
     if str(given.device or "cpu") != "cpu":
-        raise NotNative(
+        yield (
             "images with targets that move are made in host memory; leave out "
             "device, and move them after the loader"
         )
     if not collates(loader):
-        raise NotNative("samples with targets that move come in batches")
-    if collate is not default_collate and not arranges(collate):
-        raise NotNative(
+        yield (
+            "samples with targets that move come in batches; give the loader a "
+            "batch_size"
+        )
+    elif collate is not default_collate and not arranges(collate):
+        yield (
             "collate_fn is one of your own; one that only rearranges samples, "
             "as lambda batch: tuple(zip(*batch)), is native, and any other as "
             "feedline.torch.collated(fn, samples=True)"

@@ -32,7 +32,7 @@ import feedline
 from ..options import option_pillow
 from . import chain_families, known_huggingface, known_torchvision
 from . import known_webdataset
-from .chain import Builder, Chain, NotNative, Size, is_read
+from .chain import Builder, Chain, NotNative, Reasons, Size, is_read
 from .chain_pairs import Pair, bytes_of, read_pair
 from .chain_views import Part, parts_of
 from .known_sets import Piece, Stream, View, view_of
@@ -133,8 +133,35 @@ def plan(dataset: Any) -> Plan:
 
     The same plan as before if nothing changed. Raises NotNative.
     """
-    view = view_of(dataset)
-    return _planned(dataset, view, _chain_of(view))
+    try:
+        view = view_of(dataset)
+    except NotNative as no:
+        raise NotNative(*no.reasons, *_reasons_behind(dataset)) from None
+    try:
+        chain = _chain_of(view)
+    except NotNative as no:
+        found = Reasons(no.reasons)
+        for piece in view.pieces:
+            if piece.files and not piece.ready:
+                with found.noted():
+                    piece.load()
+        raise NotNative(*found) from None
+    return _planned(dataset, view, chain)
+
+
+def _reasons_behind(dataset: Any) -> Reasons:
+    """What is wrong with the transforms of a data set that is not known, where
+    it has them as torchvision's do."""
+    found = Reasons()
+    while hasattr(dataset, "dataset"):
+        dataset = dataset.dataset
+    transform = getattr(dataset, "transform", None)
+    if transform is not None and is_read(transform):
+        with found.noted():
+            chain = read_chain(transform, 3, None)
+            if chain.size is None and hasattr(dataset, "samples"):
+                raise NotNative(_NO_SIZE)
+    return found
 
 
 def _planned(dataset: Any, view: View, chain: Chain) -> Plan:
@@ -190,11 +217,7 @@ def _chain_of(view: View) -> Chain:
     if chain is None:
         raise NotNative("the data set has no parts")
     if chain.size is None:
-        raise NotNative(
-            "the images keep sizes of their own, and those do not make a "
-            "batch; add RandomResizedCrop, CenterCrop, or Resize((height, "
-            "width))"
-        )
+        raise NotNative(_NO_SIZE)
     return replace(chain, as_stored=as_stored)
 
 
@@ -486,8 +509,37 @@ def read_chain(
         new = partial(Builder, channels, size, *more)
         return _chain_of_views(before, parts, new)
     builder = Builder(channels, size, *more)
-    builder.read(transform, "")
-    return builder.finish()
+    return _read_to_its_end(builder, [transform], "")
+
+
+def _read_to_its_end(
+    builder: Builder, transforms: Sequence[Any], where: str
+) -> Chain:
+    """All that these transforms of one view or all do."""
+    found = Reasons()
+    try:
+        for transform in transforms:
+            builder.read(transform, where)
+    except NotNative as no:
+        if not builder.unsure and (no.keeps or no.cut):
+            with found.noted():
+                builder.finish()
+            if builder.size is None:
+                found.append(_NO_SIZE)
+        no.reasons += found
+        raise
+    with found.noted():
+        chain = builder.finish()
+    if found and builder.size is None:
+        found.append(_NO_SIZE)
+    found.check()
+    return chain
+
+
+_NO_SIZE = (
+    "the images keep sizes of their own, and those do not make a batch; add "
+    "RandomResizedCrop, CenterCrop, or Resize((height, width))"
+)
 
 
 def _views_in(transform: Any) -> Tuple[List[Any], Optional[List[Part]]]:
@@ -506,12 +558,14 @@ def _chain_of_views(
 ) -> Chain:
     """Each view is what stands before all of them, then its own chain."""
     views: List[Tuple[Chain, int]] = []
+    found = Reasons()
     for part in parts:
         builder = new()
-        builder.read_all(before)
-        for transform in part.transforms:
-            builder.read(transform, part.where)
-        views.append((builder.finish(), part.count))
+        with found.noted():
+            builder.read_all(before)
+            made = _read_to_its_end(builder, part.transforms, part.where)
+            views.append((made, part.count))
+    found.check()
     first = views[0][0]
     largest: Size = (0, 0)
     for chain, _ in views:

@@ -61,7 +61,7 @@ class Observing:
     """Statistics, words and views of a loader that has an engine at times."""
 
     # The DataLoader's.
-    fallback_reason: readable[Optional[str]]
+    fallback_reasons: readable[List[str]]
     partly_native: readable[bool]
 
     def _feedline_observed(self) -> Optional[Observable]:
@@ -92,13 +92,16 @@ class Observing:
         observed = self._feedline_observed()
         if observed is None:
             return why_no_engine(self)
-        reason = self.fallback_reason
-        words = observed.explain()
-        if reason is None:
+        reasons, words = self.fallback_reasons, observed.explain()
+        if not reasons:
             return words
-        if self.partly_native:
-            reason = "%s%s" % (reason, IN_PART)
-        return "torch loads the samples, as %s.\n%s" % (reason, words)
+        end = IN_PART if self.partly_native else ""
+        if len(reasons) == 1:
+            why = "as %s%s." % (reasons[0], end)
+        else:
+            lines = "".join("\n- %s" % reason for reason in reasons)
+            why = "for %d reasons%s:%s" % (len(reasons), end, lines)
+        return "torch loads the samples, %s\n%s" % (why, words)
 
     @readable
     def verdict(self) -> Verdict:

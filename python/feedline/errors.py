@@ -202,13 +202,16 @@ def _at_once(path: str, flags: int) -> int:
 
 
 def of_file(made: Error) -> Error:
-    """The error of a sample's file, also as open() has it."""
+    """The error of a sample's file, also as open() has it. The path of a sample
+    inside of a file is none that can be opened."""
     if made.path is not None and isinstance(made, (ReadError, NotFound)):
         try:
             with open(made.path, "rb", opener=_at_once):
                 pass
         except OSError as theirs:
-            return as_also(made, theirs)
+            folder = isinstance(theirs, IsADirectoryError)
+            if folder or str(theirs.strerror) in made.text:
+                return as_also(made, theirs)
     return made
 
 

@@ -15,11 +15,13 @@ import sys
 
 try:
     import numpy as np
+    import PIL
     from PIL import Image
 except ImportError as error:
     print("skipped: no Pillow or numpy:", error)
     sys.exit(77)
 
+PILLOW = int(PIL.__version__.split(".")[0])
 U8, F16, F32 = 1, 2, 3
 MEAN = np.array([0.485, 0.456, 0.406], np.float32).reshape(3, 1, 1)
 STD = np.array([0.229, 0.224, 0.225], np.float32).reshape(3, 1, 1)
@@ -74,6 +76,7 @@ class Feedline:
         config, self.dataset, pipeline, self.loader = (
             ctypes.c_void_p() for _ in range(4))
         self.call("config_create", ctypes.byref(config))
+        options = {**options, "pillow": "13" if PILLOW >= 13 else "12"}
         for key, value in options.items():
             self.call("config_set", config, key.encode(), value.encode())
         self.call("dataset_open", folder.encode(), ctypes.byref(self.dataset))

@@ -124,10 +124,10 @@ def named(module: str, name: str) -> Any:
     ("function", "known"),
     [
         (named("transformers.trainer_utils", "seed_worker"), True),
-        (named("transformers.trainer_utils", "set_seed"), False),
+        (named("transformers.trainer_utils", "set_seed"), True),
         (named("timm.data.loader", "_worker_init"), True),
         (named(__name__, "seed_worker"), False),
-        (print, False),
+        (open, False),
         (3, False),
     ],
 )

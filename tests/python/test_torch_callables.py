@@ -45,12 +45,16 @@ def to_rgb(image: Any) -> Any:
 class Convert:
     def __init__(self, mode: str = "RGB") -> None:
         self.mode = mode
+        self.inner = to_rgb
 
     def __call__(self, image: Any) -> Any:
         return image.convert(self.mode)
 
     def method(self, image: Any) -> Any:
         return image.convert("RGB")
+
+    def around(self, image: Any) -> Any:
+        return self.inner(image)
 
     @staticmethod
     def static(image: Any) -> Any:
@@ -83,6 +87,7 @@ CONVERTING: Dict[str, Any] = {
     "partial mode": partial(to_mode, mode="RGB"),
     "nested": partial(partial(to_mode), mode="RGB"),
     "method": Convert().method,
+    "around a method": Convert().around,
     "static": Convert.static,
     "class": Convert.of_class,
     "object": Convert(),

@@ -246,6 +246,14 @@ def test_what_follows_from_a_refused_transform_is_not_told(
     assert "expand=True" in reasons[0] and "OwnTransform" in reasons[1]
 
 
+def test_nothing_is_told_of_a_function_that_does_all(tmp_path: Path) -> None:
+    """Nobody knows what comes out of it."""
+    chain = T.Compose([T.Resize(8), T.ToTensor()])
+    data = folder(tmp_path / "images", lambda image: chain(image.rotate(3)))
+    reasons = Ours(data, batch_size=1).fallback_reasons
+    assert len(reasons) == 1 and "not a transform that feedline" in reasons[0]
+
+
 def test_both_parts_of_a_concatenation(tmp_path: Path) -> None:
     root = folder(tmp_path / "images").root
     both = torch.utils.data.ConcatDataset([OwnSet(root), OwnSet(root)])

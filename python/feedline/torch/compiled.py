@@ -288,6 +288,7 @@ _PARAMETERS = ("x_", "x_, inner_", "inner_, x_")
 
 def _handing_on() -> Iterator[Tuple[str, None]]:
     for given, call in [(p, "inner_(x_)") for p in _PARAMETERS] + [
+        ("self_, x_", "self_.inner_(x_)"),
         ("x_, y_", "inner_(x_, y_)"),
         ("*a_", "inner_(*a_)"),
         ("*a_, **k_", "inner_(*a_, **k_)"),
@@ -304,7 +305,8 @@ _HANDING_ON = Forms(_handing_on)
 
 def _handed_to(found: Plain) -> Any:
     for known in _HANDING_ON.matches(found):
-        return known.value("inner_")
+        of_object = "self_" in known.names
+        return (known.attribute if of_object else known.value)("inner_")
     return None
 
 

@@ -521,7 +521,7 @@ def _read_to_its_end(
         for transform in transforms:
             builder.read(transform, where)
     except NotNative as no:
-        if not builder.unsure and (no.keeps or no.cut):
+        if no.cut is not None and not builder.unsure:
             with found.noted():
                 builder.finish()
             if builder.size is None:

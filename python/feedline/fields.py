@@ -84,7 +84,7 @@ def bytes_in_file(part: Any) -> bytes:
 
 
 def is_whole_file(part: Any) -> bool:
-    return part.offset == 0 and part.bytes == _ALL
+    return bool(part.offset == 0 and part.bytes == _ALL)
 
 
 class Memory:

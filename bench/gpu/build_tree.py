@@ -15,7 +15,7 @@ from run_step import last_line, run
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 LIBRARY = "libfeedline.so"
-TOOL = "bench/loaderbench/loaderbench"
+TOOL = "tools/loaderbench/loaderbench"
 TESTS = tuple("tests/loader/test_device_" + name
               for name in ("batches", "exchange", "order"))
 EXAMPLE = "examples/train_cuda"

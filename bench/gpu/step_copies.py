@@ -10,7 +10,7 @@ import outcome
 def loaderbench(step, name, *arguments):
     """The document of a command of loaderbench."""
     path = step.path(name + ".json")
-    tool = step.built("bench/loaderbench/loaderbench")
+    tool = step.built("tools/loaderbench/loaderbench")
     subprocess.run([tool, *arguments, "--json", path], check=True,
                    env=step.environment())
     with open(path, encoding="utf-8") as f:

@@ -6,7 +6,7 @@ import outcome
 
 
 def run(step):
-    tool = step.built("bench/loaderbench/loaderbench")
+    tool = step.built("tools/loaderbench/loaderbench")
     if tool is None:
         outcome.skip("loaderbench was not built, which makes the images: "
                      "it needs jansson")

@@ -13,7 +13,7 @@ def run(step):
         outcome.skip("the double is no GPU")
     if program is None:
         outcome.skip("compute-sanitizer is not installed")
-    tool = step.built("bench/loaderbench/loaderbench")
+    tool = step.built("tools/loaderbench/loaderbench")
     for check in ("memcheck", "racecheck"):
         done = subprocess.run(
             [program, "--tool", check, "--error-exitcode", "9", tool, "run",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/sim/page.h"
 
-#include "bench/report/html_page.h"
 #include "bench/sim/outcome_json.h"
 #include "bench/sim/tables.h"
+#include "tools/page/html_page.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -173,7 +173,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         if not arguments.folder:
             arguments.folder = os.path.join(tmp, "images")
-            subprocess.run([os.path.join(arguments.build, "bench/loaderbench/"
+            subprocess.run([os.path.join(arguments.build, "tools/loaderbench/"
                                          "loaderbench"), "gen",
                             arguments.folder, "--images", "256", "--quiet"],
                            check=True)

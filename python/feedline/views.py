@@ -253,7 +253,7 @@ def screen(
 #
 # Notebooks remove style sheets and scripts from what they display, and have
 # dark themes that no media query sees; hence inline styles, and not the style
-# sheet of loaderbench's pages (bench/report/). Text takes the notebook's colour
+# sheet of loaderbench's pages (tools/page/). Text takes the notebook's colour
 # and tints are translucent. Everything from outside is escaped.
 
 # Mid tones that stand out from white and from black alike.

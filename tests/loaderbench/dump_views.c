@@ -6,9 +6,6 @@
  *
  *     build/tests/loaderbench/dump_views > tests/loaderbench/views.txt
  */
-#include "bench/loaderbench/report/document.h"
-#include "bench/loaderbench/run/run.h"
-#include "bench/loaderbench/top/top.h"
 #include "loader/loader.h"
 #include "loader/report/metrics.h"
 #include "loader/stream/engine_own.h"
@@ -16,6 +13,9 @@
 #include "loader/watch/notable.h"
 #include "loader/watch/stats.h"
 #include "tests/wrap.h"
+#include "tools/loaderbench/report/document.h"
+#include "tools/loaderbench/run/run.h"
+#include "tools/loaderbench/top/top.h"
 
 #include <stdlib.h>
 #include <string.h>

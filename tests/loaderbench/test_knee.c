@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule of the knee, on grids that are made up. */
-#include "bench/loaderbench/sweep/knee.h"
 #include "test.h"
+#include "tools/loaderbench/sweep/knee.h"
 
 #include <math.h>
 #include <stdlib.h>

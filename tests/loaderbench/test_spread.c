@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interval of a difference: means, variances and degrees of freedom by
  * hand, quantiles from a table of Student's t. */
-#include "bench/loaderbench/sweep/spread.h"
 #include "test.h"
+#include "tools/loaderbench/sweep/spread.h"
 
 #include <math.h>
 

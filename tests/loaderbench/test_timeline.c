@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of a run on statistics that are made up: what a point is, and
  * that a long run loses resolution and nothing else. */
-#include "bench/loaderbench/run/timeline.h"
 #include "test.h"
 #include "tests/wrap.h"
+#include "tools/loaderbench/run/timeline.h"
 
 #include <math.h>
 #include <stdbool.h>

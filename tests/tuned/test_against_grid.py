@@ -14,7 +14,7 @@ import tempfile
 
 BUILD, SOURCE = os.environ["BUILD"], os.environ["SOURCE"]
 TURNS = os.path.join(BUILD, "bench/tuned/turns")
-TOOL = os.path.join(BUILD, "bench/loaderbench/loaderbench")
+TOOL = os.path.join(BUILD, "tools/loaderbench/loaderbench")
 GRID = os.path.join(SOURCE, "bench/tuned/against_grid.py")
 
 

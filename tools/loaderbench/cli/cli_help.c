@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What --help prints, from the tables, in 80 columns: what fits a screen, the
+ * first line of each text and the options that most people need. --help-all
+ * prints everything, the loader's options in groups.
+ */
+#include "tools/loaderbench/cli/cli.h"
+#include "tools/loaderbench/tool.h"
+
+#include <feedline/files.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COLUMNS 80
+#define INDENT  26 /* where the words about an option or a command begin */
+
+void cli_print_wrapped(const char *text, size_t indent, size_t at)
+{
+    while (*text) {
+        if (*text == '\n') {
+            putchar('\n');
+            at = 0;
+            text++;
+            continue;
+        }
+        size_t spaces = strspn(text, " ");
+        size_t word = strcspn(text + spaces, " \n");
+        if (at > indent && at + spaces + word > COLUMNS - 1) {
+            putchar('\n');
+            at = 0;
+            text += spaces;
+            continue;
+        }
+        if (at < indent) {
+            printf("%*s", (int)(indent - at), "");
+            at = indent;
+        }
+        printf("%.*s", (int)(spaces + word), text);
+        at += spaces + word;
+        text += spaces + word;
+    }
+    putchar('\n');
+}
+
+void cli_print(const char *fmt, ...)
+{
+    char text[4608]; /* a path may be in it */
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    cli_print_wrapped(text, 0, 0);
+}
+
+/* Its first line only, unless `all`. */
+static void print_text(const char *text, bool all, size_t indent, size_t at)
+{
+    char first[1024];
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "\n"), text);
+    cli_print_wrapped(all ? text : first, indent, at);
+}
+
+static void print_option(const char *name, const char *metavar,
+                         const char *help, bool all)
+{
+    char dashed[CLI_NAME_BYTES];
+    int n = printf("  --%s%s%s", cli_dashed(name, dashed), metavar ? " " : "",
+                   metavar ? metavar : "");
+    if (n >= INDENT - 1) {
+        putchar('\n');
+        n = 0;
+    }
+    print_text(help, all, INDENT, (size_t)n);
+}
+
+/* ---- Options of the loader ---------------------------------------------- */
+
+/* Those of --help, in words that fit. */
+static const char *const common[][2] = {
+    {"batch_size", "images in a batch"},
+    {"workers", "threads that decode and augment"},
+    {"depth", "batches prepared ahead"},
+    {"dtype", "type of the pixels"},
+    {"device", "where batches are delivered: host, cuda:0"},
+    {"shuffle", "shuffle in each epoch"},
+    {"seed", "seed for the order and all random augmentation"},
+    {"on_error", "what to do with failed samples"},
+};
+#define N_COMMON (sizeof(common) / sizeof(*common))
+
+/* The rest is under "Other", so that none is missing. */
+#define GROUP_OPTIONS_MAX 16
+static const struct group {
+    const char *title;
+    const char *options[GROUP_OPTIONS_MAX];
+} groups[] = {
+    {"Batches",
+     {"batch_size", "dtype", "layout", "channels", "device", "drop_last",
+      "max_sample_bytes", "decode", "finish", "handover", "rounding"}},
+    {"Order",
+     {"shuffle", "block", "lanes", "seed", "epochs", "order", "repeats",
+      "epoch_samples"}},
+    {"Speed",
+     {"workers", "depth", "io_depth", "reader", "direct", "cache",
+      "cache_budget", "memory_budget", "device_memory_budget", "quality",
+      "jpeg_index", "jpeg_index_budget", "held", "local_world", "affinity"}},
+    {"Tuner",
+     {"tuner", "tuner_target", "tuner_profile", "workers_start", "workers_min",
+      "workers_max", "depth_max", "io_depth_max"}},
+    {"Distributed training", {"rank", "world", "shard_tail"}},
+    {"Images",
+     {"on_error", "max_failures", "accept_truncated", "apply_exif", "pillow",
+      "checksums", "max_pixels", "max_file_bytes", "max_scans", "max_image_ms",
+      "masks", "mask_fill", "mask_nearest", "stored_mode"}},
+    {"Watching",
+     {"live", "stats_log", "metrics", "stats_interval", "stuck_after",
+      "terms"}},
+    {"Trace",
+     {"trace", "trace_skip_first", "trace_wait", "trace_warmup", "trace_active",
+      "trace_repeat", "trace_categories", "trace_limit"}},
+};
+#define N_GROUPS (sizeof(groups) / sizeof(*groups))
+
+/* "N|auto", "SIZE", "u8|f32": how a value of a loader option is written. */
+static void loader_metavar(const struct feedline_option_info *info, char *buf,
+                           size_t capacity)
+{
+    static const char *const words[] = {
+        [FEEDLINE_T_INT] = "N",       [FEEDLINE_T_SIZE] = "SIZE",
+        [FEEDLINE_T_TIME] = "TIME",   [FEEDLINE_T_DOUBLE] = "X",
+        [FEEDLINE_T_BOOL] = NULL,     [FEEDLINE_T_ENUM] = NULL,
+        [FEEDLINE_T_STRING] = "TEXT", [FEEDLINE_T_DOUBLES] = "X:Y",
+    };
+    const char *word = info->choices ? info->choices : words[info->type];
+    snprintf(buf, capacity, "%s%s", word ? word : "",
+             info->flags & FEEDLINE_OPT_AUTO ? "|auto" : "");
+}
+
+/* help: NULL: the library's. */
+static void print_loader_option(const char *name, const char *help)
+{
+    struct feedline_option_info info;
+    char metavar[96], text[512];
+    if (!cli_find_loader_option(name, &info))
+        return;
+    loader_metavar(&info, metavar, sizeof(metavar));
+    snprintf(text, sizeof(text), "%s [%s]", help ? help : info.help,
+             info.default_text);
+    print_option(info.name, *metavar ? metavar : NULL, text, true);
+}
+
+static void print_common(const struct cli_command *command)
+{
+    printf("\nOptions of the loader, most of them:\n");
+    for (size_t i = 0; i < N_COMMON; i++)
+        if (cli_takes(command, common[i][0]))
+            print_loader_option(common[i][0], common[i][1]);
+}
+
+static bool is_grouped(const char *name)
+{
+    for (size_t g = 0; g < N_GROUPS; g++)
+        for (size_t i = 0; i < GROUP_OPTIONS_MAX && groups[g].options[i]; i++)
+            if (strcmp(groups[g].options[i], name) == 0)
+                return true;
+    return false;
+}
+
+/* Its title before the first of them that the command takes. */
+static void print_of_group(const struct cli_command *command, const char *title,
+                           const char *option, bool *any)
+{
+    if (!cli_takes(command, option))
+        return;
+    if (!*any)
+        printf("\n%s:\n", title);
+    *any = true;
+    print_loader_option(option, NULL);
+}
+
+static void print_groups(const struct cli_command *command)
+{
+    printf("\nOptions of the loader. FEEDLINE_WORKERS=8 in the environment is\n"
+           "--workers 8; the command line wins. --no-apply-exif is "
+           "--apply-exif=false.\n");
+    for (size_t g = 0; g < N_GROUPS; g++) {
+        bool any = false;
+        for (size_t i = 0; i < GROUP_OPTIONS_MAX && groups[g].options[i]; i++)
+            print_of_group(command, groups[g].title, groups[g].options[i],
+                           &any);
+    }
+    struct feedline_option_info info;
+    bool any = false;
+    for (uint32_t i = 0; cli_loader_option(i, &info); i++)
+        if (!is_grouped(info.name))
+            print_of_group(command, "Other", info.name, &any);
+}
+
+/* ---- Kinds of data set -------------------------------------------------- */
+
+/* What is no shards; the library lists the schemes of those. */
+static const char *const kinds[][2] = {
+    {"folder:", "one folder per class"},
+    {"list:", "a file with a path and a label on each line"},
+    {"coco:", "COCO's JSON, with boxes; ?images=FOLDER"},
+    {"idx:", "IDX files, as MNIST has them"},
+};
+#define N_KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* Row `index` of all kinds; NULL past the end. */
+static const char *kind(uint32_t index, const char **help)
+{
+    if (index >= N_KINDS)
+        return feedline_shard_scheme(index - (uint32_t)N_KINDS, help);
+    *help = kinds[index][1];
+    return kinds[index][0];
+}
+
+static void print_kinds(const char *uri, bool all)
+{
+    char line[512];
+    const char *name, *help;
+    size_t n = (size_t)snprintf(line, sizeof(line), "%s is a path, ", uri);
+    for (uint32_t i = 0; !all && (name = kind(i, &help)); i++)
+        n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s",
+                              i ? ", " : "with ", name);
+    snprintf(line + n, sizeof(line) - n, "%s",
+             all ? "with its kind before it, or with none: then it is detected."
+                 : " before it, or with none: then it is detected.");
+    putchar('\n');
+    cli_print_wrapped(line, 0, 0);
+    for (uint32_t i = 0; all && (name = kind(i, &help)); i++)
+        cli_print_wrapped(help, INDENT, (size_t)printf("  %sPATH", name));
+}
+
+/* ---- Commands ----------------------------------------------------------- */
+
+/* The word of its positional arguments that is a data set; NULL: none is. */
+static const char *uri_of(const struct cli_command *command)
+{
+    static const char *const words[] = {"URI", "SRC"};
+    for (size_t i = 0; command->positional && i < 2; i++)
+        if (strncmp(command->positional, words[i], strlen(words[i])) == 0)
+            return words[i];
+    return NULL;
+}
+
+void cli_help(const struct cli_command *command, bool all)
+{
+    size_t n = all || !command->n_first ? command->n_options : command->n_first;
+    bool more = n < command->n_options || command->loader_options;
+    printf("Usage: loaderbench %s", command->name);
+    if (command->positional)
+        printf(command->positional_optional ? " [%s]" : " %s",
+               command->positional);
+    printf(" [options]\n\n");
+    print_text(command->about, all, 0, 0);
+    if (uri_of(command))
+        print_kinds(uri_of(command), all);
+    printf("\nOptions:\n");
+    for (size_t i = 0; i < n; i++)
+        print_option(command->options[i].name, command->options[i].metavar,
+                     command->options[i].help, all);
+    if (command->loader_options && !all)
+        print_common(command);
+    if (!all)
+        printf("\n--help-all prints %s. Manual: man loaderbench\n",
+               more ? "all options and explains them" : "more about these");
+    if (command->loader_options && all)
+        print_groups(command);
+}
+
+void cli_overview(void)
+{
+    printf("Usage: loaderbench COMMAND ...\n\n"
+           "Measures how fast images are loaded for training and what the "
+           "training\nloop waits for.\n"
+           "\nCommands:\n");
+    for (size_t i = 0; i < n_cli_commands; i++) {
+        const struct cli_command *c = cli_commands[i];
+        int n = printf("  %s", c->name);
+        if (c->positional)
+            n +=
+                printf(c->positional_optional ? " [%s]" : " %s", c->positional);
+        cli_print_wrapped(c->summary, INDENT, (size_t)n);
+    }
+    printf("\n'loaderbench COMMAND --help' lists the options of a command, and "
+           "so does\n'loaderbench help COMMAND'.\n\n"
+           "  --help              print this and exit\n"
+           "  --version           print the version and exit\n"
+           "  --completion SHELL  print a completion script for bash, zsh or "
+           "fish, e.g.\n"
+           "                      . <(loaderbench --completion bash)\n"
+           "\n"
+           "Exit status: 0 success; 1 a threshold was missed; 2 usage error; "
+           "3 too many\ndamaged samples; 4 this machine cannot do it, or the "
+           "output could not be\nwritten; 130 after Ctrl-C, with partial "
+           "results printed.\n");
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loaderbench: how fast images are loaded, and what is waited for. A program
+ * like any other on top of the library's public headers.
+ */
+#include "tools/loaderbench/cli/cli.h"
+#include "tools/loaderbench/cli/commands.h"
+#include "tools/loaderbench/cli/completion.h"
+#include "tools/loaderbench/output.h"
+#include "tools/loaderbench/report/document.h"
+#include "tools/loaderbench/tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct cli_command *const cli_commands[] = {
+    &command_run,    &command_sweep,   &command_tune,  &command_headroom,
+    &command_report, &command_compare, &command_merge, &command_doctor,
+    &command_top,    &command_h2d,     &command_case,  &command_gen,
+    &command_scan,   &command_pack,    &command_io};
+const size_t n_cli_commands = sizeof(cli_commands) / sizeof(*cli_commands);
+
+static int unknown_command(const char *name)
+{
+    struct cli_closest closest = {.name = name};
+    for (size_t i = 0; i < n_cli_commands; i++)
+        cli_consider(&closest, cli_commands[i]->name);
+    const char *best = cli_closest_name(&closest);
+    if (best)
+        tool_say("there is no command '%s'; the closest is '%s'", name, best);
+    else
+        tool_say("there is no command '%s'", name);
+    tool_say("'loaderbench --help' lists the commands");
+    return TOOL_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    const struct cli_command *command = NULL;
+    if (argc == 2) {
+        cli_overview();
+        return TOOL_DONE;
+    }
+    command = cli_find_command(argv[2]);
+    if (!command)
+        return unknown_command(argv[2]);
+    cli_help(command, false);
+    return TOOL_DONE;
+}
+
+static int completion(int argc, char **argv)
+{
+    const char *script = argc == 3 ? completion_script(argv[2]) : NULL;
+    if (!script) {
+        tool_say("--completion takes the name of a shell: bash, zsh or fish");
+        return TOOL_USAGE;
+    }
+    fputs(script, stdout);
+    return TOOL_DONE;
+}
+
+static int run_command(const char *name, int argc, char **argv)
+{
+    const struct cli_command *command = cli_find_command(name);
+    if (!command)
+        return unknown_command(name);
+    document_made_by(argc, argv);
+    int rc = tool_watch_start();
+    if (rc == TOOL_DONE)
+        rc = cli_run(command, argc, argv);
+    document_fini();
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        tool_say("a command is missing; 'loaderbench --help' lists them");
+        return TOOL_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        strcmp(name, "help") == 0)
+        return help(argc, argv);
+    if (strcmp(name, "--version") == 0) {
+        printf("loaderbench %s\n", feedline_version());
+        return TOOL_DONE;
+    }
+    if (strcmp(name, "--completion") == 0)
+        return completion(argc, argv);
+    if (strcmp(name, "--complete") == 0) {
+        cli_complete(argc - 2, argv + 2);
+        return TOOL_DONE;
+    }
+    return run_command(name, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    output_begin();
+    return output_end(run(argc, argv));
+}

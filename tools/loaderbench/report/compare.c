@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loaderbench compare: has it become slower? For a pipeline of CI: two
+ * documents of `run`, one number, an exit status.
+ *
+ * One run says little, as two runs of the same program differ. With --repeat a
+ * document has its raw values, and half their range is taken for the noise of
+ * the median; that of both is added. A loss that is smaller than this is none.
+ */
+#include "tools/loaderbench/cli/commands.h"
+#include "tools/loaderbench/doc.h"
+#include "tools/loaderbench/output.h"
+#include "tools/loaderbench/report/document.h"
+#include "tools/loaderbench/report/report.h"
+#include "tools/loaderbench/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct compare_options {
+    const char *fail_below, *metric, *json;
+    bool quiet;
+};
+
+/* What can be compared, and whether more of it is better. */
+static const struct metric {
+    const char *name, *path;
+    bool more_is_better;
+} metrics[] = {
+    {"images_per_second", "result.images_per_second", true},
+    {"images_per_cpu_second", "result.images_per_cpu_second", true},
+    {"first_batch_seconds", "result.first_batch_seconds", false},
+    {"max_rss_bytes", "result.max_rss_bytes", false},
+};
+#define METRIC_NAMES                                                           \
+  "images_per_second|images_per_cpu_second|first_batch_seconds|"               \
+  "max_rss_bytes"
+
+#define VALUES struct compare_options
+static const struct cli_option options[] = {
+    {"fail-below", "P%",
+     "exit with 1 if B is worse than A by more than P % [3%]\n"
+     "and by more than the noise.",
+     VALUE_TEXT(fail_below)},
+    {"metric", "NAME",
+     "what is compared [images_per_second]\n"
+     "images_per_second, images_per_cpu_second, first_batch_seconds or "
+     "max_rss_bytes.",
+     VALUE_CHOICE(metric, METRIC_NAMES)},
+    CLI_JSON(json),
+    CLI_QUIET(quiet),
+};
+
+const struct cli_command command_compare = {
+    .name = "compare",
+    .positional = "A.json B.json",
+    .positional_many = true,
+    .summary = "two runs, before and after: exit status 1 if it got slower",
+    .about =
+        "Compares two runs, A before a change and B after it.\n\n"
+        "Both are documents that run wrote with --json. The exit status is 1 "
+        "if B is worse by more than --fail-below and by more than the noise, "
+        "which is known if both were measured with --repeat.",
+    CLI_TABLE(.fail_below = "3%"),
+    .run = compare_main,
+};
+
+/* Of the raw values; NAN: not known. */
+static double noise_of(const json_t *doc, const struct metric *m)
+{
+    return doc_noise(json_object_get(doc, "runs"), m->path);
+}
+
+/* Names of options that differ: then more was changed than the code. */
+static json_t *differences(const json_t *a, const json_t *b)
+{
+    json_t *names = json_array();
+    json_t *config = doc_mutable(doc_at(a, "config"));
+    if (json_is_object(config) && json_is_object(doc_at(b, "config"))) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(config, key, value)
+        {
+            const json_t *other = json_object_get(doc_at(b, "config"), key);
+            if (other && !json_equal(value, other))
+                json_array_append_new(names, json_string(key));
+        }
+    }
+    if (strcmp(doc_text(a, "machine.cpu_model"),
+               doc_text(b, "machine.cpu_model")) != 0)
+        json_array_append_new(names, json_string("machine"));
+    return names;
+}
+
+static json_t *compare(const json_t *a, const json_t *b, const struct metric *m,
+                       double tolerated)
+{
+    double before = doc_or_0(a, m->path), after = doc_or_0(b, m->path);
+    double change = before > 0 ? after / before - 1 : 0;
+    double noise = noise_of(a, m) + noise_of(b, m);
+    double loss = m->more_is_better ? -change : change;
+    bool fail = loss > tolerated && (isnan(noise) || loss > noise);
+    json_t *doc = document_new("compare");
+    json_object_set_new(doc, "metric", json_string(m->name));
+    json_object_set_new(doc, "before", json_real(before));
+    json_object_set_new(doc, "after", json_real(after));
+    json_object_set_new(doc, "change_fraction", json_real(change));
+    json_object_set_new(doc, "noise_fraction", doc_known(noise));
+    json_object_set_new(doc, "fail_below", json_real(tolerated));
+    json_object_set_new(doc, "differences", differences(a, b));
+    json_object_set_new(doc, "verdict", json_string(fail ? "fail" : "pass"));
+    return doc;
+}
+
+static void print(const json_t *doc)
+{
+    const json_t *differ = json_object_get(doc, "differences");
+    double noise = doc_number(doc, "noise_fraction");
+    double tolerated = doc_or_0(doc, "fail_below");
+    printf("%s: %.6g before, %.6g after, %+.1f %%", doc_text(doc, "metric"),
+           doc_or_0(doc, "before"), doc_or_0(doc, "after"),
+           100 * doc_or_0(doc, "change_fraction"));
+    if (isnan(noise))
+        printf("; measure both with --repeat to know the noise\n");
+    else
+        printf(", noise %.1f %%%s\n", 100 * noise,
+               noise > tolerated ? ", which is more than is to be seen: "
+                                   "--repeat more often"
+                                 : "");
+    for (size_t i = 0; i < json_array_size(differ); i++)
+        printf("%s%s%s", i ? ", " : "different in both: ",
+               json_string_value(json_array_get(differ, i)),
+               i + 1 == json_array_size(differ) ? "\n" : "");
+    printf("%s: worse by more than %.3g %% fails\n", doc_text(doc, "verdict"),
+           100 * tolerated);
+}
+
+static const struct metric *metric_of(const char *name)
+{
+    size_t i = 0;
+    while (name && strcmp(metrics[i].name, name) != 0)
+        i++;
+    return &metrics[i];
+}
+
+static int read_run(const char *name, const char *path, json_t **doc)
+{
+    int rc = report_read_run("compared", name, doc);
+    if (rc == TOOL_DONE && !(doc_or_0(*doc, path) > 0)) {
+        tool_say("%s: %s is missing or no positive number", name, path);
+        rc = TOOL_DATA;
+    }
+    return rc;
+}
+
+static int compare_files(const char *const *paths,
+                         const struct compare_options *o, double tolerated)
+{
+    const struct metric *m = metric_of(o->metric);
+    json_t *docs[2] = {NULL, NULL}, *result = NULL;
+    int rc = TOOL_DONE;
+    for (size_t i = 0; rc == TOOL_DONE && i < 2; i++)
+        rc = read_run(paths[i], m->path, &docs[i]);
+    if (rc != TOOL_DONE)
+        goto out;
+    result = compare(docs[0], docs[1], m, tolerated);
+    if (output_is_free(o->quiet, o->json, NULL))
+        print(result);
+    if (o->json)
+        rc = document_write(result, o->json);
+    if (rc == TOOL_DONE && strcmp(doc_text(result, "verdict"), "fail") == 0)
+        rc = TOOL_MISSED;
+out:
+    json_decref(result);
+    json_decref(docs[0]);
+    json_decref(docs[1]);
+    return rc;
+}
+
+int compare_main(void *values, const struct cli_parsed *parsed)
+{
+    const struct compare_options *o = values;
+    double tolerated = 0;
+    if (parsed->positionals.n != 2) {
+        tool_say("compare takes two files, A.json and B.json, not %zu",
+                 parsed->positionals.n);
+        return TOOL_USAGE;
+    }
+    int rc = tool_parse_fraction("fail-below", o->fail_below, &tolerated);
+    return rc == TOOL_DONE
+               ? compare_files(parsed->positionals.items, o, tolerated)
+               : rc;
+}

@@ -20,6 +20,7 @@
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
 #include "loader/dataset/dataset_objects.h"
+#include "loader/index/spec.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -446,19 +447,12 @@ static int32_t take_option(struct coco *c, char *text, const char **images)
     return FEEDLINE_OK;
 }
 
-/* Cuts "FILE?a=1&b=2" behind FILE. */
 static int32_t take_options(struct coco *c, char *spec, const char **images)
 {
-    char *at = strchr(spec, '?');
+    char *rest = fdl_spec_cut(spec), *option;
     int32_t status = FEEDLINE_OK;
-    if (at)
-        *at++ = '\0';
-    for (char *next; at && status == FEEDLINE_OK; at = next) {
-        next = strchr(at, '&');
-        if (next)
-            *next++ = '\0';
-        status = take_option(c, at, images);
-    }
+    while (status == FEEDLINE_OK && (option = fdl_spec_next(&rest)))
+        status = take_option(c, option, images);
     return status;
 }
 

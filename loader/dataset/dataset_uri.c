@@ -19,6 +19,7 @@
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
 #include "loader/index/index_format.h"
+#include "loader/index/spec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -105,12 +106,11 @@ static size_t scheme_bytes(const char *uri)
     return n > 0 && uri[n] == ':' ? n + 1 : 0;
 }
 
-/* "PATH" of "PATH?a=1&b=2", for free(); NULL: it has no options. */
+/* PATH of "PATH?option=value", for free(); NULL: it has no options. */
 static char *without_options(const char *uri)
 {
-    const char *mark = strrchr(uri, '?');
-    return mark && strchr(mark, '=') ? strndup(uri, (size_t)(mark - uri))
-                                     : NULL;
+    size_t bytes = fdl_spec_path_bytes(uri);
+    return uri[bytes] ? strndup(uri, bytes) : NULL;
 }
 
 /* Whether there is such a path, or its name tells its format; *status is then

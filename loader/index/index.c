@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "loader/index/index_cache.h"
 #include "loader/index/listing_pack.h"
+#include "loader/index/spec.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -15,51 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#define ROW(name) &fdl_index_##name,
-static const struct fdl_index_format *const formats[] = {
-    FDL_INDEX_FORMATS(ROW)};
-
-const struct fdl_index_format *fdl_index_at(uint32_t i, const char **scheme)
-{
-#define SCHEME(name) #name ":",
-    static const char *const schemes[] = {FDL_INDEX_FORMATS(SCHEME)};
-    if (i >= FDL_COUNT_OF(formats))
-        return NULL;
-    *scheme = schemes[i];
-    return formats[i];
-}
-
-const struct fdl_index_format *fdl_index_of_scheme(const char *name,
-                                                   size_t bytes)
-{
-    for (size_t i = 0; i < FDL_COUNT_OF(formats); i++)
-        if (strlen(formats[i]->name) == bytes &&
-            memcmp(formats[i]->name, name, bytes) == 0)
-            return formats[i];
-    return NULL;
-}
-
-const struct fdl_index_format *fdl_index_of_name(const char *path)
-{
-    size_t n = strlen(path);
-    for (size_t i = 0; i < FDL_COUNT_OF(formats); i++)
-        for (const char *const *e = formats[i]->endings; *e; e++) {
-            size_t bytes = strlen(*e);
-            if (n > bytes && strcmp(path + n - bytes, *e) == 0)
-                return formats[i];
-        }
-    return NULL;
-}
-
-const struct fdl_index_format *fdl_index_of_head(const uint8_t *head,
-                                                 uint64_t bytes)
-{
-    for (size_t i = 0; i < FDL_COUNT_OF(formats); i++)
-        if (formats[i]->matches && formats[i]->matches(head, bytes))
-            return formats[i];
-    return NULL;
-}
 
 struct work {
     const struct fdl_index_format *format;
@@ -291,29 +247,6 @@ static int32_t list_all(const struct fdl_index_format *format,
     return status;
 }
 
-/* Cuts "PATH?a=1&b=2" behind PATH and sets the options. A '?' without a '=' is
- * part of a name. */
-static int32_t take_options(char *spec, struct fdl_options *options)
-{
-    char *mark = strrchr(spec, '?');
-    if (!mark || !strchr(mark, '='))
-        return FEEDLINE_OK;
-    *mark = '\0';
-    int32_t status = FEEDLINE_OK;
-    for (char *at = mark + 1, *next; status == FEEDLINE_OK && at; at = next) {
-        next = strchr(at, '&');
-        if (next)
-            *next++ = '\0';
-        char *equals = strchr(at, '=');
-        if (!equals)
-            return fdl_fail(FEEDLINE_EINVAL, "%s: '%s' is no option=value",
-                            spec, at);
-        *equals = '\0';
-        status = fdl_options_set(options, at, equals + 1);
-    }
-    return status;
-}
-
 static int32_t choose_fields(const struct fdl_options *o,
                              struct fdl_index *index)
 {
@@ -342,7 +275,7 @@ int32_t fdl_index_build(const struct fdl_index_format *format, const char *spec,
         status = fdl_fail_memory(strlen(spec) + 1, "a data set's name");
         goto out;
     }
-    status = take_options(path, &options);
+    status = fdl_spec_set_options(path, fdl_spec_cut(path), &options);
     if (status == FEEDLINE_OK)
         status = choose_fields(&options, &index);
     if (status == FEEDLINE_OK)

@@ -17,7 +17,8 @@ uint32_t fdl_sum_of(enum fdl_sum_kind kind, const void *data, uint64_t bytes)
 }
 
 int32_t fdl_sum_check(const struct fdl_sum *sum, const void *data,
-                      uint64_t bytes, uint64_t at, const char *of)
+                      uint64_t bytes, uint64_t at, const char *of,
+                      const char *leave_out)
 {
     static const char *const names[] = {
         [FDL_SUM_CRC32] = "CRC-32",
@@ -33,7 +34,7 @@ int32_t fdl_sum_check(const struct fdl_sum *sum, const void *data,
                     "offset %" PRIu64 ": %" PRIu64
                     " bytes of %s have changed since they were written: %s "
                     "%08" PRIx32 ", stored is %08" PRIx32
-                    "; copy the file again, or leave the sample out "
-                    "(loaderbench scan --quarantine)",
-                    at, bytes, of, names[sum->kind], found, sum->value);
+                    "; copy the file again, or leave the sample out (%s)",
+                    at, bytes, of, names[sum->kind], found, sum->value,
+                    leave_out);
 }

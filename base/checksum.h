@@ -38,9 +38,14 @@ enum fdl_checksums { FDL_CHOICE_VALUES(FDL_CHECKSUMS_CHOICES) };
 /* Of a kind that is not NONE. */
 uint32_t fdl_sum_of(enum fdl_sum_kind kind, const void *data, uint64_t bytes);
 
+/* How a sample with a wrong checksum is left out, found when it is read. */
+#define FDL_SUM_QUARANTINE "loaderbench scan --quarantine"
+
 /* EDECODE: the bytes are not those that `sum` is of, with both values and what
- * to do. at: where they begin, of: in what, "the file". */
+ * to do. at: where they begin, of: in what, "the file"; leave_out: what leaves
+ * the sample out. */
 int32_t fdl_sum_check(const struct fdl_sum *sum, const void *data,
-                      uint64_t bytes, uint64_t at, const char *of);
+                      uint64_t bytes, uint64_t at, const char *of,
+                      const char *leave_out);
 
 #endif

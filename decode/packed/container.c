@@ -217,7 +217,7 @@ int32_t fdl_packed_verify(const struct fdl_packed *p, const uint8_t *data)
     if (!bad.data)
         return FEEDLINE_OK;
     return fdl_sum_check(&sum, bad.data, bad.bytes, (uint64_t)(bad.data - data),
-                         "the packed JPEG");
+                         "the packed JPEG", FDL_SUM_QUARANTINE);
 }
 
 /* ---- Writing ------------------------------------------------------------- */

@@ -29,7 +29,9 @@
 
 static const struct fdl_option options[] = {
     FDL_INDEX_DAMAGED,
-    FDL_INDEX_FIELDS("members named as the image, by their extensions"),
+    FDL_INDEX_FIELDS("members named as the image, by their extensions (with "
+                     "damaged=skip a sample whose field is damaged is left "
+                     "out)"),
     FDL_INDEX_MISSING_FIELD,
 };
 
@@ -222,12 +224,37 @@ static int32_t take_field(struct lister *l)
     const char *extension = cut_extension(key);
     if (!is_asked_for(l, extension))
         return FEEDLINE_OK;
-    int32_t status = locate(l->shard, &l->member, &at);
+    int32_t status = find_group(l, key, &group);
+    if (status)
+        return status;
+    status = locate(l->shard, &l->member, &at);
     if (status == FEEDLINE_OK)
-        status = find_group(l, key, &group);
-    return status ? status
-                  : fdl_tar_fields_take(&l->fields, l->shard, group, extension,
-                                        at.name, &at, &l->text, &taken);
+        status = fdl_tar_fields_take(&l->fields, l->shard, group, extension,
+                                     at.name, &at, &l->text, &taken);
+    if (status == FEEDLINE_EINVAL &&
+        fdl_option_int(l->shard->options, FDL_INDEX_ROW_DAMAGED) ==
+            FDL_DAMAGED_SKIP) {
+        l->groups.groups[group].is_damaged = true;
+        fdl_listing_odd(l->shard->list,
+                        "samples with a damaged field are left out",
+                        fdl_last_error());
+        fdl_clear_error();
+        status = FEEDLINE_OK;
+    }
+    return status;
+}
+
+/* Whether a field of the sample of that key is damaged, with damaged=skip. */
+static int32_t is_left_out(struct lister *l, const char *key, bool *out)
+{
+    uint64_t group = 0;
+    *out = false;
+    if (!l->shard->list->fields)
+        return FEEDLINE_OK;
+    int32_t status = find_group(l, key, &group);
+    if (status == FEEDLINE_OK)
+        *out = l->groups.groups[group].is_damaged;
+    return status;
 }
 
 static int32_t add_fields(struct lister *l)
@@ -256,7 +283,11 @@ static int32_t take_image(struct lister *l)
                             m->name);
         return FEEDLINE_OK; /* also "7.seg.png", where that is a field */
     }
-    int32_t status = locate(l->shard, m, &at);
+    bool left_out = false;
+    int32_t status = extension ? is_left_out(l, name, &left_out) : FEEDLINE_OK;
+    if (status || left_out)
+        return status;
+    status = locate(l->shard, m, &at);
     if (status == FEEDLINE_OK)
         status = fdl_listing_add(l->shard->list, m->name, at.begin, at.size);
     if (status == FEEDLINE_OK)

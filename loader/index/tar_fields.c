@@ -54,7 +54,9 @@ static int32_t check_number(struct fdl_shard *s, const char *name,
     const uint8_t *bytes;
     int32_t status = fdl_shard_bytes(s, m->begin, m->size, &bytes);
     if (status == FEEDLINE_OK &&
-        fdl_sum_check(&m->sum, bytes, m->size, m->begin, "the archive") < 0)
+        fdl_sum_check(&m->sum, bytes, m->size, m->begin, "the archive",
+                      "damaged=skip among the options of the data set's name") <
+            0)
         status = fdl_shard_fail(s, m->begin, "%s: %s", name, fdl_last_error());
     return status;
 }

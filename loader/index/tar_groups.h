@@ -18,6 +18,7 @@ struct fdl_tar_group {
     int64_t number;
     enum fdl_label_kind label;
     bool has_image, has_more; /* members besides image and label */
+    bool is_damaged;          /* left out, with damaged=skip */
 };
 
 struct fdl_tar_groups {

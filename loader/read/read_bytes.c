@@ -71,8 +71,9 @@ static int32_t verify_fields(const feedline_dataset *ds,
         if (cells[i].sum.kind != FDL_SUM_NONE &&
             !fdl_field_is_number(ds->fields.kind[i]) &&
             fdl_read_has(r, &cells[i], &at))
-            status = fdl_sum_check(&cells[i].sum, r->data + at, cells[i].length,
-                                   cells[i].word, "the file");
+            status =
+                fdl_sum_check(&cells[i].sum, r->data + at, cells[i].length,
+                              cells[i].word, "the file", FDL_SUM_QUARANTINE);
     return status;
 }
 
@@ -88,7 +89,7 @@ int32_t fdl_read_verify(const feedline_dataset *ds, const struct fdl_read *r,
         status = fdl_sum_check(&s->sum, r->data + at,
                                s->sum_before + fdl_read_image_bytes(r) +
                                    s->sum_after,
-                               s->offset + at, "the file");
+                               s->offset + at, "the file", FDL_SUM_QUARANTINE);
     }
     if (status == FEEDLINE_OK && ds->cells)
         status = verify_fields(ds, r);

@@ -21,8 +21,9 @@ static bool is_whole(const struct fdl_cell *c)
 
 static void verify_part(struct fdl_read *r)
 {
-    int32_t status = fdl_sum_check(&r->source.sum, r->data, r->size,
-                                   r->source.offset, "the file");
+    int32_t status =
+        fdl_sum_check(&r->source.sum, r->data, r->size, r->source.offset,
+                      "the file", FDL_SUM_QUARANTINE);
     if (status < 0)
         fdl_read_fail(r, status, "%s", fdl_last_error());
 }

@@ -438,9 +438,11 @@ static int32_t list_records(struct fdl_shard *s)
             return status;
         uint64_t length = fdl_le64(header);
         if (!matches(header, HEADER_BYTES))
-            return fdl_shard_fail(s, at,
-                                  "not a TFRecord: the checksum of its "
-                                  "length is wrong");
+            return fdl_shard_fail(
+                s, at,
+                "not a TFRecord: the checksum of a record's length is wrong, "
+                "and nothing else tells where records begin; write the file "
+                "again (checksums=false is about contents alone)");
         at += HEADER_BYTES;
         if (length > s->size - at || FOOTER_BYTES > s->size - at - length)
             return fdl_shard_fail(s, at,

@@ -372,6 +372,18 @@ def test_a_sample_whose_field_is_damaged(tmp_path: Path, damage: str) -> None:
     assert [left.read(i) for i in range(len(left))] == JPEGS[1:]
 
 
+def test_a_length_without_checksum(tmp_path: Path) -> None:
+    """No option makes that a TFRecord; the message says what does."""
+    path = tmp_path / "x.tfrecord"
+    shard_writers.write_examples(path, [record(i) for i in range(N)])
+    data = bytearray(path.read_bytes())
+    data[8:12] = bytes(4)
+    path.write_bytes(data)
+    shard_writers.refused(
+        "tfrecord:%s" % path, "%s at 0: .*length is wrong.*write the" % path
+    )
+
+
 # ---- How far -----------------------------------------------------------------
 
 

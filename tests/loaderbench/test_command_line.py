@@ -248,6 +248,26 @@ def case_switches(tmp):
         equal(config["shuffle"], shuffle, " ".join(given))
 
 
+def case_values_of_switches(tmp):
+    """As the help shows them, whatever stands behind."""
+    text = expect(tool("run", "--help-all"), 0).out
+    shown = {}
+    for one in re.finditer(r"^  --([a-z-]+)\[=([a-z|]+)\]", text, re.M):
+        shown[one.group(1)] = one.group(2).split("|")
+    for name in ("checksums", "shuffle", "direct"):
+        assert "false" in shown[name], shown
+    assert not re.search(r"^  --[a-z-]+ (false|true)\b", text, re.M), text
+    folder = generate(tmp)
+    for name, values in shown.items():
+        for value in values + ["true", "off"]:
+            expect(tool("run", folder, "--" + name, value), 2,
+                   "--%s=%s" % (name, value))
+    expect(tool("run", "--drop-last", "false", folder), 2, "--drop-last=false")
+    for value, config in (("false", False), ("true", True), ("auto", "auto")):
+        doc = measured(folder, "--epochs", 1, "--checksums=" + value)
+        equal(doc["config"]["checksums"], config)
+
+
 def case_environment_and_command_line(tmp):
     folder = generate(tmp)
     env = {"FEEDLINE_BATCH_SIZE": "5", "FEEDLINE_SHUFFLE": "false",

@@ -295,6 +295,27 @@ static int add_setting(struct cli_parsed *parsed, const char *key,
     return -1;
 }
 
+static bool is_value_of(const struct feedline_option_info *info,
+                        const char *word)
+{
+    return is_one_of(word, "true|false|yes|no|on|off") ||
+           (info->choices && is_one_of(word, info->choices)) ||
+           (info->flags & FEEDLINE_OPT_AUTO && strcmp(word, "auto") == 0);
+}
+
+/* next: the argument behind it, or NULL; a value would stand in front. */
+static int take_bool(const struct feedline_option_info *info,
+                     const struct argument *a, const char *next,
+                     struct cli_parsed *parsed)
+{
+    if (!a->value && next && is_value_of(info, next)) {
+        tool_say("--%s needs no value, and takes one behind '=': --%s=%s",
+                 a->name, a->name, next);
+        return TOOL_USAGE;
+    }
+    return add_setting(parsed, info->name, a->value ? a->value : "true");
+}
+
 /* -2: the loader has no such option. */
 static int take_loader(const struct cli_command *command,
                        const struct argument *a, int argc, char **argv, int *i,
@@ -312,7 +333,8 @@ static int take_loader(const struct cli_command *command,
         if (!same_name(a->name, info.name))
             continue;
         if (is_bool)
-            return add_setting(parsed, info.name, a->value ? a->value : "true");
+            return take_bool(&info, a, *i + 1 < argc ? argv[*i + 1] : NULL,
+                             parsed);
         const char *value;
         int rc = take_value(a, argc, argv, i, &value);
         return rc < 0 ? add_setting(parsed, info.name, value) : rc;

@@ -66,8 +66,9 @@ static void print_option(const char *name, const char *metavar,
                          const char *help, bool all)
 {
     char dashed[CLI_NAME_BYTES];
-    int n = printf("  --%s%s%s", cli_dashed(name, dashed), metavar ? " " : "",
-                   metavar ? metavar : "");
+    const char *word = metavar ? metavar : "";
+    int n = printf("  --%s%s%s", cli_dashed(name, dashed),
+                   *word && *word != '[' ? " " : "", word);
     if (n >= INDENT - 1) {
         putchar('\n');
         n = 0;
@@ -123,7 +124,8 @@ static const struct group {
 };
 #define N_GROUPS (sizeof(groups) / sizeof(*groups))
 
-/* "N|auto", "SIZE", "u8|f32": how a value of a loader option is written. */
+/* "N|auto", "SIZE", "u8|f32", "[=false|true|auto]", "": how a value of a loader
+ * option is written. */
 static void loader_metavar(const struct feedline_option_info *info, char *buf,
                            size_t capacity)
 {
@@ -134,8 +136,10 @@ static void loader_metavar(const struct feedline_option_info *info, char *buf,
         [FEEDLINE_T_STRING] = "TEXT", [FEEDLINE_T_DOUBLES] = "X:Y",
     };
     const char *word = info->choices ? info->choices : words[info->type];
-    snprintf(buf, capacity, "%s%s", word ? word : "",
-             info->flags & FEEDLINE_OPT_AUTO ? "|auto" : "");
+    const char *more = info->flags & FEEDLINE_OPT_AUTO ? "|auto" : "";
+    bool is_bool = info->type == FEEDLINE_T_BOOL;
+    snprintf(buf, capacity, is_bool && word ? "[=%s%s]" : "%s%s",
+             word ? word : "", more);
 }
 
 /* help: NULL: the library's. */
@@ -148,7 +152,7 @@ static void print_loader_option(const char *name, const char *help)
     loader_metavar(&info, metavar, sizeof(metavar));
     snprintf(text, sizeof(text), "%s [%s]", help ? help : info.help,
              info.default_text);
-    print_option(info.name, *metavar ? metavar : NULL, text, true);
+    print_option(info.name, metavar, text, true);
 }
 
 static void print_common(const struct cli_command *command)

@@ -400,8 +400,9 @@ def _dataset(
         if len(pieces) > 1:
             raise NotNative(
                 "the data set is made of several, and one of them is Images or "
-                "Hugging Face's; join them before "
-                "(datasets.concatenate_datasets)"
+                "Hugging Face's; join them before, and set the transform of "
+                "what was joined (datasets.concatenate_datasets, which drops "
+                "those that differ)"
             )
         ready: feedline.Dataset = loaded[0][0]
         return ready

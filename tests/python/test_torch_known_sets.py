@@ -282,6 +282,32 @@ def test_images_that_may_be_gray(tmp_path: Path) -> None:
         list(loader)
 
 
+def test_a_batch_of_another_mode(tmp_path: Path) -> None:
+    """torch delivers it; natively there is an exception, which names the one
+    sample, what images of the loader are, and what delivers it."""
+    made = caltech256(tmp_path)
+    made.transform = CHAIN
+    theirs = list(Theirs(made, batch_size=1))
+    assert len({image.shape for image, _ in theirs}) == 2
+    loader = Ours(made, batch_size=1)
+    assert loader.fallback_reason is None
+    found: List[Any] = []
+    iterator = iter(loader)
+    while len(found) < len(theirs):
+        try:
+            found.append(next(iterator))
+        except RuntimeError as error:
+            found.append(error)
+    (odd,) = [i for i, (image, _) in enumerate(theirs) if image.shape[1] == 1]
+    message = str(found[odd])
+    assert message.startswith("sample %d is torch." % odd)
+    assert "images of this loader are torch." in message
+    assert 'backend="torch"' in message
+    rest = [i for i in range(len(theirs)) if i != odd]
+    assert_same([found[i] for i in rest], [theirs[i] for i in rest])
+    assert_same(list(Ours(made, batch_size=1, backend="torch")), theirs)
+
+
 def test_images_that_were_made_gray(tmp_path: Path) -> None:
     """Where they become RGB again, the colours of the files do not return."""
     timm = pytest.importorskip("timm.data.dataset", reason="no timm")

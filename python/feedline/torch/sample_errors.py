@@ -79,14 +79,16 @@ def put(
     position: Callable[[], int],
 ) -> None:
     """An image of the data set's, which has it at this position, at its place
-    in the batch; torch makes no batch of several shapes or types either."""
+    in the batch. torch makes no batch of several shapes or types either; but of
+    a batch whose images are all like this one, it does."""
     image = torch.as_tensor(image)
     floats = image.is_floating_point() and into.is_floating_point()
     if image.shape != into.shape or not (floats or image.dtype == into.dtype):
         raise type(error)(
-            "sample %d is %s %s, where others of its batch are %s %s; "
+            "sample %d is %s %s, where images of this loader are %s %s; "
             'convert("RGB") in front of the other transforms makes images '
-            "alike (%s)"
+            'alike, or backend="torch" delivers batches whose images are all '
+            "like this one (%s)"
             % (
                 position(),
                 image.dtype,

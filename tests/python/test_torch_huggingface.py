@@ -4,7 +4,6 @@ are equal, or an exception names the row and the remedy."""
 
 from __future__ import annotations
 
-import argparse
 import functools
 import io
 import os
@@ -13,11 +12,12 @@ from typing import Any, List, Sequence
 import pytest
 
 np = pytest.importorskip("numpy")
+torch = pytest.importorskip("torch")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 hf = pytest.importorskip("datasets", reason="no Hugging Face datasets")
 
 from images import Image, picture  # noqa: E402
-from torch_cases import T, Ours, Theirs, same, torch, v2  # noqa: E402
+from torch_cases import T, Ours, Theirs, same, v2  # noqa: E402
 
 MODES = ("L", "RGB", "RGBA", "P", "CMYK", "LA", "I;16", "1")
 
@@ -149,189 +149,80 @@ def test_a_column_that_converts() -> None:
     assert "Image(mode='L')" in str(loader.fallback_reason)
 
 
-# ---- Forms of functions and collate_fns --------------------------------------
+# What a function of the program's may do beside transforming each image: what
+# is native has to have it, too.
 
-TRAIN = T.Compose(CHAINS["training"])
-ARGS = argparse.Namespace(
-    image_column_name="image", label_column_name="label", transform=TRAIN
+
+def rotates_labels(tf: Any, b: Any) -> Any:
+    k = len(b["label"]) // 4
+    return {"x": tf_of(tf, b), "label": b["label"][k:] + b["label"][:k]}
+
+
+def transforms_by_place(tf: Any, b: Any) -> Any:
+    n = len(b["image"])
+    images = [i.convert("RGB") for i in b["image"]]
+    made = [tf(i) if k >= n // 4 else 0 * tf(i) for k, i in enumerate(images)]
+    return {"x": made, "label": b["label"]}
+
+
+def works_in_place(tf: Any, b: Any) -> Any:
+    images = [i.convert("RGB") for i in b["image"]]
+    for image in images:
+        Stamp()(image)
+    return {"x": [tf(i) for i in images], "label": b["label"]}
+
+
+def drops_a_result(tf: Any, b: Any) -> Any:
+    made = tf_of(tf, b)
+    for x in made:
+        T.Normalize([0.5] * 3, [0.5] * 3, inplace=True)(x)
+    return {"x": made, "label": b["label"]}
+
+
+def tf_of(tf: Any, b: Any) -> List[Any]:
+    return [tf(i.convert("RGB")) for i in b["image"]]
+
+
+class Stamp:
+    """Draws on an image and returns nothing."""
+
+    def __call__(self, image: Any) -> None:
+        image.paste((255, 0, 0), (0, 0, 20, 20))
+
+
+@pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning")
+@pytest.mark.parametrize(
+    "function",
+    [rotates_labels, transforms_by_place, works_in_place, drops_a_result],
+    ids=lambda f: f.__name__,
 )
+def test_what_a_function_does_besides_is_not_lost(function: Any) -> None:
+    tf = T.Compose([T.Resize((32, 32)), T.ToTensor()])
+    ds = rows(["RGB"] * 12).with_transform(functools.partial(function, tf))
+    compare(ds, batch_size=4)
 
 
-def under_a_new_key(batch: Any) -> Any:
-    batch["pixel_values"] = [TRAIN(x.convert("RGB")) for x in batch["image"]]
-    return batch
+def twice_stacked(samples: List[Any]) -> Any:
+    noisy = torch.stack([s["x"] for s in samples]).mul_(0)
+    return {"noisy": noisy, "clean": torch.stack([s["x"] for s in samples])}
 
 
-def of_a_named_column(batch: Any) -> Any:
-    batch["pixel_values"] = [
-        TRAIN(picture.convert("RGB"))
-        for picture in batch[ARGS.image_column_name]
-    ]
-    return batch
+def with_widths(samples: List[Any]) -> Any:
+    widths = [getattr(s["image"], "width", -1) for s in samples]
+    return {"x": torch.stack([s["x"] for s in samples]), "width": widths}
 
 
-def in_two_steps(examples: Any) -> Any:
-    images = [image.convert("RGB") for image in examples["image"]]
-    examples["pixel_values"] = [ARGS.transform(image) for image in images]
-    return examples
+@pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning")
+@pytest.mark.parametrize("collate", [twice_stacked, with_widths])
+def test_what_a_collate_fn_does_is_not_lost(collate: Any) -> None:
+    tf = T.Compose([T.Resize((32, 32)), T.ToTensor()])
 
+    def adds(b: Any) -> Any:
+        b["x"] = tf_of(tf, b)
+        return b
 
-def as_a_new_dict(batch: Any) -> Any:
-    return {
-        "pixel_values": [TRAIN(x.convert("RGB")) for x in batch["image"]],
-        "labels": batch["label"],
-    }
-
-
-def in_a_loop(batch: Any) -> Any:
-    batch["pixel_values"] = []
-    for image in batch["image"]:
-        if image.mode != "RGB":
-            image = image.convert("RGB")
-        batch["pixel_values"].append(TRAIN(image))
-    return batch
-
-
-def deleted(batch: Any) -> Any:
-    batch["pixel_values"] = [TRAIN(x.convert("RGB")) for x in batch["image"]]
-    del batch["image"]
-    return batch
-
-
-def popped(batch: Any) -> Any:
-    images = batch.pop("image")
-    batch["pixel_values"] = [
-        TRAIN(x if x.mode == "RGB" else x.convert("RGB")) for x in images
-    ]
-    return batch
-
-
-def images_alone(examples: Any) -> Any:
-    images = [TRAIN(image.convert("RGB")) for image in examples["image"]]
-    return {"input": images}
-
-
-def stacked(batch: Any) -> Any:
-    images = [TRAIN(x.convert("RGB")) for x in batch["image"]]
-    return {**batch, "image": torch.stack(images)}
-
-
-def by_a_helper(batch: Any) -> Any:
-    def prepared(image: Any) -> Any:
-        return TRAIN(image.convert("RGB"))
-
-    batch["image"] = list(map(prepared, batch["image"]))
-    return batch
-
-
-class Preprocess:
-    """An object that is called, and has a method for the same."""
-
-    column = "image"
-
-    def __init__(self, transform: Any) -> None:
-        self.transform = transform
-
-    def __call__(self, batch: Any) -> Any:
-        images = [self.one(image) for image in batch[self.column]]
-        batch["pixel_values"] = images
-        return batch
-
-    def one(self, image: Any) -> Any:
-        return self.transform(image.convert("RGB"))
-
-    def renamed(self, batch: Any) -> Any:
-        batch = self(batch)
-        del batch[self.column]
-        return batch
-
-    def only_images(self, batch: Any) -> Any:
-        return {"pixel_values": [self.one(x) for x in batch["image"]]}
-
-
-def with_arguments(transform: Any, batch: Any, column: str = "x") -> Any:
-    batch[column] = [transform(x.convert("RGB")) for x in batch["image"]]
-    return batch
-
-
-def stacking(examples: Any) -> Any:
-    """As Transformers' own examples do it."""
-    images = torch.stack([example["pixel_values"] for example in examples])
-    labels = torch.tensor(
-        [example[ARGS.label_column_name] for example in examples]
+    compare(
+        rows(["RGB"] * 12).with_transform(adds),
+        batch_size=4,
+        collate_fn=collate,
     )
-    return {"pixel_values": images, "labels": labels}
-
-
-def with_text(examples: Any) -> Any:
-    images = torch.stack([example["pixel_values"] for example in examples])
-    images = images.to(memory_format=torch.contiguous_format).float()
-    ids = [len(example["caption"]) for example in examples]
-    return {"pixel_values": images, "input_ids": torch.tensor(ids)}
-
-
-def images_only(examples: Any) -> Any:
-    return {"pixel_values": torch.stack([e["pixel_values"] for e in examples])}
-
-
-def of_labels(examples: Any) -> Any:
-    images = torch.stack([example["pixel_values"] for example in examples])
-    return images, torch.tensor([example["labels"] for example in examples])
-
-
-def default_of_transformers(examples: Any) -> Any:
-    transformers = pytest.importorskip("transformers")
-    return transformers.DefaultDataCollator()(examples)
-
-
-# Function, collate_fn (None: the default), and columns that go before.
-FORMS = {
-    "image classification": (under_a_new_key, stacking, ["caption"]),
-    "its columns named": (of_a_named_column, stacking, []),
-    "text to image": (in_two_steps, with_text, []),
-    "masked autoencoder": (in_a_loop, images_only, []),
-    "new dict": (as_a_new_dict, of_labels, []),
-    "new dict, default": (as_a_new_dict, None, []),
-    "deleted": (deleted, default_of_transformers, []),
-    "popped": (popped, None, ["caption"]),
-    "unconditional": (images_alone, None, []),
-    "stacked": (stacked, None, []),
-    "helper": (by_a_helper, None, ["caption"]),
-    "object": (Preprocess(TRAIN), stacking, []),
-    "bound method": (Preprocess(TRAIN).only_images, images_only, []),
-    "partial": (
-        functools.partial(with_arguments, TRAIN, column="pixel_values"),
-        stacking,
-        ["caption"],
-    ),
-    "not converted": (plain(TRAIN), None, ["caption"]),
-}
-ORDERS = {
-    "colours": ["RGB"] * 7,
-    "gray among them": ["RGB", "RGB", "L", "RGB", "RGB", "L", "RGB"],
-    "gray first": ["L", "RGB", "L", "RGB", "RGB", "RGB", "L"],
-    "all modes": ["RGB", "P", "RGBA", "CMYK", "LA", "I;16", "1"],
-}
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("form", FORMS)
-def test_usual_forms_are_native(form: str, order: str) -> None:
-    """The functions and collate_fns of Transformers' and diffusers' examples,
-    and of the documentation of datasets."""
-    function, collate, without = FORMS[form]
-    captions = ["a %s" % ("dog" * i) for i in range(7)]
-    ds = rows(ORDERS[order], caption=captions).remove_columns(without)
-    number = list(FORMS).index(form) + list(ORDERS).index(order)
-    if number % 2:
-        ds = ds.with_transform(function)
-    else:
-        ds.set_transform(function)
-    arguments = {} if collate is None else {"collate_fn": collate}
-    found = compare(ds, batch_size=3, num_workers=number % 3, **arguments)
-    expected = dict.fromkeys(ORDERS, "native: equal")
-    if form == "not converted":
-        expected["gray among them"] = "native: both, equal"
-        expected["gray first"] = "torch's: both, equal"  # Normalize refuses
-        expected["all modes"] = "native: both"
-    assert found == expected[order]

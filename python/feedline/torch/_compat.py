@@ -46,14 +46,6 @@ from_dlpack: Callable[[Any], torch.Tensor] = getattr(
     torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack
 )
 
-# Functions of tensors of a subclass's are those of plain ones inside; under
-# another name before torch 2.0.
-as_plain_tensors: Any = getattr(
-    torch._C,
-    "DisableTorchFunctionSubclass",
-    getattr(torch._C, "DisableTorchFunction", None),
-)
-
 # Attributes and methods of torch's iterators that ours set, read or override.
 ITERATOR = (
     "_base_seed",  # seeds random transforms; a resumed epoch has its own

@@ -16,17 +16,15 @@ from torch.utils.data.dataloader import default_collate, default_convert
 import feedline
 
 from ._compat import collates, is_stream
-from .arguments import DTYPES, Given, dtype_name
+from .arguments import Given, dtype_name
 from .chain import NotNative, Reasons
 from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
-from .known_huggingface import gives_rows
 from .known_sets import is_known_stream
 from .known_wrapped import is_wrapped
 from .mixing import is_mixing, mix_of, recognised
 from .moving import reasons_in_loader
 from .native import Head, Plan, head_of, plan as plan_of
-from .rows import Rows
 from .worker_init import only_seeds, rehearsed
 
 
@@ -99,8 +97,7 @@ class Decision:
             assert plan is not None
             return plan
         with found.noted():
-            if not gives_rows(loader.dataset):
-                _check_collate(loader, plan)
+            _check_collate(loader, plan)
             if plan is not None:
                 plan = self._with_mix(loader, plan)
         if plan is not None:
@@ -112,8 +109,12 @@ class Decision:
 
     def _check_samples(self, loader: Any, plan: Plan) -> None:
         """Raises NotNative for samples that are none for this loader."""
-        if plan.rows is not None:
-            _check_rows(loader, plan, plan.rows)
+        if plan.keys is not None and not _is_default(loader):
+            raise NotNative(
+                "samples are dicts, which the engine has as default_collate "
+                "makes batches of them; feedline.torch.Images(ds, transform) "
+                "gives pairs of image and label"
+            )
         if plan.views > 0:
             self._check_views(loader, plan)
         if plan.stream is not None:
@@ -275,21 +276,6 @@ def _check_collate(loader: Any, plan: Optional[Plan]) -> None:
             "feedline.torch.collated(fn, samples=True), and one that begins "
             "with default_collate faster, as collated(fn) of its batch"
         )
-
-
-def _check_rows(loader: Any, plan: Plan, rows: Rows) -> None:
-    if not collates(loader):
-        raise NotNative("samples are dicts, which the engine has in batches")
-    if plan.views and not rows.makes(recognised(loader.collate_fn)):
-        raise NotNative(
-            "samples are dicts with views, which the engine has as "
-            "default_collate makes batches of image and label"
-        )
-    dtype = dtype_name(loader._feedline.given.dtype) or plan.options["dtype"]
-    shape = min(2, len(plan.dataset)), *plan.shape
-    rows.check(
-        recognised(loader.collate_fn), torch.zeros(shape, dtype=DTYPES[dtype])
-    )
 
 
 def _reasons_in_arguments(loader: Any) -> Iterator[str]:

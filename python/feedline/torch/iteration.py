@@ -55,7 +55,6 @@ from .moving import samples_of
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .outputs import of_batch
-from .rows import Rows
 from .sample_errors import failed, mended, put
 from .state_dict import Progress
 from .targets import moved
@@ -270,8 +269,6 @@ class NativeIterator(CountedIterator):
         # What a function makes of a batch is pinned behind it.
         mixed = plan.mix is not None
         made = isinstance(self._collate_fn, Collated) and not mixed
-        if plan.rows is not None:
-            made = not plan.rows.makes(self._collate_fn)
         self._second = TARGETS if mixed else LABELS
         self._pins = (
             self._pin_memory
@@ -580,7 +577,7 @@ class NativeIterator(CountedIterator):
             return made
         if plan.output is not None:
             return made[plan.output.index("image")]
-        return made[0 if plan.rows is None else plan.rows.made]
+        return made[0 if plan.keys is None else plan.keys[0]]
 
     def _receive(self, engine: feedline.Loader) -> feedline.Batch:
         timeout = self._timeout if self._timeout > 0 else None
@@ -637,8 +634,8 @@ class NativeIterator(CountedIterator):
                 plan.output, data, batch, missed, plan.dataset, self._lists
             )
             return self._pinned(made) if self._pins else made
-        if plan.rows is not None:
-            return self._of_rows(plan.rows, data, batch, seed)
+        if self._settings.plan.keys is not None:
+            return dict(zip(self._settings.plan.keys, data))
         if plan.mix is not None:
             return tuple(data)
         if not self._auto_collation:
@@ -647,18 +644,8 @@ class NativeIterator(CountedIterator):
             return data
         return self._pinned(collate.of_batch(data, seed))
 
-    def _of_rows(
-        self, rows: Rows, data: List[Any], batch: feedline.Batch, seed: Any
-    ) -> Any:
-        """What the collate_fn makes of samples that are dicts."""
-        if rows.makes(self._collate_fn):
-            return rows.batch(*data)
-        samples = rows.collated(self._collate_fn, data[0], batch.sample_index)
-        made = self._arranged(samples, seed)
-        return made if self._device is None else moved(made, self._device)
-
     def _arranged(self, samples: List[Any], seed: Optional[int]) -> Any:
-        """What the collate_fn makes of samples."""
+        """What the collate_fn makes of samples whose targets moved."""
         collate = self._collate_fn
         collate = collate.fn if isinstance(collate, Collated) else collate
         if seed is None:

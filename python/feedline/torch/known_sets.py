@@ -69,7 +69,8 @@ class Piece:
     ready: bool = False  # load gives a data set of the engine's, and no labels
     # Pillow's mode of its images, as they are in their files; "": converted.
     stored: str = ""
-    rows: Optional[Any] = None  # samples are dicts: Rows; None: pairs
+    # Samples are dicts of image and label, under these keys; None: pairs.
+    keys: Optional[Tuple[str, str]] = None
     # Samples are tuples of these: "image", "label" and fields; None: pairs.
     output: Optional[Tuple[str, ...]] = None
     stream: Optional[Stream] = None

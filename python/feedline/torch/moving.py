@@ -13,7 +13,6 @@ that nobody has seen before. Images share the batch's memory and hold it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Dict, Iterator, List, Sequence
 
 import torch
@@ -86,19 +85,17 @@ def arranges(collate: Any) -> bool:
         made = collate([*probe])
     except Exception:
         return False
-    leaves = list(leaves_of(made))
+    leaves = list(_leaves(made))
     wanted = [part for sample in probe for part in sample]
     return len(leaves) == len(wanted) and {id(one) for one in leaves} == {
         id(one) for one in wanted
     }
 
 
-def leaves_of(made: Any) -> Any:
-    if isinstance(made, Mapping):
-        made = [*made.values()]
-    if isinstance(made, (list, tuple)):
+def _leaves(made: Any) -> Any:
+    if type(made) in (list, tuple):
         for part in made:
-            yield from leaves_of(part)
+            yield from _leaves(part)
     else:
         yield made
 

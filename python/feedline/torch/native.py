@@ -37,7 +37,6 @@ from .chain_pairs import Pair, bytes_of, read_pair
 from .chain_views import Part, parts_of
 from .known_sets import Piece, Stream, View, view_of
 from .moving import Moving
-from .rows import Rows
 from .targets import Targets, are_ints, as_bytes
 
 __all__ = ["NotNative", "Plan", "plan"]
@@ -57,7 +56,7 @@ class Plan:
         shape: of a sample, [C, H, W]; of views the largest.
         views: how many there are of each sample, as a list; 0: it is no list.
         targets: the labels, where they are not the engine's own.
-        rows: what samples are, where they are dicts.
+        keys: of image and label, where samples are dicts.
         output: what samples are tuples of, where that is not image and label.
         stream: what an IterableDataset has in place of positions.
         mix: what is done to batches; None: nothing.
@@ -72,7 +71,7 @@ class Plan:
     shape: Tuple[int, int, int]
     views: int
     targets: Optional[Targets]
-    rows: Optional[Rows]
+    keys: Optional[Tuple[str, str]]
     output: Optional[Tuple[str, ...]]
     stream: Optional[Stream]
     _digest: Callable[[], str] = field(repr=False)
@@ -87,7 +86,7 @@ class Plan:
     @property
     def of_pairs(self) -> bool:
         """Samples are an image and an int, and no more is done to them."""
-        more = (self.targets, self.rows, self.output, self.mix, self.moving)
+        more = (self.targets, self.keys, self.output, self.mix, self.moving)
         return self.views == 0 and all(part is None for part in more)
 
     def mixed(self, mix: Dict[str, Any]) -> "Plan":
@@ -255,7 +254,7 @@ def head_of(dataset: Any) -> Head:
     for other in view.pieces:
         if other.transform is not piece.transform:
             raise NotNative("the parts of the data set have several chains")
-        if other.stream or other.rows or other.output or other.kind:
+        if other.stream or other.keys or other.output or other.kind:
             raise NotNative("samples are not pairs of image and label")
     if len({(o.of_builder, o.stored) for o in view.pieces}) > 1:
         raise NotNative("the parts of the data set have different images")
@@ -351,7 +350,7 @@ def _make(view: View, chain: Chain) -> Plan:
         shape=(chain.channels, height, width),
         views=sum(count for _, count in chain.views),
         targets=targets,
-        rows=view.pieces[0].rows,
+        keys=view.pieces[0].keys,
         output=view.pieces[0].output,
         stream=view.pieces[0].stream,
         moving=None if moving is None else (moving, chain.pair),

@@ -303,3 +303,42 @@ def test_views_as_a_transform() -> None:
         Views([(FIXED, 0)])
     with pytest.raises(ValueError, match="one transform"):
         Views([])
+
+
+class Shares:
+    """The second view is written over the first."""
+
+    def __init__(self) -> None:
+        self.first = FIXED
+        self.last = transforms.Normalize([0.5] * 3, [0.5] * 3, inplace=True)
+
+    def __call__(self, x: Any) -> Any:
+        first = self.first(x)
+        return [first, self.last(first)]
+
+
+class Notes:
+    """It keeps the images that it saw."""
+
+    def __init__(self) -> None:
+        self.seen: List[Any] = []
+        self.note = self.seen.append
+        self.base = FIXED
+
+    def __call__(self, x: Any) -> Any:
+        self.note(x)
+        return [self.base(x), self.base(x)]
+
+
+@pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning")
+def test_what_is_done_beside_the_views_is_not_lost(folder: Path) -> None:
+    for made in (Shares(), Notes()):
+        data = ImageFolder(str(folder), made)
+        loader = DataLoader(data, 4)
+        assert not loader.native
+        theirs = torch.utils.data.DataLoader(data, 4)
+        for (mine, _), (other, _) in zip(loader, theirs):
+            assert all(map(torch.equal, mine, other))
+    notes = Notes()
+    list(DataLoader(ImageFolder(str(folder), notes), 4))
+    assert len(notes.seen) == COUNT

@@ -23,7 +23,7 @@ import dis
 import inspect
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any, List, Mapping, NoReturn, Optional, Tuple
+from typing import Any, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
 from ..transforms import Views
 
@@ -47,10 +47,10 @@ def parts_of(transform: Any) -> Optional[List[Part]]:
     function = getattr(type(transform), "__call__", None)
     if not isinstance(function, FunctionType) or not _is_simple(function):
         return None
-    code = function.__code__
+    code, image = function.__code__, _View()
     try:
         made = FunctionType(code, {"__builtins__": _BUILTINS})(
-            _Object(getattr(transform, "__dict__", {})), _View()
+            _Object(getattr(transform, "__dict__", {})), image
         )
     except Exception:  # of whatever kind: it did something else
         return None
@@ -58,7 +58,7 @@ def parts_of(transform: Any) -> Optional[List[Part]]:
         return None
     if not all(type(view) is _View and view._steps for view in made):
         return None
-    return _merged(made)
+    return _merged(made) if _says_all(image, made) else None
 
 
 def _is_simple(function: FunctionType) -> bool:
@@ -92,6 +92,32 @@ def _catches(code: CodeType) -> bool:
         or (isinstance(step.argval, CodeType) and _catches(step.argval))
         for step in dis.get_instructions(code)
     )
+
+
+def _says_all(image: "_View", made: Sequence["_View"]) -> bool:
+    """Whether the views alone say what was done. A result that no view has
+    was wanted for something else; and of what is used twice, one use sees what
+    another writes in place. An image of Pillow's is safe from that."""
+    returned = sum(view is image for view in made)
+    if not image._results:
+        return returned > 0
+    shared = len(image._results) + returned > 1
+    if shared and image._steps and any(map(_writes, image._results)):
+        return False
+    return all(_says_all(result, made) for result in image._results)
+
+
+def _writes(view: "_View") -> bool:
+    return _is_in_place(view._steps[-1])
+
+
+def _is_in_place(transform: Any) -> bool:
+    if getattr(transform, "inplace", False):
+        return True
+    parts = getattr(transform, "transforms", None)
+    if parts is None and hasattr(transform, "children"):
+        parts = transform.children()
+    return any(map(_is_in_place, parts or ()))
 
 
 def _merged(views: List["_View"]) -> List[Part]:
@@ -147,11 +173,12 @@ class _Object(_StandIn):
 class _View(_StandIn):
     """The image, or what some transforms made of it."""
 
-    __slots__ = ("_where", "_steps")
+    __slots__ = ("_where", "_steps", "_results")
 
     def __init__(self, where: str = "", steps: Tuple[Any, ...] = ()) -> None:
         self._where = where
         self._steps = steps
+        self._results: List[_View] = []  # of one more transform each
 
 
 class _Transform(_StandIn):
@@ -166,7 +193,9 @@ class _Transform(_StandIn):
     def __call__(self, image: Any) -> _View:
         if type(image) is not _View:
             raise _Refused
-        return _View(self._where, (*image._steps, self._transform))
+        result = _View(self._where, (*image._steps, self._transform))
+        image._results.append(result)
+        return result
 
 
 def _stand_in(where: str, value: Any) -> Any:

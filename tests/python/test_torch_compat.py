@@ -21,7 +21,10 @@ BATCHES = [torch.zeros(2), torch.ones(2)]
 def test_torch_iterators_have_the_attributes(workers: int) -> None:
     loader = torch.utils.data.DataLoader(BATCHES, num_workers=workers)
     iterator = iter(loader)
-    lacking = [n for n in _compat.ITERATOR if not hasattr(iterator, n)]
+    names = _compat.ITERATOR
+    if workers:
+        names += _compat.ITERATOR_OF_WORKERS
+    lacking = [n for n in names if not hasattr(iterator, n)]
     assert lacking == []
     more = "_process_data" if workers else "_dataset_fetcher"
     assert hasattr(iterator, more)

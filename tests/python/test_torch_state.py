@@ -433,6 +433,12 @@ def test_another_data_set(dataset: Any, tmp_path: Any) -> None:
     Ours(copied, batch_size=5).load_state_dict(state)  # the same elsewhere
 
 
+def with_part(value: Any) -> Dict[str, Any]:
+    """A damaged copy of a generator."""
+    order = Ours(Own()).state_dict()["order"]
+    return {"order": {**order, "parts": {"generator": ["torch", value]}}}
+
+
 @pytest.mark.parametrize(
     "state,words",
     [
@@ -446,8 +452,9 @@ def test_another_data_set(dataset: Any, tmp_path: Any) -> None:
         ({"_num_yielded": -1}, "negative"),
         ({"_sampler_iter_yielded": None}, "not a state"),
         ({"order": None}, "not a state"),
-        ({"order": {"generators": {"sampler": "eJz"}}}, "not a state"),
-        ({"order": {"generators": {"sampler": 3}}}, "not a state"),
+        ({"order": {"parts": {}}}, "not a state"),
+        (with_part({"bytes": "eJz"}), "not a state"),
+        (with_part({"numbers": 3}), "not a state"),
         ({"next": {"seeds": 3}}, "not a state"),
         ({"replicas": "two"}, "not a state"),
         ({"_index_sampler_state": 7}, "not a state"),
@@ -475,9 +482,19 @@ def test_a_generator_that_is_missing(dataset: Any) -> None:
     first = Ours(dataset, shuffle=True, generator=generator())
     stopped(first, 2)
     again = Ours(dataset, shuffle=True)
-    again.load_state_dict(first.state_dict())
     with pytest.raises(ValueError, match="generator"):
-        iter(again)
+        again.load_state_dict(first.state_dict())
+
+
+@pytest.mark.parametrize("value", [3, {"bytes": "eJwDAAAAAAE="}, "text"])
+def test_a_generator_that_is_damaged(dataset: Any, value: Any) -> None:
+    loader = Ours(dataset, shuffle=True, generator=generator())
+    state = loader.state_dict()
+    state["order"].update(with_part(value)["order"])
+    with pytest.raises(ValueError, match="is damaged"):
+        Ours(dataset, shuffle=True, generator=generator()).load_state_dict(
+            state
+        )
 
 
 def test_what_accelerate_takes_back(drawn: Any) -> None:

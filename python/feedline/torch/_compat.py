@@ -61,6 +61,11 @@ ITERATOR = (
     "_reset",  # begins an epoch of a persistent iterator
     "_sampler_iter",
 )
+# And of those that have worker processes.
+ITERATOR_OF_WORKERS = (
+    "_prefetch_factor",
+    "_try_put_index",  # pulls the next batch for them
+)
 
 
 def collates(loader: Any) -> bool:

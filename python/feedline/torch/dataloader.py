@@ -157,6 +157,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         if tuned and prefetch_factor is None:
             self.prefetch_factor = AutoInt(TORCH_PREFETCH)
         check_ours(self._feedline.given)
+        self._feedline.epochs.remember(self)
 
     # ---- Native or not ----------------------------------------------------
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import contextmanager, nullcontext
 from typing import Any, Dict, Iterator, Optional, Type, Union
 
@@ -18,11 +19,13 @@ from ._compat import _SingleProcessDataLoaderIter, index_sampler_of, is_stream
 from .arguments import AutoInt, is_auto
 from .chain import NotNative
 from .engine_pool import EnginePool
+from .global_draws import TORCH
 from .handover import Finish
 from .iteration import CountedIterator, NativeIterator
 from .native import Head, Plan, plan as plan_of
-from .order_trace import TracedSampler, global_state
+from .order_trace import TracedSampler, global_state, parts_of
 from .partial import Partial
+from .sampler_kinds import epoch_of
 from .state_dict import Fingerprint, Progress, Saved
 
 # ---- torch's iterators ------------------------------------------------------
@@ -90,6 +93,17 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
 
     _theirs = _MultiProcessingDataLoaderIter.__name__
 
+    def _try_put_index(self) -> None:
+        if not self._progress.traced.waits:
+            super()._try_put_index()  # type: ignore[no-untyped-call]
+
+    def _next_data(self) -> Any:
+        if self._progress.traced.waits:
+            self._progress.traced.waits = False
+            for _ in range(self._prefetch_factor * self._num_workers):
+                self._try_put_index()
+        return super()._next_data()  # type: ignore[no-untyped-call]
+
     def _process_data(self, data: Any, *more: Any) -> Any:
         # torch pulls the next index in there, and raises what a worker raised.
         self._delivered()
@@ -119,6 +133,12 @@ class Epochs:
         self.meter: Optional[Meter] = None
         self.by_torch = False
 
+    def remember(self, loader: Any) -> None:
+        """What a sampler is made of before it is iterated: what changes from
+        then on belongs to a state."""
+        if not is_stream(loader):
+            parts_of(index_sampler_of(loader), loader)
+
     def next_round(self, iterator: Any) -> None:
         """A persistent iterator keeps its seed; its rounds are numbered."""
         former = iterator._progress
@@ -145,8 +165,7 @@ class Epochs:
             return self._begin_behind(loader, plan, saved)
         if is_stream(loader):
             return self._resume_stream(loader, saved)
-        with global_state(torch.get_rng_state()):
-            return self._resume(loader, plan, saved)
+        return self._resume(loader, plan, saved)
 
     def _begin(self, loader: Any, plan: Optional[Plan]) -> _BaseDataLoaderIter:
         """A new epoch."""
@@ -157,30 +176,68 @@ class Epochs:
     def _begin_behind(
         self, loader: Any, plan: Optional[Plan], saved: Saved
     ) -> _BaseDataLoaderIter:
-        """The epoch behind a finished one, as if that had been made here."""
-        states.apply_finished(saved, loader)
-        coming = saved.next
-        if coming is None or saved.loaded.seeded_since():
-            return self._begin(loader, plan)
+        """The epoch behind a finished one, as if that had been made here.
+
+        Frameworks tell the epoch to a sampler between iter() and next(): one
+        that wants to know it waits for that.
+        """
         traced = TracedSampler(index_sampler_of(loader), loader)
+        coming, behind = saved.next, saved.behind
+        known = behind is not None and not behind.draws_from
+        traced.waits = known and epoch_of(traced.sampler) is not None
+        if coming is None or saved.loaded.seeded_since():
+            progress = Progress(traced, epoch=self.begun)
+            return self._make(loader, plan, progress, None)
+        seed = coming.seed
+        if behind is not None:
+            traced.noted, traced.marks = behind.draws_from, behind.marks
+            if TORCH in behind.draws_from:
+                seed = None  # is drawn between the sampler's numbers
         traced.sampler_seed = coming.sampler_seed
         progress = Progress(traced, epoch=self.begun, round=coming.round)
-        with _no_draw(loader) if coming.round else nullcontext():
-            return self._make(loader, plan, progress, coming.seed)
+        known = _no_draw(loader) if coming.round else nullcontext()
+        with known, traced.own_draws():
+            return self._make(loader, plan, progress, seed)
 
     def _resume(
         self, loader: Any, plan: Optional[Plan], saved: Saved
     ) -> _BaseDataLoaderIter:
         """The rest of an epoch, which draws nothing from torch's global
         generator: what it needs was drawn when the epoch began."""
-        traced = TracedSampler(index_sampler_of(loader), loader, saved.resume)
+        traced = saved.traced
+        if traced is None or not traced.is_untouched(index_sampler_of(loader)):
+            traced = self._traced(loader, saved)
         progress = Progress(traced, epoch=saved.epoch, round=saved.round)
         progress.yielded = saved.yielded
         progress.batches = saved.batches
         progress.samples = saved.samples
-        iterator = self._make(loader, plan, progress, saved.seed)
+        with _no_draw(loader):
+            iterator = self._make(loader, plan, progress, saved.seed)
         iterator._num_yielded = saved.yielded
         return iterator
+
+    def _traced(self, loader: Any, saved: Saved) -> TracedSampler:
+        """The sampler as a state has it, so that what was delivered is behind
+        it. ValueError if it is another one."""
+        sampler = index_sampler_of(loader)
+        states.apply_epoch(saved, sampler)
+        traced = TracedSampler(sampler, loader, saved.resume)
+        if saved.resume is None:
+            states.begin_behind(saved, traced)
+            return traced
+        resume = saved.resume
+        before = {**resume.origin.at_pull, **resume.origin.parts}
+        if resume.pulled.batches or saved.finished:
+            traced.parts.restore(before)
+            order = iter(traced)
+            if saved.finished:  # by somebody who has changed the state
+                deque(order, maxlen=0)
+            return traced
+        traced.parts.restore_anew(before)
+        own = resume.sampler_state
+        if own is not None and not states.has_more(traced, own, before):
+            resume.sampler_state = None
+        return traced
 
     def _resume_stream(self, loader: Any, saved: Saved) -> _BaseDataLoaderIter:
         """By a state of its own, which may be that of a generator; or by
@@ -271,7 +328,8 @@ class Epochs:
         if not isinstance(state, dict) or state:
             saved = states.read(state, index_sampler_of(loader))
             states.check_dataset(_fingerprint(loader), state)
-            states.apply_epoch(saved, index_sampler_of(loader))
+            if not is_stream(loader):
+                saved.traced = self._traced(loader, saved)
             self.begun = saved.epoch + 1 if saved.finished else saved.epoch
         loader._iterator = None
         self.waiting = None

@@ -53,9 +53,10 @@ from .handover import targets_of, to_device, views_pinned, views_to_device
 from .mixing import recognised
 from .moving import samples_of
 from .native import Plan
-from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
+from .order_trace import TracedSampler
 from .outputs import of_batch
 from .sample_errors import failed, mended, put
+from .sampler_kinds import ALL, batches_known_ahead, repeats
 from .state_dict import Progress
 from .targets import moved
 
@@ -307,6 +308,7 @@ class NativeIterator(CountedIterator):
         if self._num_workers > 0:
             at_once = loader.num_workers * loader.prefetch_factor
             self._at_once = min(GIVEN_MAX, at_once)
+        if not self._progress.traced.waits:
             while len(self._pending) < self._at_once and self._pull():
                 pass
 
@@ -397,7 +399,7 @@ class NativeIterator(CountedIterator):
         return data
 
     def _next_data(self) -> Any:
-        if not self._pending and self._num_workers == 0:
+        if not self._pending and not self._exhausted:
             if self._pull():
                 self._pull_ahead()
         if not self._pending:

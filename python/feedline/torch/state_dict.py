@@ -22,7 +22,8 @@ and ours are
     sampler_epoch              what set_epoch was told, or None
     replicas                   ranks that shared the order
     samples_yielded_global     over all of them
-    order                      how the order began (order_trace.py)
+    order                      how the order began, or of a finished epoch,
+                               what the next one begins from (order_trace.py)
     next                       behind the end: what the next epoch draws from
 
 All counts are of what was delivered, not of what was prepared. So a state is
@@ -51,13 +52,16 @@ from typing import Any, Dict, Mapping, Optional
 
 import torch
 
-from ._compat import index_sampler_of
-from .order_trace import Origin, Pulled, Resume, TracedSampler, coming_seeds
-from .order_trace import draws_its_seed, epoch_of, generators, is_stateful
-from .order_trace import load_state, packed, replicas, set_epoch, state_of
-from .order_trace import stateful_part, unpacked
+from . import global_draws
+from .global_draws import States, state_from_json, state_to_json
+from .order_trace import Origin, Pulled, Resume, Taken, TracedSampler
+from .order_trace import coming_seeds, copies_from_json, copies_to_json
+from .sampler_kinds import draws_its_seed, epoch_of, is_stateful, load_state
+from .sampler_kinds import replicas, set_epoch, shard_of, state_of
+from .sampler_kinds import stateful_part
+from .sampler_parts import Copies
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -149,7 +153,11 @@ def save(
         "epoch": progress.epoch,
         "round": progress.round,
         "seed": progress.seed,
-        "sampler_epoch": epoch_of(traced.sampler),
+        "sampler_epoch": (
+            traced.origin.epoch
+            if _in_middle(progress)
+            else epoch_of(traced.sampler)
+        ),
         "replicas": ranks,
         "samples_yielded_global": progress.samples * ranks,
         "order": _order(progress),
@@ -186,13 +194,31 @@ def _next_seeds(progress: Progress, loader: Any) -> Dict[str, Any]:
     }
 
 
+def _in_middle(progress: Progress) -> bool:
+    pulled = progress.traced.taken.batches or progress.batches
+    return bool(pulled) and not progress.finished
+
+
 def _order(progress: Progress) -> Dict[str, Any]:
-    """How this order began; of a finished one, where its generators are."""
+    """How this order began, and how far it was pulled; of a finished epoch,
+    what the next one begins from."""
     traced = progress.traced
-    if progress.finished:
-        now = {k: packed(v.get_state()) for k, v in traced.generators.items()}
-        return {"generators": now}
-    return traced.origin_now(bool(progress.batches or traced.pulled)).to_dict()
+    draws: States = {}
+    order: Dict[str, Any]
+    if _in_middle(progress):
+        order = traced.origin.to_dict()
+    else:
+        draws = traced.coming_draws()
+        if progress.finished:
+            order = {"parts": copies_to_json(traced.parts.copies())}
+        else:
+            order = traced.origin_now().to_dict()
+    order["pulled"] = asdict(traced.taken)
+    order["shard"] = shard_of(traced.sampler)
+    order["draws_from"] = {k: state_to_json(v) for k, v in draws.items()}
+    drawn = draws or traced.origin.draws
+    order["marks"] = global_draws.marks() if drawn else {}
+    return order
 
 
 def _index_sampler_state(progress: Progress) -> Dict[str, Any]:
@@ -240,6 +266,15 @@ class Next:
 
 
 @dataclass
+class Behind:
+    """What a sampler begins from behind a finished epoch."""
+
+    parts: Copies
+    draws_from: States
+    marks: Dict[str, int]
+
+
+@dataclass
 class Saved:
     """What a loader needs to know of a state that it was given."""
 
@@ -252,6 +287,8 @@ class Saved:
     batches: int
     resume: Optional[Resume] = None
     next: Optional[Next] = None
+    behind: Optional[Behind] = None
+    traced: Optional[TracedSampler] = None
     loaded: Moment = field(default_factory=Moment)
 
     @property
@@ -264,7 +301,14 @@ def read(state: Any, index_sampler: Any) -> Saved:
     _check_keys(state)
     try:
         saved = _read(state)
-        if not saved.finished:
+        order = state["order"]
+        if saved.finished and "draws" not in order:
+            saved.behind = Behind(
+                copies_from_json(order["parts"]),
+                _draws_from(order),
+                order["marks"],
+            )
+        else:
             saved.resume = _resume(saved, index_sampler)
     except _MALFORMED as error:
         raise ValueError(
@@ -274,7 +318,14 @@ def read(state: Any, index_sampler: Any) -> Saved:
 
 
 # What the reading of a wrong value raises; not a number, not Base64 ...
-_MALFORMED = (ValueError, TypeError, AttributeError, OverflowError, zlib.error)
+_MALFORMED = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+    OverflowError,
+    zlib.error,
+)
 
 
 def _check_keys(state: Any) -> None:
@@ -327,13 +378,25 @@ def _resume(saved: Saved, index_sampler: Any) -> Resume:
     whole = part is not None and part is index_sampler
     if whole or not isinstance(samples, int):
         samples = int(state.get("samples_yielded_global") or 0) // ranks_then
+    order = state["order"]
     return Resume(
-        origin=Origin.from_dict(state["order"]),
+        origin=Origin.from_dict(order),
         samples=samples * ranks_then // ranks_now,
         batches=saved.batches,
+        pulled=Taken(**order["pulled"]),
+        shard=list(order["shard"]),
+        draws_from=_draws_from(order),
+        marks=order["marks"],
         sampler_state=_sampler_state(own, part, index_sampler),
         iterator_state=state.get("_sampler_iter_state"),
     )
+
+
+def _draws_from(order: Dict[str, Any]) -> States:
+    return {
+        name: state_from_json(name, state)
+        for name, state in order["draws_from"].items()
+    }
 
 
 def _sampler_state(
@@ -351,22 +414,30 @@ def apply_epoch(saved: Saved, index_sampler: Any) -> None:
         set_epoch(index_sampler, int(epoch))
 
 
-def apply_finished(saved: Saved, loader: Any) -> None:
-    """Generators and samplers as they were when the epoch had ended."""
-    noted = saved.state["order"].get("generators", {})
-    for name, generator in generators(loader).items():
-        if name in noted:
-            generator.set_state(unpacked(noted[name]))
-    index_sampler = index_sampler_of(loader)
+def begin_behind(saved: Saved, traced: TracedSampler) -> None:
+    """The sampler as it was when the epoch had ended."""
+    assert saved.behind is not None
+    traced.parts.restore_anew(saved.behind.parts)
+    index_sampler = traced.sampler
     part = stateful_part(index_sampler)
     own = saved.state.get("_index_sampler_state") or {}
     state = _sampler_state(own, part, index_sampler)
     if part is None or state is None or not is_stateful(part):
         return
-    # A sampler that was at its end begins anew behind it.
-    load_state(part, state)
-    if next(iter(index_sampler), None) is not None:
+    if has_more(traced, state, saved.behind.parts):
         load_state(part, state)
+
+
+def has_more(
+    traced: TracedSampler, state: Dict[str, Any], parts: Copies
+) -> bool:
+    """Whether a sampler that is given its own state gives samples. One that
+    was at its end begins anew without it."""
+    load_state(traced.stateful, state)
+    with global_draws.restored():
+        left = next(iter(traced.sampler), None)
+    traced.parts.restore(parts)
+    return left is not None
 
 
 # ---- States of data sets ----------------------------------------------------

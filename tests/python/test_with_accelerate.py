@@ -193,6 +193,34 @@ def test_saved_state_goes_on(image_folder: Path, tmp_path: Path) -> None:
     training.assert_equal_batches(training.copies(again), expected[2:])
 
 
+@pytest.mark.parametrize("behind", [False, True])
+def test_the_epochs_go_on(image_folder: Path, behind: bool) -> None:
+    """accelerate counts epochs from 0 when a state was loaded; the seedable
+    sampler is told this number."""
+    accelerator = Accelerator(
+        cpu=True,
+        dataloader_config=DataLoaderConfiguration(use_seedable_sampler=True),
+    )
+
+    def loader() -> Any:
+        torch.manual_seed(1)
+        return pair(image_folder, accelerator, batch_size=4, shuffle=True)[0]
+
+    first = loader()
+    training.copies(first)
+    for number, _ in enumerate(first):
+        if number == 1 and not behind:
+            state = copy.deepcopy(first.state_dict())
+    if behind:
+        state = copy.deepcopy(first.state_dict())
+    expected = training.copies(first)
+    again = loader()
+    again.load_state_dict(state)
+    if not behind:
+        training.copies(again)
+    training.assert_equal_batches(training.copies(again), expected)
+
+
 STATES = (
     {},
     {"dispatch_batches": True},

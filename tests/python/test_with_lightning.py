@@ -221,6 +221,59 @@ def test_resume_in_the_middle_of_an_epoch(
     assert after.losses[:2] == pytest.approx(whole.losses[4:6], abs=1e-6)
 
 
+class SaveEpoch(lightning.Callback):
+    """Saves a checkpoint at the end of an epoch."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def on_train_epoch_end(self, trainer: Any, *_: Any) -> None:
+        if trainer.current_epoch == 0:
+            trainer.save_checkpoint(self.path)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_resume_behind_an_epoch(
+    image_folder: Path, tmp_path: Path, workers: int
+) -> None:
+    """Lightning tells the sampler its epoch behind iter(), and loads no state
+    of the loader."""
+
+    def run(epochs: int, **more: Any) -> Module:
+        data = training.dataset(image_folder)
+        sampler = torch.utils.data.DistributedSampler(data, 2, 0)
+        loader = DataLoader(data, 4, sampler=sampler, num_workers=workers)
+        path = more.pop("ckpt_path", None)
+        module = Module()
+        trainer(epochs, use_distributed_sampler=False, **more).fit(
+            module, loader, ckpt_path=path
+        )
+        return module
+
+    path = str(tmp_path / "epoch.ckpt")
+    whole = run(3, callbacks=[SaveEpoch(path)])
+    again = run(3, ckpt_path=path)
+    assert again.labels == whole.labels[-len(again.labels) :]
+    assert 3 * len(again.labels) == 2 * len(whole.labels)
+
+
+class AsksForSteps(Module):
+    def configure_optimizers(self) -> Any:
+        assert self.trainer.estimated_stepping_batches > 0
+        return super().configure_optimizers()
+
+
+def test_a_state_that_lightning_drops(
+    image_folder: Path, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "middle.ckpt")
+    ours, _ = pair(image_folder)
+    trainer(1, callbacks=[StopAfter(2, path)]).fit(AsksForSteps(), ours)
+    again, _ = pair(image_folder)
+    with pytest.warns(UserWarning, match="will not load the state"):
+        trainer(1).fit(AsksForSteps(), again, ckpt_path=path)
+
+
 def test_fabric(image_folder: Path) -> None:
     ours, theirs = pair(image_folder, shuffle=True)
     fabric = lightning.Fabric(accelerator="cpu", devices=1)

@@ -16,6 +16,7 @@ leaves it alone.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Optional
 
 import accelerate
@@ -96,7 +97,23 @@ def make_native(
     prepared.base_dataloader = rebuild(pattern, order=plain, **changes)
     prepared.dl_state_dict = {}  # the beginning, until a batch has come
     prepared._is_accelerate_prepared = True
+    _count_epochs(prepared)
     return prepared
+
+
+def _count_epochs(prepared: Prepared) -> None:
+    """accelerate counts the epochs of a loader, tells each to the samplers, and
+    begins at 0 when a state is loaded: it is told where that is."""
+    if not hasattr(prepared, "iteration"):
+        return
+    wrapper = weakref.ref(prepared)
+
+    def told(epoch: int) -> None:
+        found = wrapper()
+        if found is not None:
+            found.iteration = epoch
+
+    prepared.base_dataloader._feedline.epochs.on_load = told
 
 
 def _placement(prepared: Prepared) -> dict[str, Any]:

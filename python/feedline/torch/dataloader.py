@@ -45,6 +45,7 @@ from .decision import Decision, FallbackWarning
 from .epochs import Epochs
 from .handover import Into
 from .iteration import NativeIterator
+from .lightning_order import warn_of_lost_state
 from .observing import Observing, readable
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     # ---- Iterating --------------------------------------------------------
 
     def __iter__(self) -> _BaseDataLoaderIter:
+        warn_of_lost_state()
         epochs = self._feedline.epochs
         waiting, epochs.waiting = epochs.waiting, None
         if waiting is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import contextmanager, nullcontext
-from typing import Any, Dict, Iterator, Optional, Type, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Type, Union
 
 import torch
 
@@ -25,7 +25,7 @@ from .iteration import CountedIterator, NativeIterator
 from .native import Head, Plan, plan as plan_of
 from .order_trace import TracedSampler, global_state, parts_of
 from .partial import Partial
-from .sampler_kinds import epoch_of
+from .sampler_kinds import epoch_of, waits_for_epoch
 from .state_dict import Fingerprint, Progress, Saved
 
 # ---- torch's iterators ------------------------------------------------------
@@ -132,6 +132,8 @@ class Epochs:
         self.waiting: Optional[_BaseDataLoaderIter] = None
         self.meter: Optional[Meter] = None
         self.by_torch = False
+        # Told the number of the epoch that comes, when a state is loaded.
+        self.on_load: Optional[Callable[[int], None]] = None
 
     def remember(self, loader: Any) -> None:
         """What a sampler is made of before it is iterated: what changes from
@@ -168,19 +170,21 @@ class Epochs:
         return self._resume(loader, plan, saved)
 
     def _begin(self, loader: Any, plan: Optional[Plan]) -> _BaseDataLoaderIter:
-        """A new epoch."""
+        """A new epoch.
+
+        Frameworks may tell the epoch to a DistributedSampler between iter()
+        and next(): it is asked for nothing before.
+        """
         traced = TracedSampler(index_sampler_of(loader), loader)
+        traced.waits = waits_for_epoch(traced.sampler)
         progress = Progress(traced, epoch=self.begun)
         return self._make(loader, plan, progress, None)
 
     def _begin_behind(
         self, loader: Any, plan: Optional[Plan], saved: Saved
     ) -> _BaseDataLoaderIter:
-        """The epoch behind a finished one, as if that had been made here.
-
-        Frameworks tell the epoch to a sampler between iter() and next(): one
-        that wants to know it waits for that.
-        """
+        """The epoch behind a finished one, as if that had been made here. Its
+        sampler waits for the first next(), too, whatever its class."""
         traced = TracedSampler(index_sampler_of(loader), loader)
         coming, behind = saved.next, saved.behind
         known = behind is not None and not behind.draws_from
@@ -335,6 +339,8 @@ class Epochs:
         self.waiting = None
         self.progress = None
         self.saved = saved
+        if saved is not None and self.on_load is not None:
+            self.on_load(self.begun)
 
     def _dataset_of_epoch(self, loader: Any) -> Fingerprint:
         """The data set as it is in this epoch. To look it through takes

@@ -159,6 +159,11 @@ def draws_nothing(index_sampler: Any) -> bool:
     )
 
 
+def waits_for_epoch(index_sampler: Any) -> bool:
+    """Whether it is told the epoch, and nobody sees that it is asked late."""
+    return draws_nothing(index_sampler) and epoch_of(index_sampler) is not None
+
+
 def batches_known_ahead(index_sampler: Any) -> int:
     """How many batches of an epoch may be pulled before they are asked for.
 

@@ -95,7 +95,7 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
 
     def _try_put_index(self) -> None:
         if not self._progress.traced.waits:
-            super()._try_put_index()  # type: ignore[no-untyped-call]
+            super()._try_put_index()
 
     def _next_data(self) -> Any:
         if self._progress.traced.waits:
@@ -199,8 +199,8 @@ class Epochs:
                 seed = None  # is drawn between the sampler's numbers
         traced.sampler_seed = coming.sampler_seed
         progress = Progress(traced, epoch=self.begun, round=coming.round)
-        known = _no_draw(loader) if coming.round else nullcontext()
-        with known, traced.own_draws():
+        quiet = _no_draw(loader) if coming.round else nullcontext()
+        with quiet, traced.own_draws():
             return self._make(loader, plan, progress, seed)
 
     def _resume(

@@ -34,7 +34,7 @@ def _numpys() -> Any:
 def _read_numpys() -> Any:
     """In a microsecond, where asking it takes fifty: without the one normal
     number that it may have in store."""
-    inside = getattr(_numpys()._rand, "_bit_generator", None)
+    inside: Any = getattr(_numpys()._rand, "_bit_generator", None)
     if type(inside).__name__ != "MT19937":
         return _numpys().get_state(legacy=False)
     return ctypes.string_at(inside.ctypes.state_address, _TWISTER)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
 CULPRIT = "estimated_stepping_batches"
 MODULES = ("lightning.pytorch", "pytorch_lightning")
@@ -29,7 +30,7 @@ def warn_of_lost_state() -> None:
         frame = above
         if frame.f_code.co_name != CULPRIT:
             continue
-        trainer = frame.f_locals.get("self")
+        trainer: Any = frame.f_locals.get("self")
         if getattr(trainer, "ckpt_path", None) is not None:
             warnings.warn(
                 "Lightning will not load the state of this loader from %s, "

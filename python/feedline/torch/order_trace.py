@@ -528,7 +528,7 @@ class ResumedOrder(TracedOrder):
             indices = iter(sampler.sampler)
             rest = self.without_head(indices, resume.samples)
         size, drop = sampler.batch_size, sampler.drop_last
-        self.indices = iter(BatchSampler(rest, size, drop))  # type: ignore
+        self.indices = iter(BatchSampler(rest, size, drop))
 
     @property
     def goes_on(self) -> bool:

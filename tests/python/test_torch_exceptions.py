@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, events, folder
+from torch_cases import Ours, T, Theirs, events, folder, torch
 
 import feedline
 from feedline.transforms import PIL
@@ -193,6 +193,8 @@ CASES: Dict[str, Callable[[Path], Dict[str, Any]]] = {
     "argument": with_order(unknown=3),
     "pin": with_order(pin_memory_device="nowhere", pin_memory=True),
 }
+if torch.__version__.startswith("1."):
+    del CASES["pin"]  # which fails there in other words
 
 
 def first_error(loader: Any, arguments: Dict[str, Any], **more: Any) -> Any:

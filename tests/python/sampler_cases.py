@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import numpy
 import torch
 from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler
-from torch.utils.data import Sampler, SequentialSampler, SubsetRandomSampler
+from torch.utils.data import Sampler, SubsetRandomSampler
 from torch.utils.data import WeightedRandomSampler
 
 from feedline.torch import BlockSampler
@@ -444,7 +444,7 @@ TORCH: Dict[str, Callable[[Any], Arguments]] = {
     ),
     "no batches": lambda d: {
         "batch_size": None,
-        "sampler": BatchSampler(SequentialSampler(d), 5, False),
+        "sampler": RandomSampler(d, generator=generator()),
     },
     "block": lambda d: {"sampler": BlockSampler(d, block=3, lanes=2)},
 }

@@ -102,6 +102,20 @@ def test_goes_on_exactly(name: str, after: int) -> None:
             assert lists(begin(again, epoch + 1)) == expected[1]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sampler_with_a_state_begins_anew(workers: int) -> None:
+    """Saved when workers had been given batches, and none had come."""
+    arguments = {"num_workers": workers, **OWN["saves itself"](Numbers())}
+    first = loader(arguments)
+    list(first)
+    batches = iter(first)
+    state = first.state_dict()
+    expected = lists(batches)
+    again = loader({**arguments, **OWN["saves itself"](Numbers())})
+    again.load_state_dict(state)
+    assert lists(again) == expected
+
+
 @pytest.mark.parametrize("name", ["made late", "in place", "late object"])
 def test_back_in_the_same_process(name: str) -> None:
     """To a state of an epoch before, when less had come into being."""

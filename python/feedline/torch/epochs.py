@@ -231,6 +231,11 @@ class Epochs:
             return traced
         resume = saved.resume
         before = {**resume.origin.at_pull, **resume.origin.parts}
+        own = resume.sampler_state
+        if own is not None and resume.batches == 0:
+            traced.parts.restore(before)
+            if not states.has_more(traced, own, before):
+                resume.sampler_state = None
         if resume.pulled.batches or saved.finished:
             traced.parts.restore(before)
             order = iter(traced)
@@ -238,9 +243,6 @@ class Epochs:
                 deque(order, maxlen=0)
             return traced
         traced.parts.restore_anew(before)
-        own = resume.sampler_state
-        if own is not None and not states.has_more(traced, own, before):
-            resume.sampler_state = None
         return traced
 
     def _resume_stream(self, loader: Any, saved: Saved) -> _BaseDataLoaderIter:

@@ -57,7 +57,7 @@ DRAWS = (
     ((WHOLE, ("ten_crop", dict(size=12))), {}, 1),
     ((LARGE, *FLIPS, ROTATION), {}, 2),
     ((SMALL,), dict(reader="memory"), 3),
-    ((MIDDLE,), dict(reader="uring", direct="true"), 3),
+    ((MIDDLE,), dict(reader="auto", direct="true"), 3),
     ((CROP,), dict(reader="pread", cache="keep", cache_budget="100k"), 3),
     ((LARGE,), dict(quality="fast"), 4),
     ((SMALL, *FLIPS), dict(quality="fast", jpeg_index="true"), 4),

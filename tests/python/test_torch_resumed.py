@@ -15,8 +15,17 @@ from typing import Any, Dict, Iterator, List
 import numpy
 import pytest
 
-from sampler_cases import OWN, TORCH, MadeLate, Own, PerBatch, generator
-from torch_cases import Ours, data, torch
+pytest.importorskip("torch", reason="no torch")
+
+from sampler_cases import (  # noqa: E402
+    OWN,
+    TORCH,
+    MadeLate,
+    Own,
+    PerBatch,
+    generator,
+)
+from torch_cases import Ours, data, torch  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::feedline.torch.FallbackWarning"

@@ -10,6 +10,7 @@ install(FILES include/feedline/bench.h include/feedline/exchange.h
               include/feedline/files.h include/feedline/live.h
               include/feedline/masks.h include/feedline/objects.h
               include/feedline/order.h include/feedline/packed.h
+              include/feedline/recorded.h
               include/feedline/shuffle.h include/feedline/source.h
               include/feedline/statistics.h include/feedline/targets.h
               include/feedline/tuning.h include/feedline/views.h

@@ -9,6 +9,7 @@
 #include <feedline/objects.h>
 #include <feedline/order.h>
 #include <feedline/packed.h>
+#include <feedline/recorded.h>
 #include <feedline/shuffle.h>
 #include <feedline/source.h>
 #include <feedline/statistics.h>

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program for each sample. With a pipeline the engine draws what happens to
+ * an image; here the program has drawn it, and a sample brings its bytes and
+ * its own list of steps with every parameter:
+ *
+ *     read(call):  images[0] = the bytes of a file, crop 10 20 234 244,
+ *                              transpose, scale, normalize -> memory of 3 x
+ *                              224 x 224 floats
+ *                  images[1] = the bytes of its mask, the same crop -> ...
+ *                  return feedline_read_recorded(call, images, 2)
+ *
+ * A sample may have several images (an image and its mask, pairs, views) or
+ * none. Each comes to lie in memory of the program's, where it is when next()
+ * has delivered the sample's batch. Pixels are those of Pillow and torchvision,
+ * step by step; what the steps do not need is not decoded, and resampling,
+ * flips and crops are fused as they are in a pipeline.
+ *
+ * The data set is one of feedline_dataset_open_source with
+ * FEEDLINE_SOURCE_RECORDED. Batches carry no pixels of their own, and the
+ * loader's pipeline has no effect. Everything else is as for other sources:
+ * order, resuming, on_error, statistics, what explain() says of the reader.
+ *
+ * Statuses and strings as in feedline.h.
+ */
+#ifndef FEEDLINE_RECORDED_H
+#define FEEDLINE_RECORDED_H
+
+#include <feedline/source.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Images of a sample, and steps of an image, at most. */
+#define FEEDLINE_RECORDED_IMAGES_MAX 256
+#define FEEDLINE_RECORDED_STEPS_MAX  64
+
+/* Numbers that a step has. */
+#define FEEDLINE_STEP_VALUES 16
+
+/* In the order of these groups; within the first one any number of them, in any
+ * order. Numbers are in value[0], value[1] and so on; whole where they count
+ * something. fill: one number for each channel, 0 to 255. filter: Pillow's
+ * number of it: 0 nearest, 1 lanczos, 2 bilinear, 3 bicubic, 4 box, 5 hamming.
+ */
+enum feedline_step_op {
+    /* Of an image of Pillow's, as its method or torchvision's function does. */
+    FEEDLINE_STEP_CONVERT = 1, /* channels: 1 "L", 3 "RGB", 4 "RGBA" */
+    FEEDLINE_STEP_CROP = 2,    /* left, top, right, bottom; 0 outside */
+    FEEDLINE_STEP_RESIZE = 3,  /* width, height, filter; or behind these the box
+                                  left, top, right, bottom that is resized */
+    FEEDLINE_STEP_TRANSPOSE = 4, /* Pillow's number: 0 left-right, 1 top-bottom,
+                                    2 to 4 rotate 90, 180, 270 counterclockwise,
+                                    5 transpose, 6 transverse */
+    FEEDLINE_STEP_PAD = 5,    /* left, top, right, bottom, mode (0 constant, 1
+                                 edge, 2 reflect, 3 symmetric), fill */
+    FEEDLINE_STEP_AFFINE = 6, /* width, height, filter (nearest, bilinear,
+                                 bicubic), Pillow's six coefficients, fill */
+    FEEDLINE_STEP_PERSPECTIVE = 7, /* the same with eight */
+    FEEDLINE_STEP_BRIGHTNESS = 8,  /* factor of ImageEnhance; to 11 */
+    FEEDLINE_STEP_CONTRAST = 9,
+    FEEDLINE_STEP_COLOR = 10,
+    FEEDLINE_STEP_SHARPNESS = 11,
+    FEEDLINE_STEP_HUE = 12,       /* factor of torchvision's adjust_hue */
+    FEEDLINE_STEP_GRAYSCALE = 13, /* channels that come out: 1, 3 */
+    FEEDLINE_STEP_POSTERIZE = 14, /* bits; to 18: ImageOps */
+    FEEDLINE_STEP_SOLARIZE = 15,  /* threshold */
+    FEEDLINE_STEP_INVERT = 16,
+    FEEDLINE_STEP_AUTOCONTRAST = 17,
+    FEEDLINE_STEP_EQUALIZE = 18,
+    FEEDLINE_STEP_GAUSSIAN_BLUR = 19, /* ImageFilter's radii along x and y */
+    FEEDLINE_STEP_TENSOR_BLUR = 20,   /* torchvision's gaussian_blur: kernel
+                                         width, height, sigma along x and y */
+    FEEDLINE_STEP_POINT = 21, /* data: a uint8_t[256] table for each channel */
+
+    /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
+    FEEDLINE_STEP_SCALE = 40, /* x / 255 in float32, as to_tensor */
+    FEEDLINE_STEP_NORMALIZE =
+        41,                    /* after SCALE: mean and std, each per channel */
+    FEEDLINE_STEP_LOOKUP = 42, /* data: for each channel a table of 256 elements
+                                  of the output's */
+
+    /* Of the finished elements. */
+    FEEDLINE_STEP_ERASE = 60 /* left, top, width, height, and an element's value
+                                for each channel */
+};
+
+struct feedline_recorded_step {
+    uint32_t op;      /* enum feedline_step_op */
+    uint32_t n;       /* values that are given */
+    const void *data; /* of those that have some, else NULL */
+    double value[FEEDLINE_STEP_VALUES];
+};
+
+/* One image: where its bytes are, what is done, where it goes. */
+struct feedline_recorded_image {
+    uint32_t struct_size;
+    uint32_t n_steps;
+    const struct feedline_recorded_step *steps; /* copied, not their data */
+
+    const char *path; /* the file, copied; NULL: the bytes are in data */
+    const void *data; /* [length], copied */
+    uint64_t offset;  /* in the file, of its first byte */
+    int64_t length;   /* of it; -1: to the end of the file */
+
+    void *out;          /* dense, aligned to an element */
+    uint64_t out_bytes; /* of all of it: what follows says so, too */
+    int32_t dtype;      /* FEEDLINE_U8, F32, F16, BF16; LOOKUP: any */
+    int32_t nhwc;       /* 0: channels, height, width; 1: height, width,
+                           channels */
+    int32_t channels, height, width;
+    uint32_t element_bytes; /* 1, 2, 4 or 8; 0: the dtype's */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -117,7 +117,7 @@ def case_complete(tmp):
             (["help", "sw"], ["sweep"]),
             (["run", ""], [":folders"]), (["run", "/ho"], [":folders"]),
             (["report", ""], [":files"]), (["doctor", ""], []),
-            (["case", "s"], ["slow-transform"]),
+            (["case", "v"], ["v100"]),
             (["case", "x", "--dev"], ["--device"]),
             (["run", "--dtype", "f"], ["f32", "f16"]),
             (["run", "--dtype=f"], ["--dtype=f32", "--dtype=f16"]),

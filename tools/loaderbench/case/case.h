@@ -3,7 +3,7 @@
  * loaderbench case NAME: a well-known story, before and after the change that
  * is advised. A case is a row in case.c and a function that measures. There are
  * two kinds: those about the bus to a GPU, which predict what the change gains
- * (case_bus.c reports), and those about workers, which the tuner finds
+ * (case_bus.c reports), and one about workers, which the tuner finds
  * (case_story.c reports).
  */
 #ifndef LOADERBENCH_CASE_H
@@ -19,8 +19,7 @@
 
 struct case_options {
     const char *device, *json; /* device NULL: that of the case */
-    uint64_t batch_size;       /* 0: that of the case */
-    uint64_t samples, loaders;
+    uint64_t batch_size;
     double seconds;  /* of each measurement */
     double patience; /* seconds that a tuner has at most */
     bool spin, quiet;
@@ -57,9 +56,8 @@ struct case_bar {
 
 /* What the tuner has to reach. */
 struct case_goal {
-    char text[96]; /* "": not known, as the tuner was not measured */
-    double value, limit;
-    bool at_most; /* else at least */
+    char text[96];       /* "": not known, as the tuner was not measured */
+    double value, limit; /* that the value may have at most */
 };
 
 struct case_result {
@@ -67,11 +65,8 @@ struct case_result {
     struct feedline_device_info gpu; /* if on_gpu */
     struct case_side before, after;
     double bound_ms;     /* what a step cannot be below */
-    const char *unit;    /* what a step is: "step", "batch" */
     char bound_what[64]; /* in words */
-
-    /* What was measured on the way, of a form of the case's own. */
-    json_t *points;
+    json_t *points;      /* what was measured on the way, of the case's form */
     char sentence[CASE_TEXT_BYTES];
 
     /* Of the bus. */
@@ -92,8 +87,8 @@ struct case_result {
 struct case_row {
     const char *name;
     const char *title;
-    bool needs_gpu, takes_gpu;
-    uint32_t batch, batch_min, batch_max; /* images: what it is, may be */
+    bool needs_gpu;
+    uint32_t batch_min, batch_max; /* images in a batch */
     /* An exit status; after Ctrl-C *out has what was measured by then. */
     int (*measure)(const struct case_options *options, struct case_result *out);
 };
@@ -101,9 +96,6 @@ struct case_row {
 int case_bandwidth(const struct case_options *options, struct case_result *out);
 int case_latency(const struct case_options *options, struct case_result *out);
 int case_v100(const struct case_options *options, struct case_result *out);
-int case_slow(const struct case_options *options, struct case_result *out);
-int case_oversubscribed(const struct case_options *options,
-                        struct case_result *out);
 
 /* Members of the document, and the report, of the two kinds. */
 void case_bus_document(const struct case_result *r, json_t *doc);
@@ -113,16 +105,11 @@ void case_story_report(const struct case_result *r);
 
 /* Runs a loader until its tuner has settled, or until `patience` seconds are
  * over, and has r tell of it: "search" and "tuner" of its more, explained, and
- * when its after had settled. What was found, *workers and *depth, is then set
- * with the tuner off. The points that the tuner went through,
- * "workers", "depth", "batch", "seconds" at its begin, "batches", "step_ms" and
- * "images_per_second", are "search.steps". An exit status. */
-int case_tune(struct run_setup *setup, double patience, struct case_result *r,
-              int64_t *workers, int64_t *depth);
-
-/* How many times as many images a second one loaded as the other, by rounds:
- * the median of those in which both were measured; 0: there was none. */
-double case_median_ratio(const json_t *rounds, const json_t *of_rounds);
+ * when its after had settled. What was found is then set with the tuner off.
+ * The points that the tuner went through, "workers", "depth", "batch",
+ * "seconds" at its begin, "batches", "step_ms" and "images_per_second", are
+ * "search.steps". An exit status. */
+int case_tune(struct run_setup *setup, double patience, struct case_result *r);
 
 /* One more bar, if there is room. */
 void case_add_bar(struct case_result *r, const char *label, const char *note,

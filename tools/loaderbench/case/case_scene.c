@@ -3,15 +3,13 @@
 
 #include "tools/loaderbench/case/case.h"
 #include "tools/loaderbench/doc.h"
-#include "tools/loaderbench/gen/gen_jpeg.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define PHOTO_SAMPLES (CASE_PHOTOS * 64) /* an epoch of some batches */
-#define SPIN_TURNS    512 /* between two looks at the clock: a microsecond */
+#define SPIN_TURNS 512 /* between two looks at the clock: a microsecond */
 
 /* ---- Data --------------------------------------------------------------- */
 
@@ -31,42 +29,11 @@ int case_scene_pixels(struct case_scene *s, uint32_t n, uint32_t side,
     return TOOL_DONE;
 }
 
-int case_scene_photos(struct case_scene *s)
-{
-    struct photo photo = {0};
-    struct photo_plan plan;
-    int rc = TOOL_DONE;
-    for (uint64_t i = 0; i < CASE_PHOTOS && rc == TOOL_DONE; i++) {
-        gen_plan(0, i, &plan);
-        if (photo_draw(&photo, &plan) ||
-            photo_encode(&photo, &plan, &s->photos[i], &s->sizes[i]))
-            rc = tool_no_memory();
-        else if (tool_interrupted())
-            rc = TOOL_INTERRUPTED;
-    }
-    photo_fini(&photo);
-    return rc;
-}
-
-static int32_t open_photos(struct case_scene *s)
-{
-    const void *data[PHOTO_SAMPLES];
-    uint64_t sizes[PHOTO_SAMPLES];
-    for (uint32_t i = 0; i < PHOTO_SAMPLES; i++) {
-        data[i] = s->photos[i % CASE_PHOTOS];
-        sizes[i] = s->sizes[i % CASE_PHOTOS];
-    }
-    return feedline_dataset_open_memory(data, sizes, NULL, PHOTO_SAMPLES,
-                                        &s->setup.dataset);
-}
-
 static int open_data(struct case_scene *s)
 {
-    int32_t status = s->pixels ? feedline_dataset_open_pixels(
-                                     s->pixels, NULL, s->n, (int32_t)s->side,
-                                     (int32_t)s->side, (int32_t)s->channels,
-                                     &s->setup.dataset)
-                               : open_photos(s);
+    int32_t status = feedline_dataset_open_pixels(
+        s->pixels, NULL, s->n, (int32_t)s->side, (int32_t)s->side,
+        (int32_t)s->channels, &s->setup.dataset);
     return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
 }
 
@@ -147,8 +114,6 @@ void case_scene_close(struct case_scene *s)
 {
     run_tear_down(&s->setup);
     free(s->pixels);
-    for (uint32_t i = 0; i < CASE_PHOTOS; i++)
-        free(s->photos[i]);
 }
 
 int case_set(const struct run_setup *s, const char *tuner, int64_t workers,

@@ -11,8 +11,6 @@
 
 #include <pthread.h>
 
-#define CASE_PHOTOS 24u
-
 struct case_side;
 
 struct case_scene {
@@ -26,17 +24,14 @@ struct case_scene {
     struct run_setup setup;
 
     pthread_mutex_t turn;  /* setup.turn, if the work waits for it */
-    unsigned char *pixels; /* of n images; NULL: photos */
+    unsigned char *pixels; /* of n images */
     uint32_t n, side, channels;
-    unsigned char *photos[CASE_PHOTOS]; /* JPEG files, as `gen` makes them */
-    uint64_t sizes[CASE_PHOTOS];
 };
 
 /* The data: n images of side x side pixels, of 1 or 3 channels, that cost
- * nothing to read or decode; or a few photos, many times. An exit status. */
+ * nothing to read or decode. An exit status. */
 int case_scene_pixels(struct case_scene *s, uint32_t n, uint32_t side,
                       uint32_t channels);
-int case_scene_photos(struct case_scene *s);
 
 /* Data set, pipeline and config, once there is the data; opened again it
  * replaces them. An exit status; close in any case. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases about workers: a table, bars, and what the tuner says it did. */
+/* A case about workers: a table, bars, and what the tuner says it did. */
 #include "tools/loaderbench/case/case.h"
 #include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/doc.h"
@@ -11,7 +11,7 @@
 
 static bool is_reached(const struct case_goal *g)
 {
-    return g->at_most ? g->value <= g->limit : g->value >= g->limit;
+    return g->value <= g->limit;
 }
 
 void case_add_bar(struct case_result *r, const char *label, const char *note,
@@ -23,20 +23,6 @@ void case_add_bar(struct case_result *r, const char *label, const char *note,
     *bar = (struct case_bar){.value = value, .marked = marked};
     snprintf(bar->label, sizeof(bar->label), "%s", label);
     snprintf(bar->note, sizeof(bar->note), "%s", note);
-}
-
-double case_median_ratio(const json_t *rounds, const json_t *of_rounds)
-{
-    size_t n, n_of;
-    double *x = doc_values(rounds, "images_per_second", &n);
-    double *of = doc_values(of_rounds, "images_per_second", &n_of);
-    n = n < n_of ? n : n_of;
-    for (size_t i = 0; i < n; i++)
-        x[i] /= of[i];
-    double median = n ? tool_median(x, n) : 0;
-    free(x);
-    free(of);
-    return median;
 }
 
 /* ---- Document ----------------------------------------------------------- */
@@ -129,17 +115,14 @@ static void print_goal(const struct case_goal *g)
 {
     if (!g->text[0])
         return;
-    printf("\n%s: %.4g, goal %s %.4g: %s.\n", g->text, g->value,
-           g->at_most ? "at most" : "at least", g->limit,
+    printf("\n%s: %.4g, goal at most %.4g: %s.\n", g->text, g->value, g->limit,
            is_reached(g) ? "reached" : "missed");
 }
 
 void case_story_report(const struct case_result *r)
 {
-    char header[32];
-    snprintf(header, sizeof(header), "ms a %s", r->unit);
-    printf("%-9s %-27s %10s %10s %9s %4s %5s\n", "", "", header, "images/s",
-           r->on_gpu ? "GPU waits" : "waits", "wrk.", "depth");
+    printf("%-9s %-27s %10s %10s %9s %4s %5s\n", "", "", "ms a step",
+           "images/s", r->on_gpu ? "GPU waits" : "waits", "wrk.", "depth");
     print_side("before", &r->before);
     if (r->published_ms > 0)
         printf("%-9s %-27s %10.2f\n", "published", r->published_what,

@@ -80,8 +80,7 @@ static void tell(struct way *w, const json_t *run, struct case_result *r)
     }
 }
 
-int case_tune(struct run_setup *s, double patience, struct case_result *r,
-              int64_t *workers, int64_t *depth)
+int case_tune(struct run_setup *s, double patience, struct case_result *r)
 {
     struct way w = {.follow = {.open_ended = true, .hold = STAYS_SECONDS},
                     .steps = json_array()};
@@ -99,10 +98,10 @@ int case_tune(struct run_setup *s, double patience, struct case_result *r,
     s->options = options;
     if (rc == TOOL_DONE) {
         tell(&w, run, r);
-        *workers = doc_int(run, "tuner.workers");
-        *depth = doc_int(run, "tuner.depth");
-        rc = counts.interrupted ? TOOL_INTERRUPTED
-                                : case_set(s, "off", *workers, *depth);
+        rc = counts.interrupted
+                 ? TOOL_INTERRUPTED
+                 : case_set(s, "off", doc_int(run, "tuner.workers"),
+                            doc_int(run, "tuner.depth"));
     } else {
         free(w.follow.story);
     }

@@ -64,11 +64,10 @@ static int play_before(struct case_scene *scene, struct case_result *r)
 static int play_after(struct run_setup *s, double patience,
                       struct case_result *r)
 {
-    int64_t workers, depth;
     snprintf(r->after.what, sizeof(r->after.what),
              "overlapped, tuner from 1 on");
     s->options.consumer_ms = COMPUTE_MS;
-    int rc = case_tune(s, patience, r, &workers, &depth);
+    int rc = case_tune(s, patience, r);
     return rc == TOOL_DONE ? measure(s, r, &r->after) : rc;
 }
 
@@ -107,7 +106,6 @@ static void judge(struct case_result *r)
     r->goal.value = a->step_ms;
     /* 29.4: to the digit that the story is told with. */
     r->goal.limit = 0.1 * (int)(COMPUTE_MS / (1 - IDLE_ALLOWED) * 10 + 0.5);
-    r->goal.at_most = true;
     snprintf(r->sentence, sizeof(r->sentence),
              "%s: a step takes %.0f %% less time than in series, the GPU is "
              "idle for %.1f %% of it, with " TOOL_COUNT ".",

@@ -29,6 +29,11 @@ struct feedline_read_call {
     uint64_t room;        /* of buffer, in bytes */
     uint64_t length;      /* out: how many bytes the sample has; 0 before */
     int64_t begin_ns;     /* CLOCK_MONOTONIC, right before the callback */
+
+    /* 0 outside a loader. */
+    uint64_t ticket; /* the sample's batch, counted from 0 in each run */
+    uint32_t place;  /* the sample in it, from 0 */
+    uint32_t copy;   /* with repeats, or as the program gave it: from 0 */
 };
 
 /* Inside read, if the sample does not fit: the buffer gets room for `bytes` and
@@ -54,6 +59,13 @@ FEEDLINE_API void feedline_read_waited(struct feedline_read_call *call,
                                        int64_t ns);
 
 #define FEEDLINE_SOURCE_ONE_AT_A_TIME 0x1u /* one read at a time */
+
+/* Reads of a loader begin one at a time and in the order of its stream; each as
+ * soon as the one before has returned. reader=memory keeps nothing then, so
+ * that each sample of the stream is read. What reads outside that order takes
+ * no turn: a checker, feedline_dataset_read. on_error=skip, whose replacements
+ * have no place in the order, is refused. */
+#define FEEDLINE_SOURCE_IN_ORDER 0x4u
 
 struct feedline_source {
     uint32_t struct_size;

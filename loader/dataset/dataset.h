@@ -52,6 +52,14 @@ struct fdl_user_reader {
     _Atomic uint64_t usual; /* bytes that most samples do not exceed */
 };
 
+/* Every sample of the stream is read by the program anew: what one call gave is
+ * no other's. */
+static inline bool fdl_user_reader_reads_anew(
+    const struct fdl_user_reader *user)
+{
+    return user && user->source.flags & FEEDLINE_SOURCE_IN_ORDER;
+}
+
 struct fdl_index_format;
 struct fdl_object_table;
 

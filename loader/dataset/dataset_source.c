@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KNOWN_FLAGS (FEEDLINE_SOURCE_ONE_AT_A_TIME | FEEDLINE_SOURCE_IN_ORDER)
+
 #define USUAL_BYTES ((uint64_t)128 << 10) /* at first */
 
 void fdl_user_reader_free(struct fdl_user_reader *user)
@@ -31,7 +33,7 @@ static int32_t check(const struct feedline_source *from)
     if (from->count == 0 || !from->name || !*from->name || !from->read)
         return fdl_fail(FEEDLINE_EINVAL,
                         "a source has samples, a name and a read function");
-    if (from->flags & ~FEEDLINE_SOURCE_ONE_AT_A_TIME)
+    if (from->flags & ~KNOWN_FLAGS)
         return fdl_fail(FEEDLINE_EINVAL, "source %s: unknown flags 0x%" PRIx32,
                         from->name, from->flags);
     if (from->n_classes > 0 && !from->classes)

@@ -36,7 +36,9 @@ struct fdl_reader {
     uint64_t count; /* of table */
     uint64_t budget;
     _Atomic uint64_t used;
-    _Atomic(struct cached *) *table; /* NULL: the data set is in memory */
+    _Atomic(struct cached *)
+        *table; /* NULL: nothing is kept, as the data set is
+                                        in memory, or read anew each time */
 };
 
 static void give(struct fdl_read *read, const uint8_t *data, uint64_t size,
@@ -109,6 +111,10 @@ static void read_now(struct fdl_reader *r, struct fdl_read *read)
         give(read, read->source.data, size, size);
         return;
     }
+    if (!r->table) {
+        fdl_read_file(r->window, read);
+        return;
+    }
     fdl_assert(read->index < r->count);
     /* acquire: pairs with the release in keep: the bytes are there. */
     const struct cached *c =
@@ -145,7 +151,8 @@ static int32_t start(const struct fdl_reader_config *cfg,
     r->window = cfg->window;
     r->dataset = cfg->dataset;
     r->budget = cfg->memory_budget;
-    if (!cfg->dataset->data) {
+    if (!cfg->dataset->data &&
+        !fdl_user_reader_reads_anew(cfg->dataset->user)) {
         r->count = cfg->dataset->count;
         r->table = calloc(FDL_MAX(r->count, 1), sizeof(*r->table));
         if (!r->table) {

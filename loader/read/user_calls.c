@@ -23,6 +23,7 @@ void fdl_user_calls_close(struct fdl_user_calls *u)
         if (c->cancel)
             c->cancel(&c->call);
     fdl_unlock(&u->lock);
+    fdl_turns_close(&u->turns);
 }
 
 void fdl_user_calls_open(struct fdl_user_calls *u)
@@ -30,6 +31,7 @@ void fdl_user_calls_open(struct fdl_user_calls *u)
     fdl_lock(&u->lock);
     u->closed = false;
     fdl_unlock(&u->lock);
+    fdl_turns_open(&u->turns);
 }
 
 bool fdl_user_calls_begin(struct fdl_user_calls *u, struct fdl_user_call *c)

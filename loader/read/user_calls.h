@@ -7,12 +7,14 @@
  *     close    closed = true; cancel each that is listed
  *
  * both under the lock, so no call is missed, and none is cancelled that has
- * returned.
+ * returned. Where calls begin in the order of the stream, they wait for their
+ * turns before.
  */
 #ifndef FDL_LOADER_USER_CALLS_H
 #define FDL_LOADER_USER_CALLS_H
 
 #include "base/lock.h"
+#include "loader/read/call_turns.h"
 
 #include <feedline/source.h>
 
@@ -37,13 +39,15 @@ struct fdl_user_calls {
     struct fdl_lock lock;
     bool closed;
     struct fdl_user_call *under_way;
+    struct fdl_turns turns;
     _Atomic uint64_t calls, wall_ns, cpu_ns, lock_ns;
 };
 
 void fdl_user_calls_init(struct fdl_user_calls *u);
 void fdl_user_calls_fini(struct fdl_user_calls *u);
 
-/* Asks all under way to return; from now on none begins, until open. */
+/* Asks all under way to return; from now on none begins, until open, when it is
+ * the turn of sample 0. */
 void fdl_user_calls_close(struct fdl_user_calls *u);
 void fdl_user_calls_open(struct fdl_user_calls *u);
 

@@ -32,6 +32,7 @@ struct user_call {
     int64_t own_ns; /* of the call's time, not the callback's */
     int64_t lock_ns;
     bool ungrown; /* it asked for room in vain: read->status says why */
+    bool turn;    /* it is its turn, which is to be passed on */
     char reason[FDL_READ_REASON_BYTES];
 };
 
@@ -163,7 +164,8 @@ static void read_one(struct user_call *c)
                              fdl_window_max_file_bytes(c->window));
     if (reserve(c, r->source.length < 0 ? usual : (uint64_t)r->source.length))
         return;
-    if (!fdl_user_calls_begin(u, &c->under_way)) {
+    if (fdl_window_is_closed(c->window) ||
+        !fdl_user_calls_begin(u, &c->under_way)) {
         fdl_read_fail(r, FEEDLINE_EIO, STOPS);
         return;
     }
@@ -176,6 +178,25 @@ static void read_one(struct user_call *c)
     }
 }
 
+/* True: now, or this source has none. Only samples of the stream do. */
+static bool wait_turn(struct user_call *c)
+{
+    struct fdl_user_calls *u = fdl_window_user_calls(c->window);
+    uint32_t flags = c->user->source.flags;
+    if (!(flags & FEEDLINE_SOURCE_IN_ORDER) || !c->read->times)
+        return true;
+    c->turn = fdl_turns_wait(&u->turns, c->read->sample);
+    return c->turn;
+}
+
+static void pass_turn(struct user_call *c)
+{
+    if (c->turn)
+        fdl_turns_pass(&fdl_window_user_calls(c->window)->turns,
+                       c->read->sample);
+    c->turn = false;
+}
+
 void fdl_user_read(struct fdl_window *w, struct fdl_read *r)
 {
     struct fdl_user_reader *user = r->source.user;
@@ -184,17 +205,26 @@ void fdl_user_read(struct fdl_window *w, struct fdl_read *r)
                                .context = user->source.context,
                                .index = r->source.offset,
                                .sample_index = (int64_t)r->index,
-                               .epoch = r->epoch},
+                               .epoch = r->epoch,
+                               .ticket = r->ticket,
+                               .place = r->place,
+                               .copy = r->copy},
                       .cancel = user->source.cancel},
         .user = user,
         .window = w,
         .read = r,
     };
     bool alone = user->source.flags & FEEDLINE_SOURCE_ONE_AT_A_TIME;
-    /* Before it has a buffer, which the one that reads may be waiting for. */
+    /* Before it has a buffer, which the one that reads may be waiting for; and
+     * the turn before the lock, for which the one whose turn it is may wait. */
+    if (!wait_turn(&c)) {
+        fdl_read_fail(r, FEEDLINE_EIO, STOPS);
+        return;
+    }
     if (alone)
         fdl_lock(&user->turns);
     read_one(&c);
     if (alone)
         fdl_unlock(&user->turns);
+    pass_turn(&c);
 }

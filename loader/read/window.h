@@ -55,7 +55,7 @@ struct fdl_read {
     uint32_t copy;  /* with repeats, else 0 */
     uint64_t range; /* transfer/nvtx.h, from claim to complete */
     struct fdl_source source;
-    struct fdl_sample_times *times;
+    struct fdl_sample_times *times; /* NULL: it is not of the stream */
 
     /* Filled by the reader. On success `data` has `size` bytes and
      * FDL_ENCODED_PADDING zeroed ones behind them if it is our buffer. */

@@ -174,12 +174,29 @@ static int32_t check_given(const struct fdl_options *o)
     return FEEDLINE_OK;
 }
 
+/* A source whose reads have an order, in which a replacement has no place. */
+static int32_t check_in_order(const struct fdl_engine *e)
+{
+    const struct fdl_user_reader *user = e->dataset->user;
+    if (!user || !(user->source.flags & FEEDLINE_SOURCE_IN_ORDER) ||
+        e->config.on_error != FDL_ON_ERROR_SKIP)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "on_error=skip reads another sample for one that fails, "
+                    "but %s is read in the order of the stream; use "
+                    "on_error=zero or raise",
+                    user->name);
+}
+
 static int32_t make_order(struct fdl_engine *e)
 {
     const struct fdl_options *o = &e->options;
+    int32_t status = check_in_order(e);
+    if (status < 0)
+        return status;
     if (fdl_option_int(o, FDL_OPT_ORDER) != FDL_ORDER_GIVEN)
         return FEEDLINE_OK;
-    int32_t status = check_given(o);
+    status = check_given(o);
     if (status < 0)
         return status;
     return fdl_given_create(e->sampler.batch_size, e->dataset->count,

@@ -215,6 +215,8 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     spare->index = index;
     spare->epoch = like->epoch;
     spare->copy = like->copy;
+    spare->ticket = like->ticket;
+    spare->place = like->place;
     spare->status = FEEDLINE_OK;
     fdl_progress_enter(&w->at, like, index, FDL_STEP_READ);
     fdl_engine_locate(w->engine, index, &spare->source);

@@ -373,6 +373,9 @@ class read_call(Structure):
         ("room", c_uint64),
         ("length", c_uint64),
         ("begin_ns", c_int64),
+        ("ticket", c_uint64),
+        ("place", c_uint32),
+        ("copy", c_uint32),
     ]
 
 

@@ -239,9 +239,9 @@ TEST_WITH(mistakes_are_named, setup_store, teardown_store)
     assert_error(feedline_dataset_open_source(s, &ds), FEEDLINE_EINVAL,
                  "has samples, a name");
     *s = good;
-    s->flags = 6;
+    s->flags = 0x70;
     assert_error(feedline_dataset_open_source(s, &ds), FEEDLINE_EINVAL,
-                 "unknown flags 0x6");
+                 "unknown flags 0x70");
     *s = good;
     s->names = names;
     assert_error(feedline_dataset_open_source(s, &ds), FEEDLINE_EINVAL,

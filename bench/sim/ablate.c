@@ -9,7 +9,7 @@
  * scripts/ablation_table makes the table of them.
  */
 #include "bench/sim/controllers_own.h"
-#include "bench/sim/second/second.h"
+#include "bench/sim/second.h"
 #include "bench/sim/tournament.h"
 #include "profiler/tuner/tuner_rules.h"
 

@@ -32,10 +32,8 @@ static const char help[] =
     "  --jobs J           threads (one for each core); changes no result\n"
     "\n"
     "What comes out:\n"
-    "  --verbose          for each controller a table by family\n"
     "  --markdown         tables for a document instead\n"
     "  --json FILE        everything as JSON; - is standard output\n"
-    "  --html FILE        a page with tables and charts, in one file\n"
     "  --gates            holds the tuner against what the project asks of "
     "it;\n"
     "                     exit status 1 if it misses something\n"
@@ -71,10 +69,8 @@ static const struct row {
     {"controller", CONTROLLER, 0, 0},
     {"batches", COUNT, AT(plan.batches), 100},
     {"jobs", COUNT, AT(plan.jobs), 1},
-    {"verbose", SWITCH, AT(verbose), 0},
     {"markdown", SWITCH, AT(markdown), 0},
     {"json", TEXT, AT(json), 0},
-    {"html", TEXT, AT(html), 0},
     {"gates", SWITCH, AT(gates), 0},
     {"sound", SWITCH, AT(sound), 0},
     {"trace", TEXT, AT(trace), 0},

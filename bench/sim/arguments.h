@@ -10,9 +10,9 @@ enum { SIM_DONE = 0, SIM_MISSED = 1, SIM_USAGE = 2, SIM_ENVIRONMENT = 4 };
 
 struct arguments {
     struct tournament_plan plan;
-    const char *json, *html; /* files, "-": standard output; or NULL */
-    const char *trace;       /* one scenario */
-    bool markdown, list, gates, sound, verbose, quiet;
+    const char *json;  /* a file, "-": standard output; or NULL */
+    const char *trace; /* one scenario */
+    bool markdown, list, gates, sound, quiet;
 };
 
 /* -1 to go on, else the exit status to end with; what was wrong was said. */

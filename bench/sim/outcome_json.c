@@ -129,7 +129,7 @@ static json_t *match_json(const struct tournament *t,
     return o;
 }
 
-json_t *outcome_document(const struct tournament *t)
+static json_t *outcome_document(const struct tournament *t)
 {
     json_t *o = json_object(), *controllers = json_array();
     set(o, "tool", json_string("tuner_sim"));

@@ -6,11 +6,8 @@
 
 #include "bench/sim/tournament.h"
 
-#include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
-
-/* What is played and "controllers", without "runs". */
-json_t *outcome_document(const struct tournament *t);
 
 /* false: no memory, or it could not be written. */
 bool outcome_json(const struct tournament *t, FILE *f);

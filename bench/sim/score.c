@@ -87,27 +87,6 @@ static void draw_workers(const struct sim_scenario *s,
     }
 }
 
-/* Seconds of the run at a batch, between its marks. */
-static double time_at(const struct sim_result *r, double batch)
-{
-    double at = batch / SIM_MARK_BATCHES;
-    uint64_t i = (uint64_t)at;
-    if (i + 1 >= r->n_marks)
-        return r->n_marks ? r->marks[r->n_marks - 1].seconds : 0;
-    double part = at - (double)i;
-    return r->marks[i].seconds * (1 - part) + r->marks[i + 1].seconds * part;
-}
-
-static void draw_rate(const struct sim_scenario *s, const struct sim_result *r,
-                      float *curve)
-{
-    double step = (double)s->batches / SIM_CURVE;
-    for (uint32_t x = 0; x < SIM_CURVE; x++) {
-        double took = time_at(r, (x + 1) * step) - time_at(r, x * step);
-        curve[x] = took > 0 ? (float)(step / took) : 0;
-    }
-}
-
 void sim_score(const struct sim_scenario *s, uint64_t seed,
                const struct sim_oracle *oracle, double by_default,
                const struct sim_result *r, struct sim_score *out)
@@ -137,5 +116,4 @@ void sim_score(const struct sim_scenario *s, uint64_t seed,
     count_moves(s, r, out);
     sim_score_settled(s, seed, oracle, r, out);
     draw_workers(s, r, out->curve_workers);
-    draw_rate(s, r, out->curve_rate);
 }

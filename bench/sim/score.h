@@ -38,7 +38,6 @@ struct sim_score {
     bool stuck, wrong;    /* wrong: not a number, or beyond the limits */
 
     float curve_workers[SIM_CURVE]; /* in force, over batches */
-    float curve_rate[SIM_CURVE];    /* batches per second */
 };
 
 #define SIM_SETTLED         0.03

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sheet_init(struct sheet *s, const char *caption, size_t columns)
+void sheet_init(struct sheet *s, size_t columns)
 {
     memset(s, 0, sizeof(*s));
-    s->caption = caption;
     s->columns = columns;
 }
 
@@ -74,8 +73,7 @@ static void fill(FILE *f, size_t n, int c)
 
 void sheet_text(const struct sheet *s, FILE *f)
 {
-    if (s->caption)
-        fprintf(f, "\n%s\n", s->caption);
+    fputc('\n', f);
     for (size_t r = 0; r < n_rows(s); r++) {
         for (size_t c = 0; c < s->columns; c++) {
             const char *text = cell(s, r, c);
@@ -92,8 +90,6 @@ void sheet_text(const struct sheet *s, FILE *f)
 
 void sheet_markdown(const struct sheet *s, FILE *f)
 {
-    if (s->caption)
-        fprintf(f, "%s\n\n", s->caption);
     for (size_t r = 0; r < n_rows(s); r++) {
         for (size_t c = 0; c < s->columns; c++)
             fprintf(f, "| %s ", cell(s, r, c));
@@ -104,22 +100,4 @@ void sheet_markdown(const struct sheet *s, FILE *f)
             fputs("|\n", f);
     }
     fputc('\n', f);
-}
-
-void sheet_html(const struct sheet *s, FILE *f)
-{
-    fputs("<div class=\"scroll\"><table>", f);
-    if (s->caption)
-        fprintf(f, "<caption>%s</caption>", s->caption);
-    for (size_t r = 0; r < n_rows(s); r++) {
-        fputs(r ? "<tr>" : "<thead><tr>", f);
-        for (size_t c = 0; c < s->columns; c++) {
-            const char *tag = r && c ? "td" : "th";
-            const char *scope =
-                r ? (c ? "" : " scope=\"row\"") : " scope=\"col\"";
-            fprintf(f, "<%s%s>%s</%s>", tag, scope, cell(s, r, c), tag);
-        }
-        fputs(r ? "</tr>\n" : "</tr></thead>\n<tbody>\n", f);
-    }
-    fputs("</tbody></table></div>\n", f);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of short texts, and what it looks like in a terminal, in Markdown and
- * on a page. Its texts are names and numbers of the program's own: nothing is
- * escaped.
+ * A table of short texts, and what it looks like in a terminal and in Markdown.
+ * Its texts are names and numbers of the program's own: nothing is escaped.
  */
 #ifndef SIM_SHEET_H
 #define SIM_SHEET_H
@@ -16,14 +15,13 @@
 #define SHEET_CELL 56u
 
 struct sheet {
-    const char *caption; /* or NULL */
     size_t columns;
     size_t filled; /* cells */
     char (*cells)[SHEET_CELL];
     bool failed; /* no memory: it is shown empty */
 };
 
-void sheet_init(struct sheet *s, const char *caption, size_t columns);
+void sheet_init(struct sheet *s, size_t columns);
 void sheet_fini(struct sheet *s);
 
 /* Row by row from the left; the first row is the heading, the first column is
@@ -32,6 +30,5 @@ void sheet_add(struct sheet *s, const char *fmt, ...) FDL_PRINTF(2, 3);
 
 void sheet_text(const struct sheet *s, FILE *f);
 void sheet_markdown(const struct sheet *s, FILE *f);
-void sheet_html(const struct sheet *s, FILE *f);
 
 #endif

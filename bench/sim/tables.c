@@ -3,6 +3,7 @@
 
 #include "bench/sim/summary.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -51,7 +52,7 @@ static void add_summary(struct sheet *s, const struct sim_summary *m)
 
 void tables_controllers(const struct tournament *t, struct sheet *out)
 {
-    sheet_init(out, NULL, N_ALL);
+    sheet_init(out, N_ALL);
     add_heading(out, about_all, N_ALL);
     for (size_t i = 0; i < t->plan->n_controllers; i++) {
         struct sim_summary m;
@@ -77,19 +78,12 @@ size_t tables_family_names(const struct tournament *t, const char **out)
 
 #define FAMILIES_MAX 64u
 
-/* 0: more than there is room for, which does not happen. */
-static size_t family_names(const struct tournament *t,
-                           const char *names[FAMILIES_MAX])
-{
-    size_t n = tables_family_names(t, NULL);
-    return n <= FAMILIES_MAX ? tables_family_names(t, names) : 0;
-}
-
 void tables_families(const struct tournament *t, struct sheet *out)
 {
     const char *names[FAMILIES_MAX];
-    size_t n = family_names(t, names);
-    sheet_init(out, NULL, 1 + t->plan->n_controllers);
+    assert(tables_family_names(t, NULL) <= FAMILIES_MAX);
+    size_t n = tables_family_names(t, names);
+    sheet_init(out, 1 + t->plan->n_controllers);
     sheet_add(out, "mean regret, %%");
     for (size_t i = 0; i < t->plan->n_controllers; i++)
         sheet_add(out, "%s", t->plan->controllers[i]->name);
@@ -103,58 +97,11 @@ void tables_families(const struct tournament *t, struct sheet *out)
     }
 }
 
-static const char *const about_one[] = {
-    "family",  "runs",    "regret",  "+-",       "p95",     "max",
-    "exc p95", "exc max", "settled", "seconds",  "moves",   "changes",
-    "rev",     "stall %", "workers", "end +1 %", "spent %", "broken"};
-
-#define N_ONE (sizeof(about_one) / sizeof(*about_one))
-
-static void add_details(struct sheet *s, const struct sim_summary *m)
-{
-    sheet_add(s, "%zu", m->runs);
-    add_percent(s, m->regret, 2);
-    add_percent(s, m->regret_error, 2);
-    add_percent(s, m->regret_p95, 1);
-    add_percent(s, m->regret_max, 1);
-    add_percent(s, m->excess_p95, 1);
-    add_percent(s, m->excess_max, 1);
-    sheet_add(s, m->settled_share > 0.5 ? "%.0f" : "never", m->settled);
-    sheet_add(s, "%.1f", m->settled_seconds);
-    sheet_add(s, "%.0f", m->settled_changes);
-    sheet_add(s, "%.1f", m->changes);
-    sheet_add(s, "%.1f", m->reversals);
-    add_percent(s, m->stall, 1);
-    sheet_add(s, "%.1f", m->workers);
-    add_percent(s, m->within, 0);
-    add_percent(s, m->spent, 2);
-    sheet_add(s, "%" PRIu64, m->violations + m->stuck + m->wrong);
-}
-
-void tables_details(const struct tournament *t, size_t controller,
-                    struct sheet *out)
-{
-    const char *names[FAMILIES_MAX];
-    size_t n = family_names(t, names);
-    sheet_init(out, t->plan->controllers[controller]->name, N_ONE);
-    add_heading(out, about_one, N_ONE);
-    struct sim_summary m;
-    for (size_t f = 0; f < n; f++) {
-        summary_make(t, controller, names[f], &m);
-        sheet_add(out, "%s", names[f]);
-        add_details(out, &m);
-    }
-    summary_make(t, controller, NULL, &m);
-    sheet_add(out, "all");
-    add_details(out, &m);
-}
-
-void tables_origins(const struct tournament *t, FILE *f, const char *before,
-                    const char *between, const char *after)
+void tables_origins(const struct tournament *t, FILE *f)
 {
     for (size_t i = 0; i < t->plan->n_controllers; i++)
-        fprintf(f, "%s%s%s%s%s", before, t->plan->controllers[i]->name, between,
-                t->plan->controllers[i]->about, after);
+        fprintf(f, "- **%s**: %s.\n", t->plan->controllers[i]->name,
+                t->plan->controllers[i]->about);
 }
 
 void tables_what(const struct tournament *t, FILE *f)

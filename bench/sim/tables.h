@@ -12,13 +12,8 @@ void tables_controllers(const struct tournament *t, struct sheet *out);
 /* A row for each family, a column for each controller: mean regret. */
 void tables_families(const struct tournament *t, struct sheet *out);
 
-/* A row for each family, all about one controller. */
-void tables_details(const struct tournament *t, size_t controller,
-                    struct sheet *out);
-
-/* Name and origin of each controller. */
-void tables_origins(const struct tournament *t, FILE *f, const char *before,
-                    const char *between, const char *after);
+/* Name and origin of each controller, a line of Markdown. */
+void tables_origins(const struct tournament *t, FILE *f);
 
 /* Families that were played, in order; "random" for random scenarios. The
  * number of them; `out` may be NULL. */

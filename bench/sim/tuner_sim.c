@@ -4,25 +4,25 @@
  * program: it is built with the tree and not installed.
  */
 #include "bench/sim/arguments.h"
-#include "bench/sim/chart.h"
 #include "bench/sim/outcome_json.h"
-#include "bench/sim/page.h"
 #include "bench/sim/story.h"
 #include "bench/sim/tables.h"
 #include "bench/sim/verdicts.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef bool writer(const struct tournament *t, FILE *f);
+#define WIDE 64u
+#define HIGH 14u /* of the chart, in characters */
 
-static int write_file(const struct tournament *t, const char *path,
-                      writer *write)
+static int write_json(const struct tournament *t, const char *path)
 {
     bool out = strcmp(path, "-") == 0;
     FILE *f = out ? stdout : fopen(path, "w");
-    bool ok = f && write(t, f);
+    bool ok = f && outcome_json(t, f);
     if (f && !out && fclose(f) != 0)
         ok = false;
     if (ok)
@@ -75,6 +75,51 @@ static void say_score(const char *name, const struct sim_score *s)
         puts("never");
 }
 
+static float at(const float *curve, uint32_t column)
+{
+    return curve[column * SIM_CURVE / WIDE];
+}
+
+static double oracle_at(const struct sim_oracle *o, uint64_t batch)
+{
+    uint32_t p = 0;
+    while (p + 1 < o->n_phases && batch >= o->phase[p + 1].from)
+        p++;
+    return o->phase[p].best.workers;
+}
+
+/* Workers over the batches of one run, and the oracle's, 80 columns wide. */
+static void draw_workers(FILE *f, const struct sim_scenario *s,
+                         const struct sim_oracle *oracle,
+                         const struct sim_score *score)
+{
+    double most = 1;
+    for (uint32_t x = 0; x < WIDE; x++) {
+        uint64_t batch = x * s->batches / WIDE;
+        most = fmax(most, at(score->curve_workers, x));
+        most = fmax(most, oracle_at(oracle, batch));
+    }
+    double step = ceil(most / HIGH);
+    uint32_t rows = (uint32_t)ceil(most / step);
+    fprintf(f, "\nworkers (#) and the oracle's (o) over batches\n");
+    for (uint32_t row = rows; row > 0; row--) {
+        double top = row * step, below = top - step;
+        fprintf(f, "%6.0f |", top);
+        for (uint32_t x = 0; x < WIDE; x++) {
+            double mine = at(score->curve_workers, x);
+            double best = oracle_at(oracle, x * s->batches / WIDE);
+            bool is_best = best > below && best <= top;
+            fputc(is_best ? 'o' : mine > below ? '#' : ' ', f);
+        }
+        fputc('\n', f);
+    }
+    fprintf(f, "%6s +", "");
+    for (uint32_t x = 0; x < WIDE; x++)
+        fputc('-', f);
+    fprintf(f, "\n%8s%-*d%*" PRIu64 "\n", "", (int)WIDE / 2, 0, (int)WIDE / 2,
+            s->batches);
+}
+
 /* One scenario under each controller, the project's with each decision. */
 static int trace(const struct arguments *a)
 {
@@ -92,7 +137,7 @@ static int trace(const struct arguments *a)
         if (!ok)
             break;
         say_score(c->name, &score);
-        chart_workers(stdout, &m.scenario, &m.oracle, &score);
+        draw_workers(stdout, &m.scenario, &m.oracle, &score);
     }
     if (ok)
         return SIM_DONE;
@@ -100,7 +145,7 @@ static int trace(const struct arguments *a)
     return SIM_ENVIRONMENT;
 }
 
-static void show(const struct tournament *t, bool verbose)
+static void show(const struct tournament *t)
 {
     struct sheet s;
     tables_what(t, stdout);
@@ -111,12 +156,6 @@ static void show(const struct tournament *t, bool verbose)
     tables_families(t, &s);
     sheet_text(&s, stdout);
     sheet_fini(&s);
-    for (size_t i = 0; verbose && i < t->plan->n_controllers; i++) {
-        tables_details(t, i, &s);
-        sheet_text(&s, stdout);
-        sheet_fini(&s);
-    }
-    chart_regret(stdout, t);
 }
 
 static bool write_markdown(const struct tournament *t, FILE *f)
@@ -135,23 +174,20 @@ static bool write_markdown(const struct tournament *t, FILE *f)
     tables_families(t, &s);
     sheet_markdown(&s, f);
     sheet_fini(&s);
-    tables_origins(t, f, "- **", "**: ", ".\n");
+    tables_origins(t, f);
     return !ferror(f);
 }
 
 static int put_out(const struct arguments *a, const struct tournament *t)
 {
-    bool to_stdout = (a->json && strcmp(a->json, "-") == 0) ||
-                     (a->html && strcmp(a->html, "-") == 0);
+    bool to_stdout = a->json && strcmp(a->json, "-") == 0;
     int rc = SIM_DONE;
     if (a->markdown)
         write_markdown(t, stdout);
     else if (!to_stdout)
-        show(t, a->verbose);
+        show(t);
     if (a->json)
-        rc = write_file(t, a->json, outcome_json);
-    if (a->html && rc == SIM_DONE)
-        rc = write_file(t, a->html, page_html);
+        rc = write_json(t, a->json);
     FILE *f = to_stdout ? stderr : stdout;
     if (a->sound && rc == SIM_DONE)
         rc = verdict_sound(t, f);

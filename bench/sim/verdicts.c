@@ -59,7 +59,7 @@ void verdict_sheet(const struct tournament *t, struct sheet *out)
     struct sim_summary m;
     for (size_t i = 0; i < n; i++)
         own += t->plan->controllers[i]->status != NULL;
-    sheet_init(out, NULL, 2 + own);
+    sheet_init(out, 2 + own);
     sheet_add(out, "asked for");
     sheet_add(out, "at most");
     for (size_t i = 0; i < n; i++)

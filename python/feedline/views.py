@@ -253,8 +253,8 @@ def screen(
 #
 # Notebooks remove style sheets and scripts from what they display, and have
 # dark themes that no media query sees; hence inline styles, and not the style
-# sheet of loaderbench's pages (tools/page/). Text takes the notebook's colour
-# and tints are translucent. Everything from outside is escaped.
+# sheet of loaderbench's pages. Text takes the notebook's colour and tints are
+# translucent. Everything from outside is escaped.
 
 # Mid tones that stand out from white and from black alike.
 COLOURS = {

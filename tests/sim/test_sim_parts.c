@@ -1,71 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulator's small parts: its heap, its random numbers, its quantiles; and
- * that every scenario it makes is one. */
+/* The simulator's random numbers and quantiles; and that every scenario that it
+ * makes is one. */
 #include "bench/sim/draw.h"
-#include "bench/sim/heap.h"
 #include "bench/sim/tail.h"
 #include "test.h"
 
 #include <math.h>
-
-TEST(heap_sorts)
-{
-    struct sim_item item[500];
-    struct sim_heap h = {.item = item};
-    uint64_t stream = sim_stream(test_seed(), 0, SIM_STREAM_WORK);
-    double key[500], last = -1;
-    for (uint32_t i = 0; i < 500; i++) {
-        key[i] = floor(200 * sim_uniform(stream, i)); /* many are equal */
-        sim_heap_push(&h, key[i], i);
-        if (i % 5 == 4) { /* a pop now and then */
-            double least = h.item[0].key;
-            uint32_t id = sim_heap_pop(&h);
-            assert_true(key[id] == least);
-        }
-    }
-    assert_int_equal(h.n, 400);
-    while (h.n > 0) {
-        uint32_t id = sim_heap_pop(&h);
-        assert_true(key[id] >= last);
-        last = key[id];
-    }
-}
-
-/* Mean and deviation of n draws. */
-static void moments(const struct sim_draw *d, uint64_t n, double *mean,
-                    double *deviation)
-{
-    struct sim_law law;
-    uint64_t stream = sim_stream(test_seed(), 3, SIM_STREAM_WORK);
-    double sum = 0, square = 0;
-    sim_law_init(&law, d);
-    for (uint64_t i = 0; i < n; i++) {
-        double x = sim_law_draw(&law, stream, i);
-        assert_true(x >= 0 && isfinite(x));
-        sum += x;
-        square += x * x;
-    }
-    *mean = sum / (double)n;
-    *deviation = sqrt(square / (double)n - *mean * *mean);
-}
-
-TEST(draws_keep_their_mean)
-{
-    struct sim_draw d = {.mean = 0.3, .cv = 0.5};
-    double mean, deviation;
-    moments(&d, 200000, &mean, &deviation);
-    assert_true(fabs(mean / 0.3 - 1) < 0.01);
-    assert_true(fabs(deviation / 0.15 - 1) < 0.03);
-    d = (struct sim_draw){.mean = 0.3};
-    moments(&d, 10, &mean, &deviation);
-    assert_true(fabs(mean - 0.3) < 1e-12 && deviation < 1e-6);
-    d = (struct sim_draw){.mean = 0.3, .pareto = 2.5};
-    moments(&d, 200000, &mean, &deviation);
-    assert_true(fabs(mean / 0.3 - 1) < 0.02);
-    d.mean = 0;
-    moments(&d, 10, &mean, &deviation);
-    assert_true(mean == 0);
-}
 
 /* Streams of different seeds, loaders and purposes have nothing in common. */
 TEST(streams_differ)
@@ -142,7 +82,10 @@ static void check_scenario(const struct sim_scenario *s)
     assert_true(m->depth_min >= 1 && m->depth_min <= m->depth_max);
     sim_facts_of(s, &facts);
     assert_true(fdl_knobs_memory(m, &facts.def) <= m->memory_bytes);
-    assert_true(facts.def.workers >= 1 && facts.def.depth >= 1);
+    assert_in_range(facts.def.workers, 1,
+                    s->quota_untold ? s->host_cores : s->cores);
+    assert_in_range(facts.def.depth, 1, 4);
+    assert_in_range(facts.def.io_depth, 1, s->pread ? 4 : 16);
 }
 
 TEST(scenarios_make_sense)

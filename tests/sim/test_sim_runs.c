@@ -236,21 +236,6 @@ TEST(memory_of_a_setting)
     }
 }
 
-TEST(default_within_memory)
-{
-    for (uint64_t i = 0; i < 200; i++) {
-        struct sim_scenario s;
-        struct sim_facts facts;
-        sim_random_scenario(i, &s);
-        sim_facts_of(&s, &facts);
-        assert_true(fdl_knobs_memory(&s.limits, &facts.def) <=
-                    s.limits.memory_bytes);
-        assert_in_range(facts.def.workers, 1, s.cores);
-        assert_in_range(facts.def.depth, 1, 4);
-        assert_in_range(facts.def.io_depth, 1, s.pread ? 4 : 16);
-    }
-}
-
 /* ---- What goes wrong ---------------------------------------------------- */
 
 TEST(worker_hangs)

@@ -10,11 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-
-sys.path.insert(1, os.path.join(os.path.dirname(__file__), "..",
-                                "loaderbench"))
-import browser  # noqa: E402, the browser that draws pages of both tools
 
 PROGRAM = os.environ["TUNER_SIM"]
 SMALL = ["--family", "cpu-feasible", "--family", "quota-down", "--seeds", "2",
@@ -93,56 +88,6 @@ def case_json_for_scripts():
     mean = sum(s["regret"] for r in doc["runs"] for s in r["scores"]
                if s["controller"] == "feedline") / 2
     assert abs(mean - own["mean_regret"]) < 1e-12
-
-
-def case_page_has_tables_and_data():
-    with tempfile.TemporaryDirectory() as folder:
-        html = folder + "/x.html"
-        run(*SMALL, "--controller", "all", "--html", html)
-        with open(html, encoding="utf-8") as f:
-            page = f.read()
-    tables = page[page.index("<article"):page.index("</article>")]
-    assert tables.count("<section>") == tables.count("</section>") == 4
-    assert "nan" not in re.sub(r"<[^>]*>", "", tables).lower()
-    assert "default-src 'none'" in page
-    document, = json.loads(re.search(
-        'id="feedline-data">(.*?)</script>', page, re.S).group(1))
-    names = [c["name"] for c in document["controllers"]]
-    assert {"feedline", "dotnet", "oracle"} <= set(names), names
-    for controller in document["controllers"]:
-        assert len(controller["regrets"]) == controller["runs"]
-    for picture in document["pictures"]:
-        assert len(picture["curves"]) == len(names)
-        for curve in picture["curves"]:
-            batches = [batch for batch, _ in curve]
-            assert batches[0] == 0 and batches == sorted(set(batches)), curve
-            assert batches[-1] < picture["batches"]
-
-
-def case_page_draws():
-    program = browser.find()
-    if not program:
-        print("skipped: there is no Chromium")
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as folder:
-        html = folder + "/x.html"
-        run(*SMALL, "--controller", "all", "--html", html)
-        b = browser.Browser(program)
-        try:
-            b.open(html)
-            assert b.requests() == b.complaints() == []
-            data = json.loads(b.value(
-                "document.getElementById('feedline-data').textContent"))[0]
-            names = sorted(c["name"] for c in data["controllers"])
-            titles = b.value("[...document.querySelectorAll('.panel')].map(p =>"
-                             " [...p.querySelectorAll('title')].map(t => "
-                             "t.textContent).sort())")
-            assert titles == [names] * (len(data["pictures"]) + 1), titles
-            paths = b.value("[...document.querySelectorAll('path')].map(p => "
-                            "p.getAttribute('d'))")
-            assert all(re.match(r"M[0-9MHVhv. -]+$", p) for p in paths), paths
-        finally:
-            b.close()
 
 
 def case_markdown_is_for_documents():

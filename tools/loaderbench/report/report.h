@@ -2,8 +2,8 @@
 /*
  * The report: what JSON documents of the tool say, as one page of HTML. In
  * parts: report.c reads documents and writes the file, report_check.c refuses
- * what is none, report_page.c puts into tools/page's page what a reader
- * without scripts sees.
+ * what is none, report_page.c puts into the page of tools/loaderbench/page/
+ * what a reader without scripts sees.
  */
 #ifndef LOADERBENCH_REPORT_H
 #define LOADERBENCH_REPORT_H

@@ -5,8 +5,8 @@
  * whole document.
  */
 #include "tools/loaderbench/doc.h"
+#include "tools/loaderbench/page/html_page.h"
 #include "tools/loaderbench/report/report.h"
-#include "tools/page/html_page.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -241,8 +241,7 @@ void report_page(FILE *f, json_t *const *docs, const char *const *names,
                  size_t n)
 {
     const struct report report = {docs, names, n};
-    const struct page page = {.maker = "loaderbench report",
-                              .docs = docs,
+    const struct page page = {.docs = docs,
                               .n_docs = n,
                               .title = put_title,
                               .articles = put_articles,

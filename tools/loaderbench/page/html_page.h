@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page of the tools, loaderbench and tuner_sim: one file of HTML that needs
- * no network. page.html, style.css and script/ are the page as a browser sees
- * it; embed.cmake makes one text of them. What is filled in here: documents as
- * JSON, from which the script draws, and what stands there without a script.
+ * The page of loaderbench: one file of HTML that needs no network. page.html,
+ * style.css and script/ are the page as a browser sees it; embed.cmake makes
+ * one text of them. What is filled in here: documents as JSON, from which the
+ * script draws, and what stands there without a script.
  */
 #ifndef PAGE_HTML_PAGE_H
 #define PAGE_HTML_PAGE_H
@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 struct page {
-    const char *maker; /* the program: a word or two of plain text */
     json_t *const *docs;
     size_t n_docs;
     /* Markup: the title, and an <article> for each document, which has an <h1>

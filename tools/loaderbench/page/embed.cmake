@@ -42,5 +42,5 @@ string(HEX "${page}" hex)
 string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
 string(REPEAT "0x..," 16 line)
 string(REGEX REPLACE "(${line})" "\\1\n" bytes "${bytes}")
-file(WRITE ${OUT} "#include \"tools/page/html_page.h\"\n"
+file(WRITE ${OUT} "#include \"tools/loaderbench/page/html_page.h\"\n"
      "const unsigned char page_template[] = {\n${bytes}0x00};\n")

@@ -154,10 +154,6 @@ function draw(docs) {
   const articles = [...document.querySelectorAll("article")];
   const names = articles.map((article) => article.dataset.name);
   articles.forEach((article, i) => {
-    if (text(docs[i], "tool") === "tuner_sim") {
-      article.append(drawn(pictures, docs[i]));
-      return;
-    }
     const subject = article.querySelector("h1").textContent;
     const parts = [head(docs[i], names[i], subject),
       ...SECTIONS.map((part) => drawn(part, docs[i]))];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/page/html_page.h"
+#include "tools/loaderbench/page/html_page.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -96,18 +96,11 @@ static void put_articles(FILE *f, const struct page *page)
     page->articles(f, page->of);
 }
 
-static void put_maker(FILE *f, const struct page *page)
-{
-    page_text(f, page->maker);
-}
-
 static const struct place {
     const char *name;
     void (*fill)(FILE *f, const struct page *page);
-} places[] = {{"@title@", put_title},
-              {"@articles@", put_articles},
-              {"@maker@", put_maker},
-              {"@data@", put_data}};
+} places[] = {
+    {"@title@", put_title}, {"@articles@", put_articles}, {"@data@", put_data}};
 
 /* NULL: an @ like any. */
 static const struct place *place_at(const char *text)

@@ -64,7 +64,7 @@ def parse():
 
 def turns(arguments, consumer_ms, search, rounds, *settings):
     """{setting: its slices, by round}."""
-    words = [os.path.join(arguments.build, "bench/tuned/turns"),
+    words = [os.path.join(arguments.build, "bench/turns"),
              arguments.folder, arguments.batch_size, consumer_ms, search,
              arguments.slice, rounds] + list(settings)
     env = {k: v for k, v in os.environ.items()
@@ -167,8 +167,8 @@ def measure(arguments):
 
 def main():
     arguments = parse()
-    if not os.path.exists(os.path.join(arguments.build, "bench/tuned/turns")):
-        sys.exit("%s has no bench/tuned/turns: configure it with "
+    if not os.path.exists(os.path.join(arguments.build, "bench/turns")):
+        sys.exit("%s has no bench/turns: configure it with "
                  "-DFEEDLINE_BENCH=ON and build it" % arguments.build)
     with tempfile.TemporaryDirectory() as tmp:
         if not arguments.folder:

@@ -5,7 +5,7 @@
  * of four. Jobs under way progress at speeds that depend on how many there are;
  * time jumps from one completion to the next.
  */
-#include "bench/sim/second/second.h"
+#include "bench/sim/second.h"
 
 #include "profiler/tuner/tuner.h"
 

@@ -19,7 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_PAUSE_SHIFT 6 /* 64 ms */
+#define MAX_PAUSE_SHIFT 6            /* 64 ms */
+#define AHEAD_STEP      (128 * 1024) /* the kernel may cut what is longer */
 
 int64_t fdl_file_pause_ns(uint32_t tries)
 {
@@ -364,4 +365,31 @@ void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
         fdl_file_fail(r, "open", -fd);
     else
         fdl_file_read(w, r, fd, NULL, NULL);
+}
+
+/* ---- Read-ahead --------------------------------------------------------- */
+
+static void advise(int fd, const struct fdl_source *source)
+{
+    uint64_t length = (uint64_t)source->length;
+    for (uint64_t done = 0; done < length; done += AHEAD_STEP)
+        posix_fadvise(fd, (off_t)(source->offset + done),
+                      (off_t)FDL_MIN(length - done, AHEAD_STEP),
+                      POSIX_FADV_WILLNEED);
+}
+
+void fdl_read_ahead(struct fdl_window *w, const struct fdl_source *source)
+{
+    struct fdl_shard_files *files = fdl_window_shards(w);
+    if (source->file == FDL_OWN_FILE || source->length < 0)
+        return;
+    struct fdl_open_shard *shard = fdl_shard_take(files, source->file);
+    int fd = shard ? shard->fd : open(source->path, FDL_FILE_FLAGS);
+    if (fd < 0)
+        return;
+    advise(fd, source);
+    if (shard)
+        fd = fdl_shard_give(files, shard, true);
+    if (fd >= 0)
+        close(fd);
 }

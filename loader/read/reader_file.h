@@ -90,4 +90,10 @@ void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd,
  * workers' replacement samples. Sets r->status. */
 void fdl_read_file(struct fdl_window *w, struct fdl_read *r);
 
+/* Read-ahead by order: has the kernel bring a part of a file into the page
+ * cache, in the background; nothing for whole files. The shard may be open, or
+ * is opened for it. Any thread; may wait for a disk that has much to do. Errors
+ * are those of the read that follows. */
+void fdl_read_ahead(struct fdl_window *w, const struct fdl_source *source);
+
 #endif

@@ -7,7 +7,7 @@
 #include "loader/dataset/dataset_objects.h"
 #include "loader/order/ahead.h"
 #include "loader/order/mixing.h"
-#include "loader/read/read_ahead.h"
+#include "loader/read/reader_file.h"
 #include "loader/stream/budget.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"

@@ -84,9 +84,4 @@ struct fdl_books {
     } past;
 };
 
-/* Zeroed memory. batch_size: samples of a batch, at most. `engine` is set
- * later, before the first call of next(). ENOMEM. */
-int32_t fdl_books_init(struct fdl_books *c, uint32_t batch_size);
-void fdl_books_fini(struct fdl_books *c);
-
 #endif

@@ -134,10 +134,29 @@ static void let_go_of_device(void *device)
 
 /* ---- Life ---------------------------------------------------------------- */
 
+/* Zeroed memory. batch_size: samples of a batch, at most. `engine` is set
+ * later, before the first call of next(). ENOMEM. */
+static int32_t init_books(struct fdl_books *c, uint32_t batch_size)
+{
+    fdl_lock_init(&c->lock, FDL_RANK_BOOKS);
+    fdl_slow_init(&c->slow);
+    c->zero = &c->zeros[0];
+    c->notes.ring = fdl_trace_ring_create();
+    return fdl_ledger_scratch_create(batch_size, &c->scratch);
+}
+
+static void fini_books(struct fdl_books *c)
+{
+    fdl_ledger_scratch_destroy(c->scratch);
+    fdl_trace_ring_destroy(c->notes.ring);
+    fdl_slow_fini(&c->slow);
+    fdl_lock_destroy(&c->lock);
+}
+
 int32_t fdl_watch_init(struct fdl_watch *watch, uint32_t batch_size,
                        struct fdl_observer *observer)
 {
-    int32_t status = fdl_books_init(&watch->books, batch_size);
+    int32_t status = init_books(&watch->books, batch_size);
     if (status >= 0)
         status = fdl_device_watch_create(&watch->device);
     if (status < 0)
@@ -198,5 +217,5 @@ void fdl_watch_fini(struct fdl_watch *watch)
     fdl_trace_ring_destroy(watch->decisions);
     free(watch->outside);
     fdl_device_watch_unref(watch->device);
-    fdl_books_fini(&watch->books);
+    fini_books(&watch->books);
 }

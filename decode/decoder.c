@@ -16,6 +16,7 @@ int32_t fdl_decoder_create(const struct fdl_decode_limits *limits,
     if (!d)
         return fdl_fail_memory(sizeof(*d), "a decoder");
     d->limits = *limits;
+    d->canvas.columns_first = limits->columns_first;
     int32_t status = FEEDLINE_OK;
     for (size_t i = 0; i < FDL_FORMAT_COUNT && !status; i++) {
         if (fdl_formats[i]->create)
@@ -104,6 +105,16 @@ void fdl_decoder_info(const struct fdl_decoder *d, struct fdl_image_info *info)
     }
 }
 
+const struct fdl_palette *fdl_decoder_indices(struct fdl_decoder *d)
+{
+    const struct fdl_palette *palette = NULL;
+    if (d->source->indices)
+        palette = d->source->indices(d->source_self);
+    if (palette)
+        d->info.channels = 1;
+    return palette;
+}
+
 int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
                          struct fdl_image_info *info)
 {
@@ -154,8 +165,7 @@ uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
     return sizeof(*d) + fdl_canvas_memory(&d->canvas) + d->strip.bytes +
            d->ring.bytes + d->line.bytes + d->taps.bytes + d->column.bytes +
            d->upright.bytes + d->alpha.bytes + d->opaque.bytes +
-           d->beside.capacity + d->beside.packed_capacity +
-           d->horizontal.capacity + d->horizontal.packed_capacity +
-           d->vertical.capacity + d->vertical.packed_capacity +
-           d->kept.rows.bytes + sources_memory(d);
+           fdl_axis_memory(&d->beside) + fdl_axis_memory(&d->horizontal) +
+           fdl_axis_memory(&d->vertical) + d->kept.rows.bytes +
+           sources_memory(d);
 }

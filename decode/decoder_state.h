@@ -29,6 +29,7 @@ struct fdl_decoder {
     struct fdl_axis beside; /* horizontal, packed for alpha */
     struct fdl_norm norm;   /* that affine was made for */
     struct fdl_affine affine;
+    enum fdl_rounding rounding; /* and that */
     bool affine_valid;
     struct fdl_scratch strip, ring, line, taps;
     struct fdl_scratch column, upright; /* of images stored on their side */
@@ -40,5 +41,9 @@ struct fdl_decoder {
 
 /* The open image as it comes out: upright, if that was asked for. */
 void fdl_decoder_info(const struct fdl_decoder *d, struct fdl_image_info *info);
+
+/* After an open: from here to its end an image with a palette has one channel,
+ * of indices. NULL: it has no palette, and is as it was. */
+const struct fdl_palette *fdl_decoder_indices(struct fdl_decoder *d);
 
 #endif

@@ -409,8 +409,8 @@ static bool columns_first(const struct fdl_decoder *d,
     int64_t width = d->turn.transposed ? stored->height : stored->width;
     int64_t height = d->turn.transposed ? stored->width : stored->height;
     return d->limits.columns_first && g->filter != FDL_FILTER_NEAREST &&
-           !g->tensor && g->resize_height < height &&
-           height - g->resize_height > 2 * (width - g->resize_width);
+           !g->tensor &&
+           fdl_columns_first(width, height, g->resize_width, g->resize_height);
 }
 
 /* A span of the stored image becomes the whole pixels of the smaller one that
@@ -497,17 +497,38 @@ static int32_t prepare_tables(struct render *r)
     return status;
 }
 
-/* Plans of one pipeline differ in geometry only: this does something once. */
-static void prepare_affine(struct fdl_decoder *d, const struct fdl_norm *norm)
+static bool same_norm(const struct fdl_norm *a, const struct fdl_norm *b)
 {
-    const struct fdl_norm *old = &d->norm;
-    if (d->affine_valid && old->on == norm->on &&
-        memcmp(old->mean, norm->mean, sizeof(norm->mean)) == 0 &&
-        memcmp(old->std, norm->std, sizeof(norm->std)) == 0)
-        return;
-    fdl_affine_init(&d->affine, norm, d->limits.rounding);
-    d->norm = *norm;
-    d->affine_valid = true;
+    return a->on == b->on && memcmp(a->mean, b->mean, sizeof(a->mean)) == 0 &&
+           memcmp(a->std, b->std, sizeof(a->std)) == 0;
+}
+
+/* What the last pass does. Plans of one pipeline differ in geometry only: this
+ * does something once. */
+static void prepare_finish(struct fdl_decoder *d, const struct fdl_plan *plan,
+                           const struct fdl_output_format *format)
+{
+    const struct fdl_norm *norm = &plan->norm;
+    enum fdl_rounding rounding =
+        plan->stepwise ? FDL_ROUNDING_DIVIDE : d->limits.rounding;
+    bool floats = format->dtype != FEEDLINE_U8 && !plan->lookup;
+    bool ready =
+        d->affine_valid && d->rounding == rounding && same_norm(&d->norm, norm);
+    if (floats && !ready) {
+        fdl_affine_init(&d->affine, norm, rounding);
+        d->norm = *norm;
+        d->rounding = rounding;
+        d->affine_valid = true;
+    }
+    d->affine.lookup = plan->lookup;
+}
+
+static fdl_finish_fn choose_finish(const struct fdl_plan *plan,
+                                   const struct fdl_output_format *format)
+{
+    if (plan->lookup)
+        return fdl_finish_lookup(plan->lookup_bytes, format->nhwc);
+    return fdl_finish_choose(fdl_kernels[fdl_cpu_level()].finish, format);
 }
 
 /* Whether there is alpha on the way. Where pixels are only picked or copied it
@@ -546,7 +567,6 @@ static int32_t render(struct render *r, struct fdl_render_cost *cost)
     status = prepare_tables(r);
     if (status)
         return status;
-    prepare_affine(d, &r->plan->norm);
 
     int64_t begin = fdl_now_ns();
     cost->augment_ns = begin - start;
@@ -566,6 +586,12 @@ static int32_t render(struct render *r, struct fdl_render_cost *cost)
 
 /* ---- Steps -------------------------------------------------------------- */
 
+static int32_t decoded_channels(const struct fdl_plan *plan,
+                                const struct fdl_output_format *format)
+{
+    return plan->channels ? plan->channels : format->channels;
+}
+
 /* Rendering goes to the canvas, as planes of bytes. */
 static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
 {
@@ -576,7 +602,7 @@ static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
     *drawing = (struct fdl_output_format){
         .width = plan->geometry.window.width,
         .height = plan->geometry.window.height,
-        .channels = f->channels,
+        .channels = decoded_channels(plan, f),
         .dtype = FEEDLINE_U8,
     };
     int32_t status = fdl_canvas_begin(&r->d->canvas, drawing->width,
@@ -593,8 +619,7 @@ static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
 static void finish_canvas(struct render *r)
 {
     const struct fdl_image *image = &r->d->canvas.image;
-    r->finish =
-        fdl_finish_choose(fdl_kernels[fdl_cpu_level()].finish, r->format);
+    r->finish = choose_finish(r->plan, r->format);
     r->channels = FDL_COLOURS(image->channels);
     r->alpha = FDL_HAS_ALPHA(image->channels);
     for (int32_t y = 0; y < image->height; y++)
@@ -680,21 +705,21 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
                            struct fdl_render_cost *cost)
 {
     fdl_assert(d->source);
-    enum fdl_cpu_level level = fdl_cpu_level();
+    int32_t channels = decoded_channels(plan, format);
     struct fdl_output_format drawing; /* of the image that steps work on */
     struct render r = {
         .d = d,
         .plan = plan,
         .format = format,
-        .kernels = fdl_kernels[level].resample,
-        .finish = fdl_finish_choose(fdl_kernels[level].finish, format),
+        .kernels = fdl_kernels[fdl_cpu_level()].resample,
+        .finish = choose_finish(plan, format),
         .dst = dst,
-        .channels = FDL_MIN(d->info.channels, FDL_COLOURS(format->channels)) > 1
-                        ? 3
-                        : 1,
+        .channels =
+            FDL_MIN(d->info.channels, FDL_COLOURS(channels)) > 1 ? 3 : 1,
     };
     struct fdl_render_cost spent = {0};
     int32_t status = FEEDLINE_OK;
+    prepare_finish(d, plan, format);
     if (plan->n_pixel_steps > 0)
         status = begin_canvas(&r, &drawing);
     if (!status)

@@ -6,6 +6,8 @@
  *
  *     open(bytes) -> info        reads the header
  *     alpha(channels)            before begin: give alpha too, if there is any
+ *     indices()                  before begin, in its place: do not look up
+ *                                indices in the palette
  *     shrink(shift)              before begin: give 1/2^shift of the image
  *     begin(need) -> have        what is needed; what will be given: at least
  *                                that, rounded to what the format can do
@@ -27,6 +29,7 @@
 #include "decode/formats/limits.h"
 #include "decode/pixels/decode_parts.h"
 #include "decode/pixels/geometry.h"
+#include "decode/pixels/image.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,6 +82,11 @@ struct fdl_format {
      * Pillow's convert gives it to an image of that many channels. false: it
      * would be 255 all over, and rows are as before. NULL: always false. */
     bool (*alpha)(void *self, int32_t channels);
+
+    /* From here to abort rows have indices in place of colours. The palette is
+     * there until the next open. NULL, and rows are as before: it has none.
+     * NULL: no image has. */
+    const struct fdl_palette *(*indices)(void *self);
 
     /* From here to abort the sides of the image are divided by 2^shift and
      * rounded up, and so are need and have. NULL: it cannot. */

@@ -77,11 +77,11 @@ struct fdl_png {
     uint32_t width, height;
     int32_t channels;
     enum raw_form form;
-    size_t raw_bytes;                 /* of a row as libpng gives it */
-    bool alpha;                       /* is wanted, and there is some */
-    uint8_t palette[PALETTE_SIZE][4]; /* the fourth is alpha */
-    bool has_key;                     /* there is a tRNS */
-    uint8_t key[3];                   /* its colour, which has alpha 0 */
+    size_t raw_bytes; /* of a row as libpng gives it */
+    bool alpha;       /* is wanted, and there is some */
+    struct fdl_palette palette;
+    bool has_key;          /* there is a tRNS */
+    uint8_t key[3];        /* its colour, which has alpha 0 */
     uint8_t *image;        /* interlaced: all rows as libpng gives them */
     uint32_t pass, passes; /* of an interlaced image; passes is 1 otherwise */
     uint32_t next;         /* row, of the pass or the image */
@@ -206,12 +206,12 @@ static void read_palette(struct fdl_png *p)
     png_colorp colours = NULL;
     int n = 0;
     for (int i = 0; i < PALETTE_SIZE; i++)
-        memcpy(p->palette[i], (uint8_t[]){0, 0, 0, 255}, 4);
+        memcpy(p->palette.colour[i], (uint8_t[]){0, 0, 0, 255}, 4);
     png_get_PLTE(p->png, p->info, &colours, &n);
     for (int i = 0; i < n && i < PALETTE_SIZE; i++) {
-        p->palette[i][0] = colours[i].red;
-        p->palette[i][1] = colours[i].green;
-        p->palette[i][2] = colours[i].blue;
+        p->palette.colour[i][0] = colours[i].red;
+        p->palette.colour[i][1] = colours[i].green;
+        p->palette.colour[i][2] = colours[i].blue;
     }
 }
 
@@ -228,7 +228,7 @@ static void read_transparency(struct fdl_png *p)
         return;
     if (p->form == RAW_INDEX) {
         for (int i = 0; alpha && i < n && i < PALETTE_SIZE; i++)
-            p->palette[i][3] = alpha[i];
+            p->palette.colour[i][3] = alpha[i];
     } else if (colour && png_get_bit_depth(p->png, p->info) == 1) {
         p->key[0] = colour->gray ? 255 : 0;
     } else if (colour) {
@@ -408,7 +408,7 @@ static void convert(const struct fdl_png *p, const uint8_t *raw, uint8_t *to)
         break;
     case RAW_INDEX:
         for (size_t x = 0; x < width; x++)
-            memcpy(to + pixel * x, p->palette[raw[x]], pixel);
+            memcpy(to + pixel * x, p->palette.colour[raw[x]], pixel);
         break;
     case RAW_KEYED:
         convert_keyed(p, raw, to);
@@ -519,7 +519,8 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
                                     .width = (int32_t)p->width,
                                     .height = (int32_t)p->height,
                                     .channels = p->channels,
-                                    .orientation = 1};
+                                    .orientation = 1,
+                                    .keyed = p->has_key};
     if (p->limits.apply_exif)
         status =
             fdl_png_orientation(bytes->data, bytes->size, &info->orientation);
@@ -566,6 +567,16 @@ static bool keep_alpha(void *self, int32_t channels)
     if (p->alpha && !has_channel(p) && p->form == RAW_READY)
         p->form = RAW_KEYED;
     return p->alpha;
+}
+
+static const struct fdl_palette *give_indices(void *self)
+{
+    struct fdl_png *p = self;
+    if (p->form != RAW_INDEX)
+        return NULL;
+    p->form = RAW_READY;
+    p->channels = 1;
+    return &p->palette;
 }
 
 /* The rows are delivered: whether the others are there, and whether Pillow,
@@ -674,6 +685,7 @@ const struct fdl_format fdl_format_png = {
     .memory = memory,
     .open = open_image,
     .alpha = keep_alpha,
+    .indices = give_indices,
     .begin = begin,
     .read = read_rows,
     .truncated = is_truncated,

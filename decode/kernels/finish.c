@@ -136,16 +136,17 @@ static void u8_nhwc(const uint8_t *const planes[],
     }
 }
 
-/* Both layouts of one type, from its table. */
-#define NUMBERS(name, type, table)                                             \
+/* Both layouts of one type, from the table of each channel. */
+#define NUMBERS(name, type, table_of)                                          \
   static void name##_nchw(                                                     \
       const uint8_t *const planes[], const struct fdl_affine *affine,          \
       const struct fdl_output_format *f, int32_t row, void *dst)               \
   {                                                                            \
     for (int32_t c = 0; c < f->channels; c++) {                                \
       type *to = (type *)dst + fdl_planar_place(f, c, row);                    \
+      const type *table = table_of(affine, type, c);                           \
       for (int32_t x = 0; x < f->width; x++)                                   \
-        to[x] = affine->table[c][planes[c][x]];                                \
+        to[x] = table[planes[c][x]];                                           \
     }                                                                          \
   }                                                                            \
   static void name##_nhwc(                                                     \
@@ -155,12 +156,35 @@ static void u8_nhwc(const uint8_t *const planes[],
     type *to = (type *)dst + packed_place(f, row);                             \
     for (int32_t x = 0; x < f->width; x++) {                                   \
       for (int32_t c = 0; c < f->channels; c++)                                \
-        *to++ = affine->table[c][planes[c][x]];                                \
+        *to++ = table_of(affine, type, c)[planes[c][x]];                       \
     }                                                                          \
   }
-NUMBERS(f32, float, table)
-NUMBERS(f16, uint16_t, f16)
-NUMBERS(bf16, uint16_t, bf16)
+#define F32_OF(affine, type, c)    (affine)->table[c]
+#define F16_OF(affine, type, c)    (affine)->f16[c]
+#define BF16_OF(affine, type, c)   (affine)->bf16[c]
+#define LOOKUP_OF(affine, type, c) ((const type *)(affine)->lookup + 256 * (c))
+NUMBERS(f32, float, F32_OF)
+NUMBERS(f16, uint16_t, F16_OF)
+NUMBERS(bf16, uint16_t, BF16_OF)
+NUMBERS(lookup_1, uint8_t, LOOKUP_OF)
+NUMBERS(lookup_2, uint16_t, LOOKUP_OF)
+NUMBERS(lookup_4, uint32_t, LOOKUP_OF)
+NUMBERS(lookup_8, uint64_t, LOOKUP_OF)
+
+fdl_finish_fn fdl_finish_lookup(uint32_t element_bytes, bool nhwc)
+{
+    switch (element_bytes) {
+    case 1:
+        return nhwc ? lookup_1_nhwc : lookup_1_nchw;
+    case 2:
+        return nhwc ? lookup_2_nhwc : lookup_2_nchw;
+    case 4:
+        return nhwc ? lookup_4_nhwc : lookup_4_nchw;
+    default:
+        fdl_assert(element_bytes == 8);
+        return nhwc ? lookup_8_nhwc : lookup_8_nchw;
+    }
+}
 
 static void mix(const uint8_t *const x[], const struct fdl_finish_mix *m,
                 const struct fdl_affine *affine,

@@ -18,6 +18,7 @@
 #include "base/cpu.h"
 #include "decode/pixels/output_format.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum fdl_affine_way {
@@ -33,6 +34,9 @@ struct fdl_affine {
     /* Of steps: 1 / 255 is scale + rest, 1 / std is nearly inverse. */
     float rest, mean[FDL_CHANNELS_MAX];
     float std[FDL_CHANNELS_MAX], inverse[FDL_CHANNELS_MAX];
+
+    /* Tables of any elements in place of y: [channels][256]; NULL: none. */
+    const void *lookup;
 
     /* y of each x, for plain C. */
     float table[FDL_CHANNELS_MAX][256];
@@ -82,6 +86,9 @@ struct fdl_finish_kernels {
 
 /* Of each level; levels.h has them all. */
 extern const struct fdl_finish_kernels fdl_finish_c, fdl_finish_avx2;
+
+/* By affine->lookup, elements of that many bytes: 1, 2, 4 or 8. */
+fdl_finish_fn fdl_finish_lookup(uint32_t element_bytes, bool nhwc);
 
 /* The one for a format. */
 fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,

@@ -77,6 +77,11 @@ static inline int32_t fdl_axis_weight(const struct fdl_axis *axis, int32_t i,
 int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key);
 void fdl_axis_fini(struct fdl_axis *axis);
 
+static inline size_t fdl_axis_memory(const struct fdl_axis *axis)
+{
+    return axis->capacity + axis->packed_capacity;
+}
+
 /* How a kernel wants its weights; bytes is NULL where it takes them as they
  * are. What pack returns becomes packed_form. */
 struct fdl_packing {
@@ -96,6 +101,13 @@ struct fdl_resample_kernels {
     void (*vertical)(const struct fdl_axis *axis, int32_t i,
                      const uint8_t *const *rows, uint8_t *out, size_t n);
 };
+
+/* Pillow 13 resamples columns first where they become much shorter. */
+static inline bool fdl_columns_first(int64_t width, int64_t height,
+                                     int64_t new_width, int64_t new_height)
+{
+    return new_height < height && height - new_height > 2 * (width - new_width);
+}
 
 /* Of each level; levels.h has them all. */
 extern const struct fdl_resample_kernels fdl_resample_c, fdl_resample_avx2,

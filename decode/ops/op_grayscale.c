@@ -4,9 +4,7 @@
 #include "base/compiler.h"
 #include "decode/ops/op.h"
 #include "decode/ops/shared_options.h"
-#include "decode/plan/canvas.h"
-
-#include <string.h>
+#include "decode/plan/channels.h"
 
 enum { ROW_PIXELS, ROW_P };
 
@@ -19,30 +17,9 @@ static const struct fdl_option options[] = {
     [ROW_P] = FDL_OP_PROBABILITY("0.1", "the image is converted to gray"),
 };
 
-static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
-{
-    bool tensor;
-    fdl_step_values(step, &tensor, sizeof(tensor));
-    struct fdl_image *image = &c->image;
-    size_t plane = image->plane;
-    if (image->channels == 1)
-        return FEEDLINE_OK;
-    uint8_t *r = image->data, *g = r + plane, *b = g + plane;
-    fdl_canvas_luma(c, tensor, r);
-    memcpy(g, r, plane);
-    memcpy(b, r, plane);
-    return FEEDLINE_OK;
-}
-
-static const struct fdl_step_kind kind = {
-    .commutes = FDL_WITH_FLIP | FDL_WITH_CROP,
-    .run = run,
-};
-
 static void add(const struct fdl_options *o, struct fdl_plan *plan)
 {
-    bool tensor = fdl_option_int(o, ROW_PIXELS) != 0;
-    fdl_plan_add(plan, &kind, &tensor, sizeof(tensor));
+    fdl_plan_gray(plan, fdl_option_int(o, ROW_PIXELS) != 0);
 }
 
 static int32_t always(const struct fdl_options *o, struct fdl_rng *rng,

@@ -112,9 +112,10 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 
     uint8_t fill[4];
     fdl_fill_of(o, ROW_FILL, fill);
-    return fdl_plan_perspective(
+    fdl_plan_perspective(
         plan, a, (enum fdl_map_filter)fdl_option_int(o, ROW_INTERPOLATION),
         fill);
+    return FEEDLINE_OK;
 }
 
 const struct fdl_op fdl_op_random_perspective = {

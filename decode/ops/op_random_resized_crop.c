@@ -82,9 +82,10 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
     fdl_plan_crop(plan, box);
     enum fdl_filter filter =
         fdl_op_draw_filter(o, ROW_INTERPOLATION, rng, plan);
-    plan->geometry.tensor = fdl_option_int(o, ROW_PIXELS) != 0;
+    plan->tensor = fdl_option_int(o, ROW_PIXELS) != 0;
     fdl_op_fixed_size(o, &width, &height);
-    return fdl_plan_resize(plan, width, height, filter);
+    fdl_plan_resize(plan, width, height, filter);
+    return FEEDLINE_OK;
 }
 
 const struct fdl_op fdl_op_random_resized_crop = {

@@ -84,7 +84,7 @@ static int32_t plan_jitter(const struct fdl_options *o, struct fdl_rng *rng,
     fdl_note_double(plan, "scale", (double)scale);
     double fits = FDL_MIN((double)height / h, (double)width / w);
     float ratio = (float)fits * scale;
-    plan->geometry.tensor = fdl_option_int(o, JITTER_PIXELS) != 0;
+    plan->tensor = fdl_option_int(o, JITTER_PIXELS) != 0;
     return fdl_op_resample(o, JITTER_FILTER, rng, plan,
                            (int64_t)((float)w * ratio),
                            (int64_t)((float)h * ratio));
@@ -101,7 +101,7 @@ static int32_t plan_shortest(const struct fdl_options *o, struct fdl_rng *rng,
     double ratio = size / FDL_MIN(w, h);
     if (longest > 0)
         ratio = FDL_MIN(ratio, longest / FDL_MAX(w, h));
-    plan->geometry.tensor = fdl_option_int(o, SHORTEST_PIXELS) != 0;
+    plan->tensor = fdl_option_int(o, SHORTEST_PIXELS) != 0;
     return fdl_op_resample(o, SHORTEST_FILTER, rng, plan, (int64_t)(w * ratio),
                            (int64_t)(h * ratio));
 }
@@ -116,7 +116,7 @@ static int32_t plan_resize(const struct fdl_options *o, struct fdl_rng *rng,
     fdl_note_int(plan, "size", size);
     fdl_op_shorter_side(size, fdl_plan_width(plan), fdl_plan_height(plan),
                         &width, &height);
-    plan->geometry.tensor = fdl_option_int(o, RESIZE_PIXELS) != 0;
+    plan->tensor = fdl_option_int(o, RESIZE_PIXELS) != 0;
     return fdl_op_resample(o, RESIZE_FILTER, rng, plan, width, height);
 }
 

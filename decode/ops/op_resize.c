@@ -75,7 +75,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 {
     int64_t width, height;
     target(o, fdl_plan_width(plan), fdl_plan_height(plan), &width, &height);
-    plan->geometry.tensor = fdl_option_int(o, ROW_PIXELS) != 0;
+    plan->tensor = fdl_option_int(o, ROW_PIXELS) != 0;
     return fdl_op_resample(o, ROW_INTERPOLATION, rng, plan, width, height);
 }
 

@@ -34,11 +34,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
         inner_height = (int32_t)FDL_MAX(nearbyint(h / w * width), 1);
     else if (shape < wanted)
         inner_width = (int32_t)FDL_MAX(nearbyint(w / h * height), 1);
-    int32_t status =
-        fdl_plan_resize(plan, inner_width, inner_height,
-                        (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION));
-    if (status)
-        return status;
+    fdl_plan_resize(plan, inner_width, inner_height,
+                    (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION));
     box.x = -(int32_t)nearbyint((width - inner_width) * 0.5);
     box.y = -(int32_t)nearbyint((height - inner_height) * 0.5);
     fdl_fill_of(o, ROW_FILL, fill);

@@ -169,9 +169,10 @@ int32_t fdl_op_resample(const struct fdl_options *o, uint32_t row,
                         "x%" PRId64 ", above the limit of %d for a side",
                         o->scope, fdl_plan_width(plan), fdl_plan_height(plan),
                         width, height, FDL_OP_SIDE_MAX);
-    return fdl_plan_resize(plan, FDL_MAX((int32_t)width, 1),
-                           FDL_MAX((int32_t)height, 1),
-                           fdl_op_draw_filter(o, row, rng, plan));
+    fdl_plan_resize(plan, FDL_MAX((int32_t)width, 1),
+                    FDL_MAX((int32_t)height, 1),
+                    fdl_op_draw_filter(o, row, rng, plan));
+    return FEEDLINE_OK;
 }
 
 /* ---- Draws -------------------------------------------------------------- */

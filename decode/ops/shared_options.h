@@ -159,7 +159,7 @@ void fdl_op_shorter_side(int64_t size, int32_t w, int32_t h, int64_t *width,
                          int64_t *height);
 
 /* Resamples to a size that follows from the image, 1 at least, by the filter of
- * that row. EINVAL: above FDL_OP_SIDE_MAX, or a second resampling. */
+ * that row. EINVAL: above FDL_OP_SIDE_MAX. */
 int32_t fdl_op_resample(const struct fdl_options *o, uint32_t row,
                         struct fdl_rng *rng, struct fdl_plan *plan,
                         int64_t width, int64_t height);

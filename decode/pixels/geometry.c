@@ -41,7 +41,7 @@ int32_t fdl_geometry_height(const struct fdl_geometry *g)
     return g->window.height;
 }
 
-static bool resampled(const struct fdl_geometry *g)
+bool fdl_geometry_is_resampled(const struct fdl_geometry *g)
 {
     return g->resize_width != g->box.width || g->resize_height != g->box.height;
 }
@@ -56,7 +56,7 @@ void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box)
         box.x = g->window.width - box.x - box.width;
     if (g->flip_vertical)
         box.y = g->window.height - box.y - box.height;
-    if (resampled(g)) {
+    if (fdl_geometry_is_resampled(g)) {
         g->window.x += box.x;
         g->window.y += box.y;
         g->window.width = box.width;
@@ -76,7 +76,7 @@ int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
     fdl_assert(width > 0 && height > 0);
     if (width == g->window.width && height == g->window.height)
         return FEEDLINE_OK;
-    if (resampled(g))
+    if (fdl_geometry_is_resampled(g))
         return fdl_fail(FEEDLINE_EINVAL,
                         "two resamplings cannot be folded into one pass: "
                         "%" PRId32 "x%" PRId32 " to %" PRId32 "x%" PRId32

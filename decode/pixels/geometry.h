@@ -66,6 +66,8 @@ void fdl_geometry_init(struct fdl_geometry *g, int32_t width, int32_t height);
 int32_t fdl_geometry_width(const struct fdl_geometry *g);
 int32_t fdl_geometry_height(const struct fdl_geometry *g);
 
+bool fdl_geometry_is_resampled(const struct fdl_geometry *g);
+
 /* Keep only `box` of what g produces now. */
 void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box);
 

@@ -14,6 +14,11 @@
 /* Kernels read planes and rows in whole vectors of this many bytes. */
 #define FDL_PLANE_ALIGN 64
 
+/* What indices stand for: red, green, blue, alpha. */
+struct fdl_palette {
+    uint8_t colour[256][4];
+};
+
 struct fdl_image {
     uint8_t *data; /* readable for FDL_PLANE_ALIGN bytes past its end */
     int32_t width, height, channels; /* as in fdl_output_format */

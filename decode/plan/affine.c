@@ -11,6 +11,7 @@
 #include "decode/kernels/alpha.h"
 #include "decode/kernels/levels.h"
 #include "decode/kernels/map.h"
+#include "decode/plan/turn.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 
 struct map_step {
     double a[8];
-    int32_t quarters; /* 1 to 3 turns of 90 degrees; 0: see a */
+    int32_t width, height; /* of the result */
     enum fdl_map_filter filter;
     bool perspective;
     uint8_t fill[4];
@@ -29,54 +30,19 @@ struct map_step {
 
 /* ---- Running ------------------------------------------------------------ */
 
-static void turn_quarters(const struct fdl_image *in, struct fdl_image *out,
-                          int32_t quarters)
-{
-    int32_t w = in->width, h = in->height;
-    for (int32_t c = 0; c < in->channels; c++) {
-        for (int32_t y = 0; y < out->height; y++) {
-            uint8_t *to = fdl_image_row(out, c, y);
-            for (int32_t x = 0; x < out->width; x++) {
-                if (quarters == 2)
-                    to[x] = fdl_image_row(in, c, h - 1 - y)[w - 1 - x];
-                else if (quarters == 1)
-                    to[x] = fdl_image_row(in, c, x)[w - 1 - y];
-                else
-                    to[x] = fdl_image_row(in, c, h - 1 - x)[y];
-            }
-        }
-    }
-}
-
-/* Colours and alpha: the fill, too, is of multiplied colours in Pillow. */
-static void multiply(const struct fdl_image *image)
-{
-    size_t colours = FDL_COLOURS(image->channels);
-    for (size_t c = 0; c < colours; c++)
-        fdl_alpha_multiply(image->data + c * image->plane, image->plane, 1,
-                           image->data + colours * image->plane);
-}
-
-static void divide(const struct fdl_image *image)
-{
-    size_t colours = FDL_COLOURS(image->channels);
-    for (size_t c = 0; c < colours; c++)
-        fdl_alpha_divide(image->data + c * image->plane, image->plane,
-                         image->data + colours * image->plane);
-}
-
+/* The fill, too, is of multiplied colours in Pillow. */
 static void interpolate(const struct fdl_map_kernels *k,
                         const struct fdl_map_job *job,
                         enum fdl_map_filter filter)
 {
     if (FDL_HAS_ALPHA(job->in->channels))
-        multiply(job->in);
+        fdl_canvas_multiply(job->in);
     if (filter == FDL_MAP_BILINEAR)
         k->bilinear(job);
     else
         k->bicubic(job);
     if (FDL_HAS_ALPHA(job->in->channels))
-        divide(job->out);
+        fdl_canvas_divide(job->out);
 }
 
 static int32_t map(struct fdl_map_job *job, enum fdl_map_filter filter,
@@ -104,17 +70,14 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
     struct map_step s;
     struct fdl_image *in = &canvas->image, out;
     fdl_step_values(step, &s, sizeof(s));
-    int32_t status = fdl_canvas_spare(canvas, in->width, in->height, &out);
+    int32_t status = fdl_canvas_spare(canvas, s.width, s.height, &out);
     if (status)
         return status;
     struct fdl_map_job job = {
         .in = in, .out = &out, .perspective = s.perspective};
     memcpy(job.a, s.a, sizeof(job.a));
     memcpy(job.fill, s.fill, sizeof(job.fill));
-    if (s.quarters)
-        turn_quarters(in, &out, s.quarters);
-    else
-        status = map(&job, s.filter, canvas);
+    status = map(&job, s.filter, canvas);
     if (!status)
         fdl_canvas_swap(canvas, &out);
     return status;
@@ -124,15 +87,20 @@ static const struct fdl_step_kind kind = {.moves = true, .run = run};
 
 /* ---- Planning ----------------------------------------------------------- */
 
-static void add(struct fdl_plan *plan, struct map_step *s,
-                const uint8_t fill[4])
+/* A result of that size. */
+static void add(struct fdl_plan *plan, struct map_step *s, int32_t width,
+                int32_t height, const uint8_t fill[4])
 {
+    s->width = width;
+    s->height = height;
     memcpy(s->fill, fill, sizeof(s->fill));
     if (plan->mask.on) {
         s->filter = FDL_MAP_NEAREST;
         s->fill[0] = plan->mask.fill;
     }
     fdl_plan_add(plan, &kind, s, sizeof(*s));
+    plan->width = width;
+    plan->height = height;
 }
 
 static bool moves_whole_pixels(const double a[6])
@@ -141,22 +109,23 @@ static bool moves_whole_pixels(const double a[6])
            a[2] == floor(a[2]) && a[5] == floor(a[5]);
 }
 
-/* How far, but not further than out of sight. */
-static int32_t shift(double by, int32_t size)
+/* How far, but not further than out of sight of a result of `shown`. */
+static int32_t shift(double by, int32_t size, int32_t shown)
 {
-    return (int32_t)FDL_MAX(FDL_MIN(by, size), -size);
+    return (int32_t)FDL_MAX(FDL_MIN(by, size), -shown);
 }
 
-int32_t fdl_plan_affine(struct fdl_plan *plan, const double a[6],
-                        enum fdl_map_filter filter, const uint8_t fill[4])
+int32_t fdl_plan_affine_to(struct fdl_plan *plan, const double a[6],
+                           enum fdl_map_filter filter, int32_t width,
+                           int32_t height, const uint8_t fill[4])
 {
-    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    int32_t w = fdl_plan_width(plan), h = fdl_plan_height(plan);
     /* Interpolating rounds colours that have alpha, moved or not. */
     bool exact = filter == FDL_MAP_NEAREST || !plan->alpha;
     if (exact && moves_whole_pixels(a)) {
-        struct fdl_box box = {shift(a[2], width), shift(a[5], height), width,
-                              height};
-        if (box.x == 0 && box.y == 0) {
+        struct fdl_box box = {shift(a[2], w, width), shift(a[5], h, height),
+                              width, height};
+        if (box.x == 0 && box.y == 0 && width == w && height == h) {
             fdl_objects_window(plan->objects, box); /* which keeps them in it */
             return FEEDLINE_OK;
         }
@@ -165,19 +134,32 @@ int32_t fdl_plan_affine(struct fdl_plan *plan, const double a[6],
     fdl_objects_affine(plan->objects, a, width, height);
     struct map_step s = {.filter = filter};
     memcpy(s.a, a, 6 * sizeof(a[0]));
-    add(plan, &s, fill);
+    add(plan, &s, width, height, fill);
     return FEEDLINE_OK;
 }
 
-int32_t fdl_plan_perspective(struct fdl_plan *plan, const double a[8],
-                             enum fdl_map_filter filter, const uint8_t fill[4])
+int32_t fdl_plan_affine(struct fdl_plan *plan, const double a[6],
+                        enum fdl_map_filter filter, const uint8_t fill[4])
 {
-    fdl_objects_perspective(plan->objects, a, fdl_plan_width(plan),
-                            fdl_plan_height(plan));
+    return fdl_plan_affine_to(plan, a, filter, fdl_plan_width(plan),
+                              fdl_plan_height(plan), fill);
+}
+
+void fdl_plan_perspective_to(struct fdl_plan *plan, const double a[8],
+                             enum fdl_map_filter filter, int32_t width,
+                             int32_t height, const uint8_t fill[4])
+{
+    fdl_objects_perspective(plan->objects, a, width, height);
     struct map_step s = {.filter = filter, .perspective = true};
     memcpy(s.a, a, sizeof(s.a));
-    add(plan, &s, fill);
-    return FEEDLINE_OK;
+    add(plan, &s, width, height, fill);
+}
+
+void fdl_plan_perspective(struct fdl_plan *plan, const double a[8],
+                          enum fdl_map_filter filter, const uint8_t fill[4])
+{
+    fdl_plan_perspective_to(plan, a, filter, fdl_plan_width(plan),
+                            fdl_plan_height(plan), fill);
 }
 
 /* To 15 decimals, half to even of the exact value, as Python's round does. */
@@ -218,20 +200,23 @@ int32_t fdl_plan_rotate_about(struct fdl_plan *plan, double degrees,
 int32_t fdl_plan_rotate(struct fdl_plan *plan, double degrees,
                         enum fdl_map_filter filter, const uint8_t fill[4])
 {
+    static const enum fdl_transpose turns_of[] = {
+        [1] = FDL_ROTATE_90, [2] = FDL_ROTATE_180, [3] = FDL_ROTATE_270};
     int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
     double angle = within_turn(degrees);
     bool turns = angle == 180 || (width == height && fmod(angle, 90) == 0);
     double centre[2] = {width / 2.0, height / 2.0}, a[6];
     if (angle != 0 && !turns)
         return fdl_plan_rotate_about(plan, angle, centre, filter, fill);
-    if (plan->objects) {
+    struct fdl_objects *objects = plan->objects;
+    if (objects) {
         rotation(a, angle, centre);
-        fdl_objects_affine(plan->objects, a, width, height);
+        fdl_objects_affine(objects, a, width, height);
     }
-    if (angle == 0)
-        return FEEDLINE_OK;
-    struct map_step s = {.quarters = (int32_t)angle / 90};
-    add(plan, &s, fill);
+    plan->objects = NULL; /* they have moved */
+    if (angle > 0)
+        fdl_plan_transpose(plan, turns_of[(int32_t)angle / 90]);
+    plan->objects = objects;
     return FEEDLINE_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "decode/kernels/alpha.h"
 #include "decode/kernels/levels.h"
 
 #include <stdatomic.h>
@@ -60,6 +61,8 @@ void fdl_canvas_fini(struct fdl_canvas *c)
     for (size_t i = 0; i < FDL_SCRATCHES; i++)
         fdl_scratch_fini(&c->scratch[i]);
     fdl_scratch_fini(&c->apart);
+    fdl_axis_fini(&c->horizontal);
+    fdl_axis_fini(&c->vertical);
 }
 
 uint64_t fdl_canvas_memory(const struct fdl_canvas *c)
@@ -67,14 +70,20 @@ uint64_t fdl_canvas_memory(const struct fdl_canvas *c)
     uint64_t sum = c->images[0].bytes + c->images[1].bytes + c->apart.bytes;
     for (size_t i = 0; i < FDL_SCRATCHES; i++)
         sum += c->scratch[i].bytes;
-    return sum;
+    return sum + fdl_axis_memory(&c->horizontal) +
+           fdl_axis_memory(&c->vertical);
 }
 
 int32_t fdl_canvas_spare(struct fdl_canvas *c, int32_t width, int32_t height,
                          struct fdl_image *out)
 {
-    return image_in(&c->images[1 - c->turn], width, height, c->image.channels,
-                    out);
+    return fdl_canvas_spare_of(c, width, height, c->image.channels, out);
+}
+
+int32_t fdl_canvas_spare_of(struct fdl_canvas *c, int32_t width, int32_t height,
+                            int32_t channels, struct fdl_image *out)
+{
+    return image_in(&c->images[1 - c->turn], width, height, channels, out);
 }
 
 void fdl_canvas_swap(struct fdl_canvas *c, const struct fdl_image *image)
@@ -91,6 +100,22 @@ int32_t fdl_canvas_scratch(struct fdl_canvas *c, enum fdl_canvas_scratch which,
     if (!status)
         *out = c->scratch[which].data;
     return status;
+}
+
+void fdl_canvas_multiply(const struct fdl_image *image)
+{
+    size_t colours = FDL_COLOURS(image->channels);
+    for (size_t c = 0; c < colours; c++)
+        fdl_alpha_multiply(image->data + c * image->plane, image->plane, 1,
+                           image->data + colours * image->plane);
+}
+
+void fdl_canvas_divide(const struct fdl_image *image)
+{
+    size_t colours = FDL_COLOURS(image->channels);
+    for (size_t c = 0; c < colours; c++)
+        fdl_alpha_divide(image->data + c * image->plane, image->plane,
+                         image->data + colours * image->plane);
 }
 
 void fdl_canvas_luma(const struct fdl_canvas *c, bool tensor, uint8_t *out)

@@ -8,6 +8,7 @@
 #define FDL_DECODE_CANVAS_H
 
 #include "decode/kernels/blend.h"
+#include "decode/kernels/resample.h"
 #include "decode/pixels/image.h"
 #include "decode/pixels/scratch.h"
 #include "decode/plan/render_cost.h"
@@ -34,6 +35,9 @@ struct fdl_canvas {
     uint32_t turn; /* the one of images that has image */
     struct fdl_image kept;
     uint32_t view; /* that steps work on, from 0 */
+
+    struct fdl_axis horizontal, vertical; /* of steps that resample */
+    bool columns_first;                   /* as in fdl_decode_limits */
 };
 
 /* An image of that size and undefined content to begin with. ENOMEM. */
@@ -50,13 +54,20 @@ void fdl_canvas_fini(struct fdl_canvas *c);
 void fdl_canvas_tell(const struct fdl_canvas *c, uint32_t step);
 uint64_t fdl_canvas_memory(const struct fdl_canvas *c);
 
-/* For steps: a second image of as many channels, and making it the image; other
- * memory, aligned to a cache line, valid until the next call for the same. */
+/* For steps: a second image, of as many channels or of others, and making it
+ * the image; other memory, aligned to a cache line, valid until the next call
+ * for the same. */
 int32_t fdl_canvas_spare(struct fdl_canvas *c, int32_t width, int32_t height,
                          struct fdl_image *out);
+int32_t fdl_canvas_spare_of(struct fdl_canvas *c, int32_t width, int32_t height,
+                            int32_t channels, struct fdl_image *out);
 void fdl_canvas_swap(struct fdl_canvas *c, const struct fdl_image *image);
 int32_t fdl_canvas_scratch(struct fdl_canvas *c, enum fdl_canvas_scratch which,
                            size_t bytes, uint8_t **out);
+
+/* Colours with alpha: multiplied by it, and divided again (kernels/alpha.h). */
+void fdl_canvas_multiply(const struct fdl_image *image);
+void fdl_canvas_divide(const struct fdl_image *image);
 
 /* The luma of three colours, Pillow's or torch's; out may be one of them. */
 void fdl_canvas_luma(const struct fdl_canvas *c, bool tensor, uint8_t *out);

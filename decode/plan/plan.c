@@ -98,15 +98,50 @@ static void add_frame(struct fdl_plan *plan, const struct fdl_frame_step *w)
     plan->height = w->box.height;
 }
 
-int32_t fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
-                        enum fdl_filter filter)
+static void add_resize(struct fdl_plan *plan, struct fdl_resize_step *s)
 {
+    if (plan->mask.on) {
+        s->filter = FDL_FILTER_NEAREST;
+        s->nearest = plan->mask.nearest;
+    }
+    fdl_plan_add(plan, &fdl_resize_kind, s, sizeof(*s));
+    plan->width = s->width;
+    plan->height = s->height;
+}
+
+void fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
+                     enum fdl_filter filter)
+{
+    struct fdl_geometry *g = &plan->geometry;
     int32_t w = fdl_plan_width(plan), h = fdl_plan_height(plan);
-    plan->geometry.filter = filter;
-    int32_t status = fdl_geometry_resize(&plan->geometry, width, height);
-    if (!status)
-        fdl_objects_resize(plan->objects, w, h, width, height);
-    return status;
+    if (width == w && height == h)
+        return;
+    if (plan->n_pixel_steps == 0 && !fdl_geometry_is_resampled(g)) {
+        g->filter = filter;
+        g->tensor = plan->tensor;
+        int32_t status = fdl_geometry_resize(g, width, height);
+        fdl_assert(status == FEEDLINE_OK);
+    } else {
+        struct fdl_resize_step s = {.width = width,
+                                    .height = height,
+                                    .filter = filter,
+                                    .tensor = plan->tensor};
+        add_resize(plan, &s);
+    }
+    fdl_objects_resize(plan->objects, w, h, width, height);
+}
+
+void fdl_plan_resize_part(struct fdl_plan *plan, int32_t width, int32_t height,
+                          enum fdl_filter filter, const struct fdl_span *x,
+                          const struct fdl_span *y)
+{
+    struct fdl_resize_step s = {.width = width,
+                                .height = height,
+                                .x = *x,
+                                .y = *y,
+                                .filter = filter,
+                                .tensor = plan->tensor};
+    add_resize(plan, &s);
 }
 
 static void crop(struct fdl_plan *plan, struct fdl_box box)

@@ -9,7 +9,8 @@
  *
  * Operations write a plan through the functions below. A crop, flip or window
  * is folded into the geometry wherever that gives the same pixels, even after
- * pixel steps, and becomes a step of its own elsewhere. A plan without steps is
+ * pixel steps, and so is the first resampling before any; elsewhere they become
+ * steps of their own. A plan without steps is
  * rendered row by row straight to its destination.
  */
 #ifndef FDL_DECODE_PLAN_H
@@ -20,6 +21,7 @@
 #include "decode/pixels/geometry.h"
 #include "decode/plan/frame.h"
 #include "decode/plan/object_moves.h"
+#include "decode/plan/resize.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,14 +50,22 @@ struct fdl_mask_rule {
 struct fdl_plan {
     struct fdl_geometry geometry;
     int32_t width, height; /* of what the pixel steps produce */
+    int32_t channels;      /* that are decoded; 0: those of the output */
+
     struct fdl_norm norm;  /* of floats */
+    bool stepwise;         /* rounded as to_tensor and normalize do it, whatever
+                              option rounding says */
+    const void *lookup;    /* in their place: for each channel a table of what
+                              bytes become; NULL: none */
+    uint32_t lookup_bytes; /* of an element in it */
 
     /* Of the operation that writes now. */
     const struct fdl_op *op;
     uint32_t place;
     uint64_t epoch, sample;
     uint32_t copy;
-    bool alpha; /* of images with it */
+    bool alpha;  /* of images with it */
+    bool tensor; /* resamples as torch does uint8 tensors, not as Pillow */
     struct fdl_mask_rule mask;
     int32_t view;           /* that is planned, or FDL_EVERY_VIEW */
     struct fdl_json *notes; /* drawn values for people; NULL: nobody asks */
@@ -74,10 +84,15 @@ void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height);
 int32_t fdl_plan_width(const struct fdl_plan *plan);
 int32_t fdl_plan_height(const struct fdl_plan *plan);
 
-/* What follows moves objects, too. Resample: EINVAL where that would be a
- * second resampling. */
-int32_t fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
-                        enum fdl_filter filter);
+/* What follows moves objects, too. */
+void fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
+                     enum fdl_filter filter);
+
+/* Only the part of the image that the spans say becomes that; pixels round it
+ * count, too, as in Pillow's resize with a box. Objects stay. */
+void fdl_plan_resize_part(struct fdl_plan *plan, int32_t width, int32_t height,
+                          enum fdl_filter filter, const struct fdl_span *x,
+                          const struct fdl_span *y);
 
 /* Keep only `box`, which is inside. */
 void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box);

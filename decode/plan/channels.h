@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pillow's convert between the modes that have names here by their channels: 1
+ * is L, 2 is LA, 3 is RGB, 4 is RGBA; and from a palette. Where nothing was
+ * done to the pixels yet, decoding gives another mode at no cost (plan.h); this
+ * is for later.
+ */
+#ifndef FDL_DECODE_CHANNELS_H
+#define FDL_DECODE_CHANNELS_H
+
+#include "decode/plan/plan.h"
+
+/* palette: of an image whose bytes are indices into it; it is there until the
+ * plan is done. NULL: they are colours. */
+void fdl_plan_convert(struct fdl_plan *plan, int32_t channels,
+                      const struct fdl_palette *palette);
+
+/* All three colours become the luma; tensor: torch's. A gray image stays. */
+void fdl_plan_gray(struct fdl_plan *plan, bool tensor);
+
+#endif

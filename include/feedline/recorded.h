@@ -41,12 +41,18 @@ extern "C" {
 
 /* In the order of these groups; within the first one any number of them, in any
  * order. Numbers are in value[0], value[1] and so on; whole where they count
- * something. fill: one number for each channel, 0 to 255. filter: Pillow's
- * number of it: 0 nearest, 1 lanczos, 2 bilinear, 3 bicubic, 4 box, 5 hamming.
+ * something. fill: one number for each channel, 0 to 255, or none for 0.
+ * filter: Pillow's number of it: 0 nearest, 1 lanczos, 2 bilinear, 3 bicubic, 4
+ * box, 5 hamming.
+ *
+ * An image begins in the mode of its file: of P come the indices, and of 1 the
+ * bytes 0 and 255; both are resampled by nearest, as in Pillow. Other modes
+ * than these and L, LA, RGB and RGBA have to be converted before anything but
+ * crops and flips, and a file with a transparent colour to LA or RGBA too.
  */
 enum feedline_step_op {
     /* Of an image of Pillow's, as its method or torchvision's function does. */
-    FEEDLINE_STEP_CONVERT = 1, /* channels: 1 "L", 3 "RGB", 4 "RGBA" */
+    FEEDLINE_STEP_CONVERT = 1, /* channels: 1 "L", 2 "LA", 3 "RGB", 4 "RGBA" */
     FEEDLINE_STEP_CROP = 2,    /* left, top, right, bottom; 0 outside */
     FEEDLINE_STEP_RESIZE = 3,  /* width, height, filter; or behind these the box
                                   left, top, right, bottom that is resized */
@@ -79,7 +85,7 @@ enum feedline_step_op {
     FEEDLINE_STEP_NORMALIZE =
         41,                    /* after SCALE: mean and std, each per channel */
     FEEDLINE_STEP_LOOKUP = 42, /* data: for each channel a table of 256 elements
-                                  of the output's */
+                                  of the output's, aligned to one */
 
     /* Of the finished elements. */
     FEEDLINE_STEP_ERASE = 60 /* left, top, width, height, and an element's value

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Carries out the program that a sample brings (feedline/recorded.h): its steps
+ * become a plan like those that a pipeline draws, and that is rendered.
+ */
+#ifndef FDL_DECODE_RECORDED_IMAGE_H
+#define FDL_DECODE_RECORDED_IMAGE_H
+
+#include "decode/decoder.h"
+
+#include <feedline/recorded.h>
+
+#include <stdint.h>
+
+/* What can be said without the image: EINVAL and ERANGE name the step by its
+ * number, from 1, and its operation. Where the bytes are is not looked at. */
+int32_t fdl_recorded_check(const struct feedline_recorded_image *image);
+
+/* Bytes to finished elements in image->out; its path and data are not looked
+ * at. The errors of fdl_recorded_check, fdl_decoder_open and
+ * fdl_decoder_render; EINVAL if a step does not fit the image, or what the
+ * steps make does not fit `out`; ERANGE for an image on the way above
+ * FDL_OP_SIDE_MAX or the limit of pixels. `out` is undefined on error, cost is
+ * untouched. */
+int32_t fdl_recorded_render(struct fdl_decoder *d,
+                            const struct fdl_encoded *bytes,
+                            const struct feedline_recorded_image *image,
+                            struct fdl_render_cost *cost);
+
+/* ---- Between the files of this ------------------------------------------ */
+
+/* "RESIZE", of an operation that there is. */
+const char *fdl_recorded_name(uint32_t op);
+
+/* An element of the output, bytes; 0: of none. */
+uint32_t fdl_recorded_element(const struct feedline_recorded_image *image);
+
+/* The plan of a checked program for the image that is open. */
+int32_t fdl_recorded_plan(struct fdl_decoder *d,
+                          const struct feedline_recorded_image *image,
+                          struct fdl_plan *plan);
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs of samples: what is refused and how it is said, what is folded, and
+ * what memory they take. Pixels are compared with Pillow's by
+ * recorded_parity.py. */
+#include "base/status.h"
+#include "decode/decoder_state.h"
+#include "decode/recorded_image.h"
+#include "make_png.h"
+#include "tests/decode/rig.h"
+#include "tests/wrap_memory.h"
+
+#include <errno.h>
+#include <math.h>
+
+WRAP(void *, aligned_alloc, size_t align, size_t n)
+{
+    return memory_fails(n) ? NULL : __real_aligned_alloc(align, n);
+}
+
+WRAP(int, posix_memalign, void **p, size_t align, size_t n)
+{
+    return memory_fails(n) ? ENOMEM : __real_posix_memalign(p, align, n);
+}
+
+enum { WIDTH = 40, HEIGHT = 30, OUT_MAX = 1 << 16 };
+
+static _Alignas(8) uint8_t out[OUT_MAX];
+
+#define STEP(name, ...)                                                        \
+  {                                                                            \
+    .op = FEEDLINE_STEP_##name,                                                \
+    .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double), .value = {          \
+        __VA_ARGS__                                                            \
+    }                                                                          \
+  }
+#define STEP_OF(name, table)                                                   \
+  {                                                                            \
+    .op = FEEDLINE_STEP_##name, .data = (table)                                \
+  }
+#define PLAIN(name)                                                            \
+  {                                                                            \
+    .op = FEEDLINE_STEP_##name                                                 \
+  }
+#define COUNT FDL_COUNT_OF
+
+static struct feedline_recorded_image program(
+    const struct feedline_recorded_step *steps, size_t n, int32_t channels,
+    int32_t width, int32_t height)
+{
+    struct feedline_recorded_image image = {
+        .struct_size = sizeof(image),
+        .n_steps = (uint32_t)n,
+        .steps = steps,
+        .out = out,
+        .out_bytes = (uint64_t)channels * (uint64_t)width * (uint64_t)height,
+        .dtype = FEEDLINE_U8,
+        .nhwc = 1,
+        .channels = channels,
+        .height = height,
+        .width = width,
+    };
+    assert_true(image.out_bytes <= sizeof(out));
+    return image;
+}
+
+static struct feedline_recorded_image floats(
+    struct feedline_recorded_image image)
+{
+    image.dtype = FEEDLINE_F32;
+    image.out_bytes *= sizeof(float);
+    return image;
+}
+
+static uint8_t *noise(void)
+{
+    static uint8_t pixels[WIDTH * HEIGHT * 3];
+    fill_noise(pixels, sizeof(pixels));
+    return pixels;
+}
+
+static int32_t carry_out(const struct feedline_recorded_image *image)
+{
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_encoded bytes = raw_of(noise(), WIDTH, HEIGHT, 3);
+    struct fdl_render_cost cost = {0};
+    int32_t status = fdl_recorded_render(d, &bytes, image, &cost);
+    assert_true(status || cost.pixels > 0);
+    fdl_decoder_destroy(d);
+    return status;
+}
+
+static void expect(int32_t got, int32_t status, const char *words)
+{
+    if (got != status || !strstr(fdl_last_error(), words))
+        fail_msg("%d: %s, not %d: %s", got, fdl_last_error(), status, words);
+}
+
+/* ---- What is refused ---------------------------------------------------- */
+
+TEST(values_are_checked)
+{
+    static const struct {
+        struct feedline_recorded_step step;
+        int32_t status;
+        const char *words;
+    } bad[] = {
+        {{.op = 0}, FEEDLINE_EINVAL, "step 2: there is no operation 0"},
+        {{.op = 39}, FEEDLINE_EINVAL, "no operation 39"},
+        {{.op = 4000000000u}, FEEDLINE_EINVAL, "no operation 4000000000"},
+        {STEP(CONVERT, 5), FEEDLINE_ERANGE,
+         "step 2 (CONVERT): channels is 5; it is from 1 to 4"},
+        {STEP(CONVERT, 2.5), FEEDLINE_EINVAL, "2.5, which is not whole"},
+        {PLAIN(CONVERT), FEEDLINE_EINVAL, "0 values; it takes 1 to 1"},
+        {STEP(CROP, 0, 0, 5), FEEDLINE_EINVAL, "3 values; it takes 4"},
+        {STEP(CROP, 5, 0, 5, 9), FEEDLINE_EINVAL, "5, 9 is empty"},
+        {STEP(CROP, -1e6, 0, 1, 9), FEEDLINE_ERANGE, "above the limit"},
+        {STEP(CROP, 0, 0, 1e7, 9), FEEDLINE_ERANGE, "right is 1e+07"},
+        {STEP(CROP, 0, NAN, 9, 9), FEEDLINE_EINVAL, "top is nan"},
+        {STEP(RESIZE, 0, 9, 2), FEEDLINE_ERANGE, "width is 0"},
+        {STEP(RESIZE, 9, 9, 6), FEEDLINE_ERANGE, "filter is 6"},
+        {STEP(RESIZE, 9, 9, 2, 0, 0), FEEDLINE_EINVAL, "7 with a box"},
+        {STEP(RESIZE, 9, 9, 2, 1, 1, 1, 2), FEEDLINE_EINVAL, "is empty"},
+        {STEP(TRANSPOSE, 7), FEEDLINE_ERANGE, "its number is 7"},
+        {PLAIN(LOOKUP), FEEDLINE_EINVAL, "data is NULL"},
+        {STEP(NORMALIZE, 0, 0, 0, 1, 1, 1), FEEDLINE_EINVAL,
+         "it comes right behind SCALE"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct feedline_recorded_step steps[] = {STEP(TRANSPOSE, 1),
+                                                 bad[i].step};
+        struct feedline_recorded_image image =
+            program(steps, 2, 3, WIDTH, HEIGHT);
+        expect(fdl_recorded_check(&image), bad[i].status, bad[i].words);
+        expect(carry_out(&image), bad[i].status, bad[i].words);
+    }
+}
+
+TEST(order_is_checked)
+{
+    static const double table[3 * 256];
+    static const struct feedline_recorded_step bad[][3] = {
+        {PLAIN(SCALE), STEP(TRANSPOSE, 0), PLAIN(SCALE)},
+        {STEP(TRANSPOSE, 0), PLAIN(SCALE), PLAIN(SCALE)},
+        {STEP(TRANSPOSE, 0), PLAIN(SCALE), STEP_OF(LOOKUP, table)},
+        {STEP_OF(LOOKUP, table), PLAIN(SCALE), STEP(TRANSPOSE, 0)},
+        {PLAIN(SCALE), STEP(NORMALIZE, 0, 0, 0, 1, 1, 1),
+         STEP(NORMALIZE, 0, 0, 0, 1, 1, 1)},
+    };
+    static const char *const words[] = {
+        "step 2 (TRANSPOSE): it cannot come behind SCALE",
+        "step 3 (SCALE): it cannot come behind SCALE",
+        "step 3 (LOOKUP): it cannot come behind SCALE",
+        "step 2 (SCALE): it cannot come behind LOOKUP",
+        "step 3 (NORMALIZE): it comes right behind SCALE",
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct feedline_recorded_image image =
+            floats(program(bad[i], 3, 3, WIDTH, HEIGHT));
+        expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, words[i]);
+    }
+    struct feedline_recorded_step std[] = {
+        PLAIN(SCALE), STEP(NORMALIZE, 0, 0, 0, 1, 1e-60, 1)};
+    struct feedline_recorded_image image =
+        floats(program(std, 2, 3, WIDTH, HEIGHT));
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "std of channel 1");
+    std[1].n = 2;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "3 channels take");
+}
+
+TEST(outputs_are_checked)
+{
+    struct feedline_recorded_step scale = PLAIN(SCALE);
+    struct feedline_recorded_image good = program(NULL, 0, 3, WIDTH, HEIGHT);
+    assert_int_equal(fdl_recorded_check(&good), FEEDLINE_OK);
+
+    struct feedline_recorded_image image = good;
+    image.struct_size = 8;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "struct_size");
+    image = good;
+    image.n_steps = 65;
+    expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "65 steps");
+    image.n_steps = 1;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "steps is NULL");
+    image = good;
+    image.out_bytes--;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "out has 3599 bytes");
+    image = good;
+    image.out = NULL;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "out is NULL");
+    image = good;
+    image.channels = 5;
+    expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "5 channels");
+    image = good;
+    image.width = 0;
+    expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "0x30");
+    image = good;
+    image.dtype = FEEDLINE_F32;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "SCALE makes floats");
+    image.dtype = 99;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "data type 99");
+    image = good;
+    image.element_bytes = 8;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "only LOOKUP");
+    image = program(&scale, 1, 3, WIDTH, HEIGHT);
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "SCALE makes floats");
+    image = floats(image);
+    image.out = out + 1;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "not aligned");
+}
+
+TEST(what_does_not_fit_the_image_is_refused)
+{
+    struct feedline_recorded_step part = STEP(RESIZE, 9, 9, 2, 0, 0, 41, 9);
+    struct feedline_recorded_step huge = STEP(RESIZE, 1000, 1000, 2);
+    struct feedline_recorded_step gray = STEP(CONVERT, 1);
+    struct feedline_recorded_image image = program(&part, 1, 3, 9, 9);
+    expect(carry_out(&image), FEEDLINE_EINVAL,
+           "step 1 (RESIZE): the box ends at 41, 9, outside");
+    image = program(&huge, 1, 3, 9, 9);
+    expect(carry_out(&image), FEEDLINE_ERANGE, "1000x1000 is above the limit");
+    image = program(NULL, 0, 3, 9, 7);
+    expect(carry_out(&image), FEEDLINE_EINVAL,
+           "make this image 40x30, but its output is 9x7");
+    image = program(&gray, 1, 3, WIDTH, HEIGHT);
+    expect(carry_out(&image), FEEDLINE_EINVAL,
+           "make 1 channels of this image, but its output has 3");
+}
+
+/* ---- What is planned ---------------------------------------------------- */
+
+static struct fdl_plan plan_of(const struct feedline_recorded_step *steps,
+                               size_t n)
+{
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_encoded bytes = raw_of(noise(), WIDTH, HEIGHT, 3);
+    struct feedline_recorded_image image = {
+        .n_steps = (uint32_t)n, .steps = steps, .channels = 3};
+    struct fdl_image_info info;
+    struct fdl_plan plan;
+    assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
+    if (fdl_recorded_plan(d, &image, &plan))
+        fail_msg("%s", fdl_last_error());
+    fdl_decoder_destroy(d);
+    return plan;
+}
+
+TEST(usual_programs_are_one_pass)
+{
+    struct feedline_recorded_step steps[] = {
+        STEP(CONVERT, 3),
+        STEP(CROP, 3, 2, 33, 28),
+        STEP(RESIZE, 20, 17, 2),
+        STEP(TRANSPOSE, 0),
+        STEP(CROP, 1, 1, 19, 15),
+        STEP(TRANSPOSE, 3),
+        PLAIN(SCALE),
+        STEP(NORMALIZE, .5, .5, .5, .5, .5, .5)};
+    struct fdl_plan plan = plan_of(steps, COUNT(steps));
+    assert_int_equal(plan.n_steps, 0);
+    assert_int_equal(fdl_plan_width(&plan), 18);
+    assert_int_equal(fdl_plan_height(&plan), 14);
+}
+
+/* A step of its own only where the pixels would not be the same. */
+TEST(steps_are_added_where_they_must)
+{
+    struct feedline_recorded_step again[] = {STEP(RESIZE, 20, 17, 2),
+                                             STEP(RESIZE, 10, 10, 2)};
+    struct feedline_recorded_step later[] = {
+        STEP(RESIZE, 20, 17, 2), STEP(CONVERT, 1), STEP(CONVERT, 3)};
+    struct feedline_recorded_step turned[] = {STEP(TRANSPOSE, 2),
+                                              STEP(RESIZE, 9, 9, 3)};
+    assert_int_equal(plan_of(again, 1).n_steps, 0);
+    assert_int_equal(plan_of(again, 2).n_steps, 1);
+    assert_int_equal(plan_of(later, 3).n_steps, 2);
+    assert_int_equal(plan_of(turned, 1).n_steps, 1);
+    assert_int_equal(plan_of(turned, 2).n_steps, 2);
+}
+
+TEST(steps_have_room)
+{
+    struct feedline_recorded_step steps[FEEDLINE_RECORDED_STEPS_MAX];
+    for (size_t i = 0; i < COUNT(steps); i++)
+        steps[i] = (struct feedline_recorded_step)STEP(
+            RESIZE, 10 + (double)(i % 2), 10, 2);
+    struct feedline_recorded_image image =
+        program(steps, COUNT(steps), 3, 11, 10);
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+}
+
+/* ---- What comes out ----------------------------------------------------- */
+
+/* The engine may not tell one pass from two: in between lies an image. */
+TEST(second_resampling_is_that_of_the_first_result)
+{
+    struct feedline_recorded_step both[] = {STEP(RESIZE, 23, 50, 3),
+                                            STEP(RESIZE, 60, 9, 1)};
+    uint8_t between[23 * 50 * 3], want[60 * 9 * 3];
+    struct feedline_recorded_image image = program(both, 1, 3, 23, 50);
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    memcpy(between, out, sizeof(between));
+
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_encoded bytes = raw_of(between, 23, 50, 3);
+    struct fdl_render_cost cost;
+    image = program(both + 1, 1, 3, 60, 9);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+    memcpy(want, out, sizeof(want));
+    fdl_decoder_destroy(d);
+
+    image = program(both, 2, 3, 60, 9);
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    assert_memory_equal(out, want, sizeof(want));
+}
+
+TEST(lookups_make_elements_of_each_size)
+{
+    uint64_t table[3 * 256];
+    for (size_t bytes = 1; bytes <= 8; bytes *= 2) {
+        struct feedline_recorded_step step = STEP_OF(LOOKUP, table);
+        struct feedline_recorded_image image =
+            program(&step, 1, 3, WIDTH, HEIGHT);
+        image.dtype = 0;
+        image.element_bytes = (uint32_t)bytes;
+        image.out_bytes *= bytes;
+        fill_noise((uint8_t *)table, sizeof(table));
+        for (image.nhwc = 0; image.nhwc < 2; image.nhwc++) {
+            assert_int_equal(carry_out(&image), FEEDLINE_OK);
+            for (size_t i = 0; i < WIDTH * HEIGHT * 3; i++) {
+                size_t c = i % 3, place = image.nhwc ? i : i / 3 + c * 1200;
+                assert_memory_equal(
+                    out + place * bytes,
+                    (uint8_t *)table + (c * 256 + noise()[i]) * bytes, bytes);
+            }
+        }
+    }
+}
+
+/* Whatever option rounding says: x / 255, then the mean, then std. */
+TEST(floats_are_those_of_to_tensor)
+{
+    struct feedline_recorded_step steps[] = {
+        PLAIN(SCALE), STEP(NORMALIZE, .485, .456, .406, .229, .224, .225)};
+    for (size_t n = 0; n <= 2; n++) { /* a mask between images */
+        struct feedline_recorded_image image =
+            program(steps, n, 3, WIDTH, HEIGHT);
+        if (n > 0)
+            image = floats(image);
+        assert_int_equal(carry_out(&image), FEEDLINE_OK);
+        for (size_t i = 0; i < WIDTH * HEIGHT * 3 && n > 0; i++) {
+            float want = (float)noise()[i] / 255.0f, got;
+            if (n == 2) {
+                want = want - (float)steps[1].value[i % 3];
+                want = want / (float)steps[1].value[3 + i % 3];
+            }
+            memcpy(&got, out + i * sizeof(got), sizeof(got));
+            assert_memory_equal(&got, &want, sizeof(got));
+        }
+    }
+}
+
+/* As numpy sees a mask: indices, until they are converted. */
+TEST(palettes_are_indices_until_converted)
+{
+    struct make_png m = {.width = 20, .height = 10, .depth = 4, .colour = 3};
+    size_t size;
+    uint8_t *file = make_png(&m, &size), indices[20 * 10];
+    struct fdl_encoded bytes = file_of(file, size);
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_render_cost cost;
+    struct feedline_recorded_image image = program(NULL, 0, 1, 20, 10);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+    memcpy(indices, out, sizeof(indices));
+    for (size_t i = 0; i < sizeof(indices); i++)
+        assert_true(indices[i] < 16);
+
+    /* By the decoder, and by a step. */
+    uint8_t colours[20 * 10 * 3];
+    struct feedline_recorded_step steps[] = {
+        STEP(CONVERT, 3), STEP(CROP, -1, 0, 20, 10), STEP(CROP, 1, 0, 21, 10)};
+    image = program(steps, 1, 3, 20, 10);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+    memcpy(colours, out, sizeof(colours));
+    struct feedline_recorded_step late[] = {steps[1], steps[2], steps[0]};
+    image = program(late, 3, 3, 20, 10);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+    assert_memory_equal(out, colours, sizeof(colours));
+    fdl_decoder_destroy(d);
+    free(file);
+}
+
+/* ---- Memory ------------------------------------------------------------- */
+
+TEST(every_allocation_may_fail)
+{
+    struct feedline_recorded_step steps[] = {
+        STEP(RESIZE, 23, 50, 3), STEP(TRANSPOSE, 5), STEP(RESIZE, 60, 9, 1),
+        STEP(CONVERT, 4), STEP(RESIZE, 30, 30, 2, .5, .5, 50, 8)};
+    struct feedline_recorded_image image =
+        program(steps, COUNT(steps), 4, 30, 30);
+    struct fdl_encoded bytes = raw_of(noise(), WIDTH, HEIGHT, 3);
+    int failures = 0;
+    for (int n = 1;; n++) {
+        struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+        struct fdl_render_cost cost;
+        memory_left = n;
+        int32_t status = fdl_recorded_render(d, &bytes, &image, &cost);
+        bool reached = memory_left == 0;
+        memory_left = 0;
+        if (status) {
+            expect(status, FEEDLINE_ENOMEM, "memory");
+            failures++;
+        }
+        uint64_t held = fdl_decoder_memory(d);
+        assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+        assert_true(fdl_decoder_memory(d) >= held);
+        fdl_decoder_destroy(d);
+        if (!reached)
+            break;
+    }
+    assert_true(failures > 10);
+}
+
+TEST_MAIN("decode_recorded")

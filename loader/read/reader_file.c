@@ -69,16 +69,48 @@ bool fdl_file_close_one(struct fdl_window *w)
     return fd >= 0;
 }
 
-int fdl_file_open(struct fdl_window *w, const struct fdl_read *r)
+int fdl_file_open(struct fdl_window *w, const char *path)
 {
     for (;;) {
-        int fd = open(r->source.path, FDL_FILE_FLAGS);
+        int fd = open(path, FDL_FILE_FLAGS);
         int err = errno;
         if (fd >= 0)
             return fd;
         if (err != EINTR && !(fdl_file_is_limit(err) && fdl_file_close_one(w)))
             return -err;
     }
+}
+
+int fdl_file_open_patiently(struct fdl_window *w, const char *path)
+{
+    struct fdl_files_in_use *files = fdl_window_files(w);
+    int fd = fdl_file_open(w, path);
+    for (uint32_t tries = 0;
+         fd < 0 && fdl_file_is_limit(-fd) && tries < FDL_FILE_TRIES;) {
+        uint32_t key = fdl_event_prepare(&files->fewer);
+        fd = fdl_file_open(w, path);
+        if (fd >= 0 || !fdl_file_is_limit(-fd)) {
+            fdl_event_cancel(&files->fewer);
+            break;
+        }
+        fdl_event_wait(&files->fewer, key, fdl_file_pause_ns(tries));
+        /* Relaxed: one try more or less. */
+        if (atomic_load_explicit(&files->n, memory_order_relaxed) == 0)
+            tries++;
+    }
+    return fd;
+}
+
+void fdl_file_use(struct fdl_window *w)
+{
+    atomic_fetch_add_explicit(&fdl_window_files(w)->n, 1, memory_order_relaxed);
+}
+
+void fdl_file_unuse(struct fdl_window *w)
+{
+    struct fdl_files_in_use *files = fdl_window_files(w);
+    atomic_fetch_sub_explicit(&files->n, 1, memory_order_relaxed);
+    fdl_event_notify(&files->fewer, 1);
 }
 
 static int32_t status_of(int err)
@@ -190,7 +222,7 @@ static int32_t inspect(struct fdl_window *w, struct fdl_read *r, int fd)
     /* Not for the sake of plain pread: io_uring answers EAGAIN for ever on a
      * non-blocking file whose file system cannot read without blocking. */
     ask_storage_count(w, r, fd);
-    if (!keep->drops || !r->kept)
+    if (!r->plain && (!keep->drops || !r->kept))
         r->align =
             fdl_direct_open(fdl_window_direct(w), fd, &st, r->source.path);
     if (!r->align)
@@ -201,12 +233,19 @@ static int32_t inspect(struct fdl_window *w, struct fdl_read *r, int fd)
     return FEEDLINE_OK;
 }
 
+int32_t fdl_file_measure(struct fdl_window *w, struct fdl_read *r, int fd,
+                         uint64_t *size)
+{
+    int32_t status = r->shard ? FEEDLINE_OK : inspect(w, r, fd);
+    return status < 0
+               ? status
+               : measure(r, r->shard ? r->shard->size : r->file_bytes, size);
+}
+
 int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     uint64_t size = 0;
-    int32_t status = r->shard ? FEEDLINE_OK : inspect(w, r, fd);
-    if (status == FEEDLINE_OK)
-        status = measure(r, r->shard ? r->shard->size : r->file_bytes, &size);
+    int32_t status = fdl_file_measure(w, r, fd, &size);
     if (status == FEEDLINE_OK)
         status = fdl_read_reserve(w, r, size);
     if (status == FDL_READ_NO_ROOM && r->mate) /* one by one there may be */
@@ -248,9 +287,9 @@ bool fdl_file_refuses_direct(struct fdl_window *w, struct fdl_read *r, int fd,
     return true;
 }
 
-/* As much of it as is in the page cache; r->cold: that is not all. Where the
- * kernel does not tell what storage delivered, it cannot read so either. */
-static uint64_t read_cached(struct fdl_window *w, struct fdl_read *r, int fd)
+/* Where the kernel does not tell what storage delivered, it cannot read without
+ * waiting either. */
+uint64_t fdl_file_fill_cached(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     struct fdl_piece piece = fdl_file_piece(r, 0);
     struct iovec to = {piece.to, (size_t)piece.bytes};
@@ -265,9 +304,8 @@ static uint64_t read_cached(struct fdl_window *w, struct fdl_read *r, int fd)
     return done;
 }
 
-/* The rest of r->size bytes into the buffer; false: r has failed. */
-static bool read_bytes(struct fdl_window *w, struct fdl_read *r, int fd,
-                       uint64_t done)
+bool fdl_file_fill(struct fdl_window *w, struct fdl_read *r, int fd,
+                   uint64_t done)
 {
     uint32_t tries = 0;
     while (done < r->size) {
@@ -305,7 +343,7 @@ static int32_t prepare_patiently(struct fdl_window *w, struct fdl_read *r,
         uint32_t key = fdl_event_prepare(room);
         status = fdl_file_prepare(w, r, fd);
         if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(w))
-            status = fdl_read_fail(r, FEEDLINE_ENOMEM, FDL_FILE_STOPS);
+            status = fdl_read_fail(r, FEEDLINE_ENOMEM, FDL_READ_STOPS);
         if (status == FDL_READ_NO_ROOM)
             fdl_event_wait(room, key, -1);
         else
@@ -328,22 +366,28 @@ int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
                 : fd;
 }
 
-void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd,
-                   fdl_file_waits *waits, void *user)
+void fdl_file_read_from(struct fdl_window *w, struct fdl_read *r, int fd,
+                        fdl_file_waits *waits, void *user)
 {
     uint64_t done = 0;
+    if (fd < 0) {
+        fdl_file_fail(r, "open", -fd);
+        return;
+    }
+    fdl_file_use(w);
     int32_t status = fdl_file_prepare(w, r, fd);
     if (status == FEEDLINE_OK && r->size > 0)
-        done = read_cached(w, r, fd);
+        done = fdl_file_fill_cached(w, r, fd);
     if (waits && (status != FEEDLINE_OK || done < r->size))
         waits(user);
     if (prepare_patiently(w, r, fd, status) == FEEDLINE_OK &&
-        read_bytes(w, r, fd, done))
+        fdl_file_fill(w, r, fd, done))
         fdl_read_finish(r);
     fdl_read_arrive(w, r);
     fd = fdl_file_leave(w, r, fd);
     if (fd >= 0)
         close(fd);
+    fdl_file_unuse(w);
 }
 
 void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
@@ -354,17 +398,8 @@ void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
     }
     int fd = fdl_file_take(w, r);
     if (fd < 0)
-        fd = fdl_file_open(w, r);
-    /* The readers' own files come and go: a descriptor is free again soon. */
-    for (uint32_t tries = 0;
-         fd < 0 && fdl_file_is_limit(-fd) && tries < FDL_FILE_TRIES; tries++) {
-        fdl_file_pause(tries);
-        fd = fdl_file_open(w, r);
-    }
-    if (fd < 0)
-        fdl_file_fail(r, "open", -fd);
-    else
-        fdl_file_read(w, r, fd, NULL, NULL);
+        fd = fdl_file_open_patiently(w, r->source.path);
+    fdl_file_read_from(w, r, fd, NULL, NULL);
 }
 
 /* ---- Read-ahead --------------------------------------------------------- */

@@ -24,9 +24,6 @@
  * else could end it: about 0.3 s in all. */
 #define FDL_FILE_TRIES 10
 
-/* Why a sample fails that waited for memory when the run ended. */
-#define FDL_FILE_STOPS "the loader stops"
-
 /* Before the next try: 1 ms, doubled each time up to 64 ms. */
 int64_t fdl_file_pause_ns(uint32_t tries);
 void fdl_file_pause(uint32_t tries);
@@ -37,8 +34,16 @@ bool fdl_file_is_limit(int err);
 /* Sets r->shard: its descriptor, or -1 if r's file is not open yet. */
 int fdl_file_take(struct fdl_window *w, struct fdl_read *r);
 
-/* A descriptor, or -errno; r is not touched. */
-int fdl_file_open(struct fdl_window *w, const struct fdl_read *r);
+/* A descriptor, or -errno. patiently: where there is none, waits until a file
+ * is closed. While readers have some open, that will happen; while they have
+ * none, nothing here can help, and tries are limited. The caller has none open.
+ */
+int fdl_file_open(struct fdl_window *w, const char *path);
+int fdl_file_open_patiently(struct fdl_window *w, const char *path);
+
+/* From use to unuse a file counts as read from. */
+void fdl_file_use(struct fdl_window *w);
+void fdl_file_unuse(struct fdl_window *w);
 
 /* Closes a shard that nobody reads from; false: there is none. */
 bool fdl_file_close_one(struct fdl_window *w);
@@ -72,6 +77,11 @@ static inline bool fdl_file_is_direct(const struct fdl_read *r)
 bool fdl_file_refuses_direct(struct fdl_window *w, struct fdl_read *r, int fd,
                              int err);
 
+/* fd was just opened: how many bytes r->source has there, and whether a read is
+ * direct (r->plain: is not). On error r->status and r->reason are set. */
+int32_t fdl_file_measure(struct fdl_window *w, struct fdl_read *r, int fd,
+                         uint64_t *size);
+
 /* fd was just opened or taken: sets r->size, makes room for it and counts it as
  * in flight. On error r->status and r->reason are set; fd stays open.
  * FDL_READ_NO_ROOM: to be called again. */
@@ -80,11 +90,20 @@ int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd);
 /* r->status is set and fd no longer needed: what is to be closed, or -1. */
 int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd);
 
-/* The rest, and leaves fd: r->status is set. waits: called first (NULL: is not)
+/* The r->size bytes into r->buffer; done: as many are there. False: r->status
+ * and r->reason are set. */
+bool fdl_file_fill(struct fdl_window *w, struct fdl_read *r, int fd,
+                   uint64_t done);
+
+/* As many of them as come without waiting; r->cold: that is not all. */
+uint64_t fdl_file_fill_cached(struct fdl_window *w, struct fdl_read *r, int fd);
+
+/* All the rest for fd, or the error of its open, and leaves it: r->status is
+ * set. waits: called first (NULL: is not)
  * if more is to be done than copying from the page cache. */
 typedef void fdl_file_waits(void *user);
-void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd,
-                   fdl_file_waits *waits, void *user);
+void fdl_file_read_from(struct fdl_window *w, struct fdl_read *r, int fd,
+                        fdl_file_waits *waits, void *user);
 
 /* All of it, on the calling thread: for readers without threads, and for
  * workers' replacement samples. Sets r->status. */

@@ -8,7 +8,6 @@
  *             only trickles and all of them an empty one
  *     parked  threads beyond the depth sleep here; they exist because the depth
  *             was larger before
- *     descriptor   threads that found no free file descriptor
  *
  * Threads are created as the depth grows and joined at stop, since a parked
  * thread costs a few kilobytes and no time.
@@ -65,8 +64,6 @@ struct fdl_reader {
     _Atomic uint32_t depth; /* threads with a smaller index are active */
     FDL_ALIGNED(FDL_CACHE_LINE) struct fdl_event work;
     struct fdl_event parked;
-    FDL_ALIGNED(FDL_CACHE_LINE) struct fdl_event descriptor;
-    _Atomic uint32_t open_files; /* that threads of this pool read from */
 };
 
 static bool is_parked(const struct io_thread *t)
@@ -121,44 +118,15 @@ static struct fdl_read *claim_or_sleep(struct io_thread *t)
     return NULL;
 }
 
-/* Retries until a file of this process is closed. While this pool has files
- * open, that will happen; while it has none, nothing here can help, and retries
- * are limited. */
-static int open_patiently(struct fdl_reader *r, const struct fdl_read *read)
-{
-    int fd = fdl_file_open(r->window, read);
-    for (uint32_t tries = 0;
-         fd < 0 && fdl_file_is_limit(-fd) && tries < FDL_FILE_TRIES;) {
-        uint32_t key = fdl_event_prepare(&r->descriptor);
-        fd = fdl_file_open(r->window, read);
-        if (fd >= 0 || !fdl_file_is_limit(-fd)) {
-            fdl_event_cancel(&r->descriptor);
-            break;
-        }
-        fdl_event_wait(&r->descriptor, key, fdl_file_pause_ns(tries));
-        /* Relaxed: one try more or less. */
-        if (atomic_load_explicit(&r->open_files, memory_order_relaxed) == 0)
-            tries++;
-    }
-    return fd;
-}
-
 static void read_file(struct io_thread *t, struct fdl_read *read)
 {
     struct fdl_reader *r = t->reader;
     int fd = fdl_file_take(r->window, read);
     if (fd < 0) {
         announce(t);
-        fd = open_patiently(r, read);
+        fd = fdl_file_open_patiently(r->window, read->source.path);
     }
-    if (fd < 0) {
-        fdl_file_fail(read, "open", -fd);
-    } else {
-        atomic_fetch_add_explicit(&r->open_files, 1, memory_order_relaxed);
-        fdl_file_read(r->window, read, fd, announce, t);
-        atomic_fetch_sub_explicit(&r->open_files, 1, memory_order_relaxed);
-        fdl_event_notify(&r->descriptor, 1);
-    }
+    fdl_file_read_from(r->window, read, fd, announce, t);
 }
 
 /* read->status is set. */
@@ -307,7 +275,6 @@ static int32_t create(const struct fdl_reader_config *cfg,
     fdl_lock_init(&r->lock, FDL_RANK_READERS);
     fdl_event_init(&r->work);
     fdl_event_init(&r->parked);
-    fdl_event_init(&r->descriptor);
     r->threads = calloc(r->max_depth, sizeof(*r->threads));
     if (!r->threads) {
         destroy(r);

@@ -290,7 +290,7 @@ static void prepare(struct fdl_reader *r, struct flight *f)
 {
     int32_t status = fdl_file_prepare(r->window, f->read, f->fd);
     if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(r->window))
-        status = fdl_read_fail(f->read, FEEDLINE_ENOMEM, FDL_FILE_STOPS);
+        status = fdl_read_fail(f->read, FEEDLINE_ENOMEM, FDL_READ_STOPS);
     if (status == FDL_READ_NO_ROOM) {
         insert(&r->roomless, f);
     } else if (status != FEEDLINE_OK) {

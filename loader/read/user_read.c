@@ -21,8 +21,6 @@
 #define USUAL_RISE 8
 #define USUAL_FALL 128
 
-#define STOPS "the loader stops"
-
 /* What a callback gets is the beginning of this. */
 struct user_call {
     struct fdl_user_call under_way;
@@ -43,21 +41,11 @@ static struct user_call *of(struct feedline_read_call *call)
 
 /* ---- Room ---------------------------------------------------------------- */
 
-/* Waits until others have given back what they hold. */
 static int32_t reserve(struct user_call *c, uint64_t bytes)
 {
-    struct fdl_event *room = fdl_window_room(c->window);
     int32_t status = fdl_read_reserve(c->window, c->read, bytes);
-    while (status == FDL_READ_NO_ROOM) {
-        uint32_t key = fdl_event_prepare(room);
-        status = fdl_read_reserve(c->window, c->read, bytes);
-        if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(c->window))
-            status = fdl_read_fail(c->read, FEEDLINE_ENOMEM, STOPS);
-        if (status == FDL_READ_NO_ROOM)
-            fdl_event_wait(room, key, -1);
-        else
-            fdl_event_cancel(room);
-    }
+    if (status == FDL_READ_NO_ROOM)
+        status = fdl_read_await_room(c->window, c->read, bytes);
     c->under_way.call.buffer = status ? NULL : c->read->buffer;
     c->under_way.call.room =
         status ? 0 : c->read->capacity - FDL_ENCODED_PADDING;
@@ -166,7 +154,7 @@ static void read_one(struct user_call *c)
         return;
     if (fdl_window_is_closed(c->window) ||
         !fdl_user_calls_begin(u, &c->under_way)) {
-        fdl_read_fail(r, FEEDLINE_EIO, STOPS);
+        fdl_read_fail(r, FEEDLINE_EIO, FDL_READ_STOPS);
         return;
     }
     int32_t status = call_back(c, u);
@@ -218,7 +206,7 @@ void fdl_user_read(struct fdl_window *w, struct fdl_read *r)
     /* Before it has a buffer, which the one that reads may be waiting for; and
      * the turn before the lock, for which the one whose turn it is may wait. */
     if (!wait_turn(&c)) {
-        fdl_read_fail(r, FEEDLINE_EIO, STOPS);
+        fdl_read_fail(r, FEEDLINE_EIO, FDL_READ_STOPS);
         return;
     }
     if (alone)

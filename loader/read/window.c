@@ -76,6 +76,7 @@ struct fdl_window {
 
     struct fdl_buffers buffers;
     struct fdl_user_calls user_calls;
+    struct fdl_files_in_use files;
 
     /* Each modified by a different kind of thread. */
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t next; /* readers */
@@ -168,6 +169,7 @@ int32_t fdl_window_create(uint32_t max_limit, uint64_t max_file_bytes,
     w->max_limit = max_limit;
     atomic_init(&w->limit, max_limit);
     fdl_event_init(&w->ready);
+    fdl_event_init(&w->files.fewer);
     fdl_user_calls_init(&w->user_calls);
     /* One for each sample held, as many again for reads outside the window. */
     int32_t status = fdl_buffers_init(&w->buffers, 2 * max_limit);
@@ -621,14 +623,10 @@ static void note_size(struct fdl_window *w, uint64_t bytes)
         ;
 }
 
-int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
+/* As fdl_read_reserve, whatever max_file_bytes says. */
+static int32_t take_room(struct fdl_window *w, struct fdl_read *r,
                          uint64_t size)
 {
-    if (size > w->max_file_bytes)
-        return fdl_read_fail(r, FEEDLINE_ERANGE,
-                             "the file has %" PRIu64
-                             " bytes; max_file_bytes allows %" PRIu64,
-                             size, w->max_file_bytes);
     if (size > SIZE_MAX / 2)
         return fdl_read_fail(r, FEEDLINE_ENOMEM,
                              "out of memory: %" PRIu64 " bytes for the file",
@@ -662,6 +660,35 @@ int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
     }
     r->capacity = rounded;
     return FEEDLINE_OK;
+}
+
+int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
+                         uint64_t size)
+{
+    if (size > w->max_file_bytes)
+        return fdl_read_fail(r, FEEDLINE_ERANGE,
+                             "the file has %" PRIu64
+                             " bytes; max_file_bytes allows %" PRIu64,
+                             size, w->max_file_bytes);
+    return take_room(w, r, size);
+}
+
+int32_t fdl_read_await_room(struct fdl_window *w, struct fdl_read *r,
+                            uint64_t size)
+{
+    struct fdl_event *room = &w->buffers.room;
+    int32_t status = take_room(w, r, size);
+    while (status == FDL_READ_NO_ROOM) {
+        uint32_t key = fdl_event_prepare(room);
+        status = take_room(w, r, size);
+        if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(w))
+            status = fdl_read_fail(r, FEEDLINE_ENOMEM, FDL_READ_STOPS);
+        if (status == FDL_READ_NO_ROOM)
+            fdl_event_wait(room, key, -1);
+        else
+            fdl_event_cancel(room);
+    }
+    return status;
 }
 
 int32_t fdl_read_fail(struct fdl_read *r, int32_t status, const char *fmt, ...)
@@ -717,6 +744,11 @@ void fdl_window_set_allowance(struct fdl_window *w, uint64_t bytes)
 struct fdl_event *fdl_window_room(struct fdl_window *w)
 {
     return &w->buffers.room;
+}
+
+struct fdl_files_in_use *fdl_window_files(struct fdl_window *w)
+{
+    return &w->files;
 }
 
 uint64_t fdl_window_max_file_bytes(const struct fdl_window *w)

@@ -35,6 +35,9 @@
 #define FDL_READ_KEEP_BYTES   (4u << 20) /* a buffer's, at most */
 #define FDL_READ_REASON_BYTES 256
 
+/* Why a sample fails that waited for memory when the run ended. */
+#define FDL_READ_STOPS "the loader stops"
+
 enum fdl_read_state {
     FDL_READ_FREE = 0,
     FDL_READ_READING,
@@ -192,6 +195,12 @@ bool fdl_window_has_room(const struct fdl_window *w);
 int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
                          uint64_t size);
 
+/* The same for what may exceed max_file_bytes, and without NO_ROOM: waits until
+ * others have given back what they hold. The caller holds nothing that they may
+ * be waiting for. */
+int32_t fdl_read_await_room(struct fdl_window *w, struct fdl_read *r,
+                            uint64_t size);
+
 /* Returns the buffer; fdl_window_free does it for samples of the window. */
 void fdl_read_release(struct fdl_window *w, struct fdl_read *r);
 
@@ -209,6 +218,14 @@ void fdl_read_send(struct fdl_window *w, struct fdl_read *r);
 void fdl_read_arrive(struct fdl_window *w, struct fdl_read *r);
 
 struct fdl_event *fdl_window_room(struct fdl_window *w);
+
+/* Files that readers' threads and workers read from, and each time that one is
+ * no longer in use: who found no descriptor tries again. */
+struct fdl_files_in_use {
+    struct fdl_event fewer;
+    _Atomic uint32_t n;
+};
+struct fdl_files_in_use *fdl_window_files(struct fdl_window *w);
 
 /* What all buffers together may take, see buffers.h; at first without limit. */
 void fdl_window_set_allowance(struct fdl_window *w, uint64_t bytes);

@@ -99,9 +99,13 @@ struct feedline_recorded_step {
     double value[FEEDLINE_STEP_VALUES];
 };
 
-/* One image: where its bytes are, what is done, where it goes. */
+/* One image: where its bytes are, what is done, where it goes. What is copied
+ * may go when the read has returned; data of steps and `out` have to stay until
+ * the sample's batch is delivered, or next() has failed, or the loader is
+ * stopped or destroyed. From then on nothing is written to `out`; before, and
+ * where the sample fails, anything may be in it. */
 struct feedline_recorded_image {
-    uint32_t struct_size;
+    uint32_t struct_size; /* the same in all images of a sample */
     uint32_t n_steps;
     const struct feedline_recorded_step *steps; /* copied, not their data */
 
@@ -118,6 +122,19 @@ struct feedline_recorded_image {
     int32_t channels, height, width;
     uint32_t element_bytes; /* 1, 2, 4 or 8; 0: the dtype's */
 };
+
+/* Inside read of a source with FEEDLINE_SOURCE_RECORDED, once, and the last
+ * thing it does: reads the bytes of these images, each file once; n may be 0.
+ * With FEEDLINE_SOURCE_IN_ORDER the next read begins meanwhile. Returns a
+ * status, which read returns:
+ *
+ * EINVAL, ERANGE: an image or a step that is none, as the reason of the
+ * failure says; or more bytes than max_file_bytes allows. ENOENT, EIO, ENOMEM:
+ * as for files. That an image does not fit its steps is seen when they are
+ * carried out. All of it fails this sample alone, as on_error says. */
+FEEDLINE_API int32_t feedline_read_recorded(
+    struct feedline_read_call *call,
+    const struct feedline_recorded_image *images, uint32_t n);
 
 #ifdef __cplusplus
 }

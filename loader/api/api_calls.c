@@ -4,7 +4,7 @@
 #include "decode/custom.h"
 #include "loader/read/user_read.h"
 
-#include <feedline/source.h>
+#include <feedline/recorded.h>
 
 uint32_t feedline_rng_u32(feedline_rng *rng)
 {
@@ -45,4 +45,11 @@ int32_t feedline_read_is_cancelled(const struct feedline_read_call *call)
 void feedline_read_waited(struct feedline_read_call *call, int64_t ns)
 {
     fdl_user_read_waited(call, ns);
+}
+
+int32_t feedline_read_recorded(struct feedline_read_call *call,
+                               const struct feedline_recorded_image *images,
+                               uint32_t n)
+{
+    return fdl_user_read_recorded(call, images, n);
 }

@@ -19,6 +19,16 @@ static int32_t options_of(const feedline_config *cfg,
                                   FDL_LOADER_OPTIONS);
 }
 
+static int32_t need_images(const feedline_dataset *ds)
+{
+    if (!fdl_dataset_is_recorded(ds))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "samples of %s bring their own steps, so only a loader "
+                    "reads them",
+                    ds->user->name);
+}
+
 int32_t feedline_checker_create(const feedline_config *cfg,
                                 feedline_dataset *ds, feedline_checker **out)
 {
@@ -27,6 +37,8 @@ int32_t feedline_checker_create(const feedline_config *cfg,
     int32_t status = fdl_api_enter_out(out);
     if (status >= 0)
         status = fdl_api_enter_dataset(ds);
+    if (status >= 0)
+        status = need_images(ds);
     if (status >= 0)
         status = options_of(cfg, &defaults, &options);
     if (status >= 0) {
@@ -47,6 +59,8 @@ int32_t feedline_dataset_read(const feedline_config *cfg, feedline_dataset *ds,
     struct fdl_options defaults = {0};
     const struct fdl_options *options;
     int32_t status = fdl_api_enter_dataset(ds);
+    if (status >= 0)
+        status = need_images(ds);
     if (status >= 0)
         status = fdl_api_enter_out(data);
     if (status >= 0)

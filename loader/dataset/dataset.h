@@ -57,7 +57,8 @@ struct fdl_user_reader {
 static inline bool fdl_user_reader_reads_anew(
     const struct fdl_user_reader *user)
 {
-    return user && user->source.flags & FEEDLINE_SOURCE_IN_ORDER;
+    return user && user->source.flags &
+                       (FEEDLINE_SOURCE_RECORDED | FEEDLINE_SOURCE_IN_ORDER);
 }
 
 struct fdl_index_format;
@@ -119,6 +120,13 @@ int32_t fdl_dataset_open_shards(const struct fdl_index_format *format,
 int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,
                                 uint64_t count, int32_t height, int32_t width,
                                 int32_t channels, feedline_dataset **out);
+
+/* Its samples bring their own steps (feedline/recorded.h), and have no image
+ * that is read without these. */
+static inline bool fdl_dataset_is_recorded(const feedline_dataset *ds)
+{
+    return ds->user && ds->user->source.flags & FEEDLINE_SOURCE_RECORDED;
+}
 
 /* Leaves out the samples that the list names, before anybody else has the data
  * set. EINVAL: none is left, or all its names are others. ENOENT, EIO. */

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOWN_FLAGS (FEEDLINE_SOURCE_ONE_AT_A_TIME | FEEDLINE_SOURCE_IN_ORDER)
+#define KNOWN_FLAGS                                                            \
+  (FEEDLINE_SOURCE_ONE_AT_A_TIME | FEEDLINE_SOURCE_RECORDED |                  \
+   FEEDLINE_SOURCE_IN_ORDER)
 
 #define USUAL_BYTES ((uint64_t)128 << 10) /* at first */
 
@@ -36,6 +38,11 @@ static int32_t check(const struct feedline_source *from)
     if (from->flags & ~KNOWN_FLAGS)
         return fdl_fail(FEEDLINE_EINVAL, "source %s: unknown flags 0x%" PRIx32,
                         from->name, from->flags);
+    if (from->flags & FEEDLINE_SOURCE_RECORDED && from->sizes)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "source %s: recorded samples have no sizes; leave "
+                        "sizes NULL",
+                        from->name);
     if (from->n_classes > 0 && !from->classes)
         return fdl_fail(FEEDLINE_EINVAL, "source %s: classes is NULL",
                         from->name);

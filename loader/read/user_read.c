@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "decode/decoder.h"
+#include "loader/read/recorded_read.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,16 +28,43 @@ struct user_call {
     struct fdl_user_reader *user;
     struct fdl_window *window;
     struct fdl_read *read;
-    int64_t own_ns; /* of the call's time, not the callback's */
+    int64_t own_ns, own_cpu_ns; /* of the call's time, not the callback's */
     int64_t lock_ns;
-    bool ungrown; /* it asked for room in vain: read->status says why */
-    bool turn;    /* it is its turn, which is to be passed on */
+    bool failed;   /* what it asked for: read->status says why */
+    bool recorded; /* read has the record of the sample */
+    bool turn;     /* it is its turn, which is to be passed on */
     char reason[FDL_READ_REASON_BYTES];
 };
 
 static struct user_call *of(struct feedline_read_call *call)
 {
     return (struct user_call *)(void *)call;
+}
+
+static bool is_recorded(const struct user_call *c)
+{
+    return c->user->source.flags & FEEDLINE_SOURCE_RECORDED;
+}
+
+/* ---- Turns --------------------------------------------------------------- */
+
+/* True: now, or this source has none. Only samples of the stream do. */
+static bool wait_turn(struct user_call *c)
+{
+    struct fdl_user_calls *u = fdl_window_user_calls(c->window);
+    uint32_t flags = c->user->source.flags;
+    if (!(flags & FEEDLINE_SOURCE_IN_ORDER) || !c->read->times)
+        return true;
+    c->turn = fdl_turns_wait(&u->turns, c->read->sample);
+    return c->turn;
+}
+
+static void pass_turn(struct user_call *c)
+{
+    if (c->turn)
+        fdl_turns_pass(&fdl_window_user_calls(c->window)->turns,
+                       c->read->sample);
+    c->turn = false;
 }
 
 /* ---- Room ---------------------------------------------------------------- */
@@ -56,8 +84,12 @@ void *fdl_user_read_grow(struct feedline_read_call *call, uint64_t bytes)
 {
     struct user_call *c = of(call);
     int64_t before = fdl_now_ns();
-    if (!c->ungrown)
-        c->ungrown = reserve(c, bytes) != FEEDLINE_OK;
+    if (!c->failed && is_recorded(c))
+        fdl_read_fail(c->read, FEEDLINE_EINVAL,
+                      "a recorded sample has no buffer to grow: it is read by "
+                      "feedline_read_recorded");
+    if (!c->failed)
+        c->failed = is_recorded(c) || reserve(c, bytes) != FEEDLINE_OK;
     c->own_ns += fdl_now_ns() - before;
     return call->buffer;
 }
@@ -69,6 +101,42 @@ static void note_usual(struct fdl_user_reader *user, uint64_t size)
     usual =
         size > usual ? usual + usual / USUAL_RISE : usual - usual / USUAL_FALL;
     atomic_store_explicit(&user->usual, usual, memory_order_relaxed);
+}
+
+/* ---- Records ------------------------------------------------------------- */
+
+/* The turn is passed on before files are read. */
+static int32_t read_record(struct user_call *c,
+                           const struct feedline_recorded_image *images,
+                           uint32_t n)
+{
+    if (!is_recorded(c))
+        return fdl_read_fail(c->read, FEEDLINE_EINVAL,
+                             "feedline_read_recorded is for sources with "
+                             "FEEDLINE_SOURCE_RECORDED");
+    if (c->recorded)
+        return fdl_read_fail(c->read, FEEDLINE_EINVAL,
+                             "feedline_read_recorded was called twice");
+    int32_t status = fdl_recorded_read_check(c->read, images, n);
+    if (status < 0)
+        return status;
+    pass_turn(c);
+    return fdl_recorded_read(c->window, c->read, images, n);
+}
+
+int32_t fdl_user_read_recorded(struct feedline_read_call *call,
+                               const struct feedline_recorded_image *images,
+                               uint32_t n)
+{
+    struct user_call *c = of(call);
+    int64_t before = fdl_now_ns(), cpu = fdl_thread_cpu_ns();
+    if (!c->failed)
+        c->failed = read_record(c, images, n) < 0;
+    c->recorded = !c->failed;
+    call->length = c->failed ? 0 : c->read->size;
+    c->own_ns += fdl_now_ns() - before;
+    c->own_cpu_ns += fdl_thread_cpu_ns() - cpu;
+    return c->failed ? c->read->status : FEEDLINE_OK;
 }
 
 /* ---- What callbacks say -------------------------------------------------- */
@@ -116,10 +184,16 @@ static int32_t check(struct user_call *c, int32_t status)
     struct fdl_read *r = c->read;
     uint64_t length = c->under_way.call.length;
     int64_t expected = r->source.length;
-    if (c->ungrown)
+    if (c->failed)
         return r->status;
     if (status)
         return fail(c, status);
+    if (is_recorded(c))
+        return c->recorded ? FEEDLINE_OK
+                           : fdl_read_fail(r, FEEDLINE_EUSER,
+                                           "%s returned without a call of "
+                                           "feedline_read_recorded",
+                                           c->user->name);
     if (expected >= 0 && length != (uint64_t)expected)
         return fdl_read_fail(r, FEEDLINE_EIO,
                              "expected %" PRId64 " bytes, got %" PRIu64,
@@ -139,18 +213,28 @@ static int32_t call_back(struct user_call *c, struct fdl_user_calls *u)
     c->under_way.call.begin_ns = begin_ns;
     int32_t status = c->user->source.read(&c->under_way.call);
     int64_t wall = fdl_now_ns() - begin_ns - c->own_ns;
-    cpu = fdl_thread_cpu_ns() - cpu;
+    cpu = fdl_thread_cpu_ns() - cpu - c->own_cpu_ns;
     fdl_user_calls_count(u, wall, cpu, c->lock_ns);
     return status;
+}
+
+/* Of the size that the sample has, or that most have. A record makes room for
+ * itself. */
+static int32_t reserve_first(struct user_call *c)
+{
+    uint64_t usual = FDL_MIN(fdl_load(&c->user->usual),
+                             fdl_window_max_file_bytes(c->window));
+    int64_t length = c->read->source.length;
+    if (is_recorded(c))
+        return FEEDLINE_OK;
+    return reserve(c, length < 0 ? usual : (uint64_t)length);
 }
 
 static void read_one(struct user_call *c)
 {
     struct fdl_user_calls *u = fdl_window_user_calls(c->window);
     struct fdl_read *r = c->read;
-    uint64_t usual = FDL_MIN(fdl_load(&c->user->usual),
-                             fdl_window_max_file_bytes(c->window));
-    if (reserve(c, r->source.length < 0 ? usual : (uint64_t)r->source.length))
+    if (reserve_first(c))
         return;
     if (fdl_window_is_closed(c->window) ||
         !fdl_user_calls_begin(u, &c->under_way)) {
@@ -159,30 +243,11 @@ static void read_one(struct user_call *c)
     }
     int32_t status = call_back(c, u);
     fdl_user_calls_end(u, &c->under_way);
-    if (check(c, status) == FEEDLINE_OK) {
+    if (check(c, status) == FEEDLINE_OK && !is_recorded(c)) {
         r->size = c->under_way.call.length;
         fdl_read_finish(r);
         note_usual(c->user, r->size);
     }
-}
-
-/* True: now, or this source has none. Only samples of the stream do. */
-static bool wait_turn(struct user_call *c)
-{
-    struct fdl_user_calls *u = fdl_window_user_calls(c->window);
-    uint32_t flags = c->user->source.flags;
-    if (!(flags & FEEDLINE_SOURCE_IN_ORDER) || !c->read->times)
-        return true;
-    c->turn = fdl_turns_wait(&u->turns, c->read->sample);
-    return c->turn;
-}
-
-static void pass_turn(struct user_call *c)
-{
-    if (c->turn)
-        fdl_turns_pass(&fdl_window_user_calls(c->window)->turns,
-                       c->read->sample);
-    c->turn = false;
 }
 
 void fdl_user_read(struct fdl_window *w, struct fdl_read *r)

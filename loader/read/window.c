@@ -623,9 +623,8 @@ static void note_size(struct fdl_window *w, uint64_t bytes)
         ;
 }
 
-/* As fdl_read_reserve, whatever max_file_bytes says. */
-static int32_t take_room(struct fdl_window *w, struct fdl_read *r,
-                         uint64_t size)
+int32_t fdl_read_take_room(struct fdl_window *w, struct fdl_read *r,
+                           uint64_t size)
 {
     if (size > SIZE_MAX / 2)
         return fdl_read_fail(r, FEEDLINE_ENOMEM,
@@ -670,17 +669,17 @@ int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
                              "the file has %" PRIu64
                              " bytes; max_file_bytes allows %" PRIu64,
                              size, w->max_file_bytes);
-    return take_room(w, r, size);
+    return fdl_read_take_room(w, r, size);
 }
 
 int32_t fdl_read_await_room(struct fdl_window *w, struct fdl_read *r,
                             uint64_t size)
 {
     struct fdl_event *room = &w->buffers.room;
-    int32_t status = take_room(w, r, size);
+    int32_t status = fdl_read_take_room(w, r, size);
     while (status == FDL_READ_NO_ROOM) {
         uint32_t key = fdl_event_prepare(room);
-        status = take_room(w, r, size);
+        status = fdl_read_take_room(w, r, size);
         if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(w))
             status = fdl_read_fail(r, FEEDLINE_ENOMEM, FDL_READ_STOPS);
         if (status == FDL_READ_NO_ROOM)

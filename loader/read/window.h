@@ -195,9 +195,11 @@ bool fdl_window_has_room(const struct fdl_window *w);
 int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
                          uint64_t size);
 
-/* The same for what may exceed max_file_bytes, and without NO_ROOM: waits until
+/* The same whatever max_file_bytes says. await: without NO_ROOM, waits until
  * others have given back what they hold. The caller holds nothing that they may
  * be waiting for. */
+int32_t fdl_read_take_room(struct fdl_window *w, struct fdl_read *r,
+                           uint64_t size);
 int32_t fdl_read_await_room(struct fdl_window *w, struct fdl_read *r,
                             uint64_t size);
 

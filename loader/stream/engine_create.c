@@ -73,7 +73,10 @@ static void read_config(struct fdl_engine *e)
     const struct fdl_machine *machine = fdl_machine_get();
     struct fdl_config_values *c = &e->config;
     c->batch_size = option_u32(o, FDL_OPT_BATCH_SIZE);
-    e->is_encoded = fdl_option_int(o, FDL_OPT_DECODE) == FDL_DECODE_NONE;
+    e->is_recorded = fdl_dataset_is_recorded(e->dataset);
+    e->is_encoded =
+        !e->is_recorded && fdl_option_int(o, FDL_OPT_DECODE) == FDL_DECODE_NONE;
+    e->no_pixels = e->is_encoded || e->is_recorded;
     c->channels = option_u32(o, FDL_OPT_CHANNELS);
     c->on_error = (enum fdl_on_error)fdl_option_int(o, FDL_OPT_ON_ERROR);
     c->max_failures = option_u64(o, FDL_OPT_MAX_FAILURES);
@@ -103,7 +106,7 @@ static void read_config(struct fdl_engine *e)
 static int32_t choose_views(struct fdl_engine *e)
 {
     const char *op = NULL;
-    uint32_t views = e->is_encoded ? 1 : fdl_pipeline_views(e->pipeline, &op);
+    uint32_t views = e->no_pixels ? 1 : fdl_pipeline_views(e->pipeline, &op);
     uint32_t batch_size = e->config.batch_size;
     uint32_t below = batch_size - batch_size % views;
     e->config.views = views;
@@ -127,6 +130,11 @@ static int32_t choose_masks(struct fdl_engine *e)
         return fdl_fail(FEEDLINE_EINVAL,
                         "masks=%s: the data set has no field of that name that "
                         "is bytes (docs/targets.md)",
+                        name);
+    if (e->is_recorded)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "masks=%s: samples bring their own steps, and make "
+                        "their masks so; leave out masks",
                         name);
     if (e->is_encoded)
         return fdl_fail(FEEDLINE_EINVAL,
@@ -298,7 +306,7 @@ static int32_t make_format(const struct fdl_engine *e,
         .dtype = dtypes[fdl_option_int(o, FDL_OPT_DTYPE)],
         .nhwc = fdl_option_int(o, FDL_OPT_LAYOUT) == FDL_LAYOUT_NHWC,
     };
-    if (e->is_encoded)
+    if (e->no_pixels)
         return FEEDLINE_OK; /* 0x0, all of them */
     int32_t status = fdl_pipeline_check_channels(p, format->channels);
     if (status)
@@ -419,13 +427,13 @@ static int32_t make_layout(const struct fdl_engine *e,
 {
     uint64_t most = option_u64(&e->options, FDL_OPT_MAX_SAMPLE_BYTES);
     struct fdl_output_format format = *delivered;
-    if (e->is_encoded)
+    if (e->no_pixels)
         most = 0;
     if (most > 0 && e->config.views > 1)
         return fdl_fail(FEEDLINE_EINVAL,
                         "views of a sample have one size; leave "
                         "max_sample_bytes at 0");
-    if (fdl_pipeline_has_chains(e->pipeline) && !e->is_encoded)
+    if (fdl_pipeline_has_chains(e->pipeline) && !e->no_pixels)
         return make_layout_of_chains(e, layout);
     if (e->finish.device)
         fdl_finish_wire(delivered, &format);
@@ -435,7 +443,7 @@ static int32_t make_layout(const struct fdl_engine *e,
         .on_device = e->finish.device,
     };
     int32_t status =
-        most == 0 && !e->is_encoded
+        most == 0 && !e->no_pixels
             ? fdl_layout_init(layout, e->config.batch_size, e->config.views,
                               &format, mix.classes > 0 ? &mix : NULL)
             : fdl_layout_init_various(layout, e->config.batch_size, &format,
@@ -528,7 +536,7 @@ static void make_entries(struct fdl_engine *e)
     int64_t asked = fdl_option_int(o, FDL_OPT_JPEG_INDEX);
     bool always = asked == FDL_JPEG_INDEX_TRUE;
     uint64_t budget = option_u64(o, FDL_OPT_JPEG_INDEX_BUDGET);
-    if (asked == FDL_JPEG_INDEX_FALSE || e->is_encoded || ds->raw_width > 0)
+    if (asked == FDL_JPEG_INDEX_FALSE || e->no_pixels || ds->raw_width > 0)
         return;
     if (budget == 0)
         budget = fdl_machine_get()->memory_limit_bytes / JPEG_INDEX_PART /
@@ -563,7 +571,7 @@ static int32_t make_parts(struct fdl_engine *e,
     status = choose_views(e);
     if (status >= 0)
         status = choose_masks(e);
-    if (status >= 0 && !e->is_encoded)
+    if (status >= 0 && !e->no_pixels)
         status = check_objects(e);
     if (status >= 0)
         status = make_sampler(e);

@@ -49,7 +49,7 @@ int32_t fdl_engine_choose_mix(struct fdl_engine *e,
                               const struct fdl_output_format *delivered)
 {
     bool mixes = false;
-    if (e->is_encoded)
+    if (e->no_pixels)
         return FEEDLINE_OK;
     for (uint32_t v = 0; v < e->config.views && !mixes; v++)
         mixes = fdl_pipeline_mix(fdl_pipeline_chain(e->pipeline, v), &e->mix);

@@ -44,10 +44,12 @@ struct fdl_engine {
     struct fdl_options options; /* as given; of the knobs as asked for now:
                                    written under run_lock and settings */
     struct fdl_config_values config;
-    bool random_shards; /* constant */
-    double mixing;      /* constant, see fdl_engine_mixing */
-    bool is_encoded;    /* decode=none: batches have no pixels; constant */
-    bool reads_ahead;   /* constant */
+    bool random_shards;        /* constant */
+    double mixing;             /* constant, see fdl_engine_mixing */
+    bool no_pixels;            /* batches have none, as either is: constant */
+    bool is_encoded;           /* decode=none */
+    bool is_recorded;          /* samples bring their own steps and memory */
+    bool reads_ahead;          /* constant */
     struct fdl_mask_rule mask; /* on: images have masks; constant */
     uint32_t mask_field;       /* of the data set, then */
     struct fdl_mix mix; /* num_classes 0: batches are not mixed; constant */

@@ -111,8 +111,8 @@ static const char *obstacle(const struct fdl_engine *l,
     const char *late = fdl_pipeline_late_op(l->pipeline);
     if (ops->device != FEEDLINE_CUDA)
         return "batches are delivered to the host";
-    if (l->is_encoded)
-        return "batches have no pixels (decode=none)";
+    if (l->no_pixels)
+        return "batches have no pixels of their own";
     if (delivered->dtype == FEEDLINE_U8)
         return "u8 batches need no finishing";
     if (fdl_pipeline_has_chains(l->pipeline))

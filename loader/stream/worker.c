@@ -22,6 +22,7 @@
 #include "loader/stream/slot_mix.h"
 #include "loader/stream/slot_objects.h"
 #include "loader/stream/worker_fields.h"
+#include "loader/stream/worker_recorded.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -186,7 +187,9 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     if (status >= 0 && has_objects)
         status =
             fdl_slot_objects_take(w->engine->dataset, r->index, b, &objects);
-    if (status >= 0 && !e->is_encoded)
+    if (status >= 0 && e->is_recorded)
+        status = fdl_worker_render_recorded(w->decoder, r, cost, &w->made);
+    else if (status >= 0 && !e->is_encoded)
         status =
             render_image(w, r, has_objects ? &objects : NULL, b, place, cost);
     if (status >= 0 && has_objects)
@@ -317,7 +320,8 @@ static void describe(const struct fdl_worker *w, const struct fdl_read *r,
         .width = w->width,
         .height = w->height,
         .bytes = r->size,
-        .made = fdl_slot_sample_bytes(b, r->place),
+        .made = w->engine->is_recorded ? w->made
+                                       : fdl_slot_sample_bytes(b, r->place),
         .pixel_bytes = (uint64_t)f->channels * fdl_dtype_bytes(f->dtype),
         .read_start = fdl_load(&r->times->read_start),
         .read_done = fdl_load(&r->times->read_done),
@@ -342,6 +346,7 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     struct fdl_sample_times *times = r->times;
     struct fdl_sample_record record;
     w->width = w->height = 0;
+    w->made = 0;
     fdl_progress_enter(&w->at, r, r->index, FDL_STEP_DECODE);
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
     fdl_nvtx_push(FDL_NVTX_DECODE, r->ticket, 1);

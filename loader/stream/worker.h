@@ -33,6 +33,7 @@ struct fdl_worker {
     void *books;            /* the observer's, of this worker */
     struct fdl_stage read;  /* what it reads itself; written by it only */
     uint32_t width, height; /* of its image, if that was opened */
+    uint64_t made;          /* bytes of its recorded images */
     struct fdl_decoder *decoder;
     struct fdl_decoder *masks;     /* its own, where there are masks */
     struct fdl_entry_notes *notes; /* NULL: there is no JPEG index */

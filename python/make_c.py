@@ -63,9 +63,9 @@ SCALARS = {
     "uint32_t": "c_uint32",
     "uint64_t": "c_uint64",
 }
-# A callback gets it as an address: op_call.from_address costs less than a
-# pointer object.
-ADDRESSES = {"op_call", "read_call"}
+# Given as an address: op_call.from_address costs less than a pointer object,
+# and images that were packed are bytes.
+ADDRESSES = {"op_call", "read_call", "recorded_image"}
 # Filled in by the library alone, which sets the size of its own struct.
 UNSIZED = {"op_call", "read_call"}
 
@@ -342,7 +342,12 @@ def module() -> str:
             found.read(code_of(path))
         except NotUnderstood as error:
             raise SystemExit("%s: not understood: %s" % (path, error))
-    constants = [pair for pair in found.constants if is_named(pair[0], r"_c\.")]
+    sizes = set(re.findall(r" \* ([A-Z]\w+)", "".join(found.structs)))
+    constants = [
+        pair
+        for pair in found.constants
+        if pair[0] in sizes or is_named(pair[0], r"_c\.")
+    ]
     parts = [HEAD, "\n"]
     parts += ["%s = %s\n" % pair for pair in constants]
     parts += [SIZED, "\n\n"]

@@ -57,6 +57,10 @@ static int32_t worker_create(struct fdl_engine *e, uint32_t id,
     w->part.exempt = true;
     struct fdl_decode_limits limits = {0};
     fdl_options_fill(&e->options, &limits);
+    if (e->is_recorded) { /* its steps say what becomes of an image */
+        limits.stored_mode = FDL_STORED_ANY;
+        limits.apply_exif = false;
+    }
     int32_t status = fdl_decoder_create(&limits, &w->decoder);
     limits.masks = true;
     if (status >= 0 && e->mask.on)

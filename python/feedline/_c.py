@@ -67,7 +67,13 @@ FIELD_INT = 4
 FIELD_FLOAT = 5
 ENDING_LISTED = 0x1
 ENDING_DECODED = 0x2
+STEP_VALUES = 16
+STEP_CONVERT = 1
+STEP_CROP = 2
+STEP_TRANSPOSE = 4
 SOURCE_ONE_AT_A_TIME = 0x1
+SOURCE_RECORDED = 0x2
+SOURCE_IN_ORDER = 0x4
 MIX_NONE = 0
 MIXUP = 1
 CUTMIX = 2
@@ -340,6 +346,35 @@ class batch_objects(SizedStructure):
         ("labels", POINTER(c_int64)),
         ("points", POINTER(ctypes.c_float)),
         ("source", POINTER(c_int64)),
+    ]
+
+
+class recorded_step(Structure):
+    _fields_ = [
+        ("op", c_uint32),
+        ("n", c_uint32),
+        ("data", c_void_p),
+        ("value", c_double * STEP_VALUES),
+    ]
+
+
+class recorded_image(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("n_steps", c_uint32),
+        ("steps", POINTER(recorded_step)),
+        ("path", c_char_p),
+        ("data", c_void_p),
+        ("offset", c_uint64),
+        ("length", c_int64),
+        ("out", c_void_p),
+        ("out_bytes", c_uint64),
+        ("dtype", c_int32),
+        ("nhwc", c_int32),
+        ("channels", c_int32),
+        ("height", c_int32),
+        ("width", c_int32),
+        ("element_bytes", c_uint32),
     ]
 
 
@@ -622,6 +657,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         c_int32,
         (c_void_p, c_uint64, POINTER(c_void_p), POINTER(c_uint64)),
     ),
+    "read_recorded": (c_int32, (c_void_p, c_void_p, c_uint32)),
     "dataset_get_mixing": (c_int32, (c_void_p, c_void_p, POINTER(mixing))),
     "block_order": (
         c_int32,

@@ -24,7 +24,7 @@ from .errors import InvalidArgument, NotSupported, RangeError, StateError, check
 from .extents import TO_END, Extents
 from .fields import bytes_in_file, is_whole_file, or_none, value_in_file
 from .options import Config
-from .source import Source
+from .source import Calls, Recorded, Source
 from .vectors import each_of, joined, labels_for, numbers
 
 _free = of_process("free", None, ctypes.c_void_p)
@@ -291,9 +291,58 @@ class Dataset:
 
     @classmethod
     def _of_source(cls, *made_of: Any) -> "Dataset":
-        made = Source(*made_of)
+        return cls._of_calls("_of_source", Source(*made_of))
+
+    @classmethod
+    def _of_calls(cls, kind: str, made: "Source | Recorded") -> "Dataset":
         text = "%d samples of %s" % (made.count, made.name)
-        return cls("_of_source", text, (made,), made.open)
+        return cls(kind, text, (made,), made.open)
+
+    @classmethod
+    def recorded(
+        cls,
+        record: Callable[[_c.read_call, int], int],
+        count: int,
+        labels: Optional[Iterable[int]] = None,
+        name: str = "recorded",
+        *,
+        in_order: bool = False,
+        one_at_a_time: bool = False,
+        names: Optional[Sequence[str]] = None,
+        classes: Optional[Sequence[str]] = None,
+        fingerprint: Optional[str] = None,
+        cancel: Optional[Callable[[_c.read_call, int], object]] = None,
+    ) -> "Dataset":
+        """Samples whose images the program draws itself, down to the last
+        parameter: for packages that build on this one (feedline/recorded.h).
+
+        record: gets feedline_read_call, valid until it returns, and its
+        address, on a reading thread. It ends with `return
+        lib.read_recorded(address, images, n)`, where images is the address of n
+        structs feedline_recorded_image; the interpreter's lock is free
+        meanwhile. What they name as `out`, and tables of steps, it keeps until
+        the sample's batch has been delivered or the loader was closed. What it
+        raises fails the sample, as on_error says.
+
+        in_order: calls begin one at a time in the order of the stream, each as
+        soon as the one before is in read_recorded. cancel: gets the same, on
+        another thread, when the loader closes while record runs. The rest as
+        for source. Batches have no pixels of their own.
+        """
+        options = dict(
+            labels=None if labels is None else list(labels),
+            names=None if names is None else list(names),
+            classes=None if classes is None else list(classes),
+            fingerprint=fingerprint,
+            in_order=in_order,
+            one_at_a_time=one_at_a_time,
+            cancel=cancel,
+        )
+        return cls._of_recorded(record, count, name, options)
+
+    @classmethod
+    def _of_recorded(cls, *made_of: Any) -> "Dataset":
+        return cls._of_calls("_of_recorded", Recorded(*made_of))
 
     @classmethod
     def parquet(
@@ -499,9 +548,9 @@ class Dataset:
         return self._handle
 
     @property
-    def sources(self) -> Tuple[Source, ...]:
-        """The object that reads it, if one does."""
-        return tuple(x for x in self._buffers if isinstance(x, Source))
+    def sources(self) -> "Tuple[Source | Recorded, ...]":
+        """The program's own that reads it, if one does."""
+        return tuple(x for x in self._buffers if isinstance(x, Calls))
 
     @property
     def buffers(self) -> Sequence[Any]:
@@ -532,7 +581,7 @@ class Dataset:
             made_of = [self.path(i) for i in every], self._all_labels()
         elif self._kind == "_of_table":
             made_of = (self._buffers[0],)
-        elif self._kind == "_of_source":
+        elif self._kind in ("_of_source", "_of_recorded"):
             made_of = self._buffers[0].made_of
         elif self._kind == "memory":
             pieces = zip(*self._buffers[:2])

@@ -43,7 +43,7 @@ from .observable import Observable
 from .options import Config, option_pillow
 from .pipeline import Pipeline, as_pipeline
 from .python_op import PythonOp, in_callback
-from .source import Source
+from .source import Calls
 from .vectors import numbers
 
 # Between two looks at pending signals.
@@ -129,7 +129,7 @@ class Loader(Observable):
         self._closing = False
         self._handle: Optional[int] = None
         # Whatever of Python's the loader's threads call.
-        self._python: Tuple[Union[PythonOp, Source], ...] = (
+        self._python: Tuple[Union[PythonOp, Calls], ...] = (
             *self.pipeline.python_operations,
             *dataset.sources,
         )

@@ -40,12 +40,56 @@ def can_read(source: Any) -> bool:
     )
 
 
-class Source:
-    """An object with its names, and the errors that it raised.
+class Calls:
+    """What the library calls for samples, with what it says of them, and the
+    errors that were raised there.
 
     It has to outlive every loader of the data set: data sets and loaders hold
     it.
     """
+
+    def __init__(
+        self,
+        name: str,
+        count: int,
+        flags: int,
+        answer: Callable[[_c.read_call, int], int],
+        cancel: Optional[Callable[[_c.read_call, int], object]],
+    ) -> None:
+        """answer, cancel: get the call and its address; a status comes back."""
+        self.name, self.count, self.flags = name, count, flags
+        self.errors = Errors()
+        self.read = _c.read_function(_reader(answer, self.errors))
+        self.cancel: Any = _c.cancel_function()
+        if cancel:
+            self.cancel = _c.cancel_function(_canceller(cancel))
+
+    def described(
+        self, labels: Any, names: Any, classes: Any, **more: Any
+    ) -> _c.source:
+        """As the library takes it, which copies all but the functions."""
+        named = Names(names, "names")
+        classed = Names(classes, "classes")
+        if names is not None and len(named) != self.count:
+            raise InvalidArgument(
+                "%d names for %d samples" % (len(named), self.count)
+            )
+        return _c.source(
+            flags=self.flags,
+            name=self.name.encode(),
+            count=self.count,
+            read=self.read,
+            cancel=self.cancel,
+            labels=labels_for(labels, self.count),
+            names=named.each,
+            classes=classed.each,
+            n_classes=len(classed),
+            **more,
+        )
+
+
+class Source(Calls):
+    """An object that gives the bytes of samples."""
 
     def __init__(
         self, reader: Any, name: Optional[str], options: Dict[str, Any]
@@ -54,49 +98,74 @@ class Source:
             if options[key] is not None:
                 options[key] = list(options[key])
         self.made_of = (reader, name, options)
-        self.get = _getter(reader)
-        self.count = len(reader)
-        self.name = name or type(reader).__name__
-        self.errors = Errors()
-        self.read = _c.read_function(_reader(self))
-        self.cancel: Any = _c.cancel_function()
+        self.get = get = _getter(reader)
         stop = getattr(reader, "cancel", None)
-        if callable(stop):
-            self.cancel = _c.cancel_function(_canceller(stop))
+
+        def deliver(call: _c.read_call, address: int) -> int:
+            return _deliver(call, address, get(call.index))
+
+        def cancel(call: _c.read_call, address: int) -> None:
+            stop(int(call.index))
+
+        super().__init__(
+            name or type(reader).__name__,
+            len(reader),
+            _c.SOURCE_ONE_AT_A_TIME if options["one_at_a_time"] else 0,
+            deliver,
+            cancel if callable(stop) else None,
+        )
 
     def open(self, out: Any) -> int:
-        """Calls the library, which copies all but the functions."""
+        """Calls the library."""
         reader, _, options = self.made_of
-        labels = _of(reader, options["labels"], "labels", "targets")
-        names = Names(options["names"], "names")
-        classes = Names(_of(reader, options["classes"], "classes"), "classes")
-        sizes = column_for(
-            "Q", ctypes.c_uint64, options["sizes"], self.count, "sizes"
-        )
-        if options["names"] is not None and len(names) != self.count:
-            raise InvalidArgument(
-                "%d names for %d samples" % (len(names), self.count)
-            )
-        source = _c.source(
-            flags=_c.SOURCE_ONE_AT_A_TIME if options["one_at_a_time"] else 0,
-            name=self.name.encode(),
-            count=self.count,
-            read=self.read,
-            cancel=self.cancel,
-            labels=labels_for(labels, self.count),
-            sizes=sizes,
-            names=names.each,
-            classes=classes.each,
-            n_classes=len(classes),
+        described = self.described(
+            _of(reader, options["labels"], "labels", "targets"),
+            options["names"],
+            _of(reader, options["classes"], "classes"),
+            sizes=column_for(
+                "Q", ctypes.c_uint64, options["sizes"], self.count, "sizes"
+            ),
             fingerprint=_text(options["fingerprint"]),
             quarantine=_text(options["quarantine"]),
         )
-        return int(lib.dataset_open_source(ctypes.byref(source), out))
+        return int(lib.dataset_open_source(ctypes.byref(described), out))
 
     def bytes_of(self, number: int) -> bytes:
         """A sample's bytes, on this thread."""
         data = self.get(number)
         return data if type(data) is bytes else HeldBuffer(data).tobytes()
+
+
+class Recorded(Calls):
+    """A function that says what samples are made of (feedline/recorded.h)."""
+
+    def __init__(
+        self, record: Any, count: int, name: str, options: Dict[str, Any]
+    ) -> None:
+        self.made_of = (record, count, name, options)
+        flags = _c.SOURCE_RECORDED
+        if options["in_order"]:
+            flags |= _c.SOURCE_IN_ORDER
+        if options["one_at_a_time"]:
+            flags |= _c.SOURCE_ONE_AT_A_TIME
+        super().__init__(name, count, flags, record, options["cancel"])
+
+    def open(self, out: Any) -> int:
+        """Calls the library."""
+        options = self.made_of[3]
+        described = self.described(
+            options["labels"],
+            options["names"],
+            options["classes"],
+            fingerprint=_text(options["fingerprint"]),
+        )
+        return int(lib.dataset_open_source(ctypes.byref(described), out))
+
+    def bytes_of(self, number: int) -> bytes:
+        raise InvalidArgument(
+            "samples of %s bring their own steps, so only a loader reads them"
+            % self.name
+        )
 
 
 def _getter(reader: Any) -> Callable[[int], Any]:
@@ -137,7 +206,7 @@ def _said(error: BaseException) -> bytes:
     return text.strip().encode(errors="replace")
 
 
-def _deliver(call: _c.read_call, address: int, data: Any) -> None:
+def _deliver(call: _c.read_call, address: int, data: Any) -> int:
     """The bytes into the library's buffer; it says itself what it refuses."""
     held = None
     origin, size = data, len(data) if type(data) is bytes else 0
@@ -150,14 +219,16 @@ def _deliver(call: _c.read_call, address: int, data: Any) -> None:
         buffer = lib.read_grow(address, size)
     if buffer and size:
         memmove(buffer, origin, size)
+    return _c.OK
 
 
-def _reader(source: Source) -> Callable[[int], int]:
+def _reader(
+    answer: Callable[[_c.read_call, int], int], errors: Errors
+) -> Callable[[int], int]:
     """The function that C calls."""
     from_address = _c.read_call.from_address
     waited, fail = lib.quick.read_waited, lib.quick.read_fail
     ident = threading.get_ident
-    get, errors = source.get, source.errors
 
     def read(address: int) -> int:
         arrived = monotonic_ns()
@@ -167,19 +238,20 @@ def _reader(source: Source) -> Callable[[int], int]:
         try:
             keep_state()
             waited(address, max(0, arrived - call.begin_ns))
-            _deliver(call, address, get(call.index))
+            return answer(call, address)
         except BaseException as error:
             errors.add(call.epoch, call.sample_index, error)
             return int(fail(address, _status_of(error), _said(error)))
         finally:
             del _inside[thread]
-        return _c.OK
 
     return read
 
 
-def _canceller(stop: Callable[[int], object]) -> Callable[[int], None]:
+def _canceller(
+    stop: Callable[[_c.read_call, int], object]
+) -> Callable[[int], None]:
     def cancel(address: int) -> None:
-        stop(int(_c.read_call.from_address(address).index))
+        stop(_c.read_call.from_address(address), address)
 
     return cancel

@@ -116,7 +116,8 @@ TEST_WITH(with_room_for_one_buffer, setup, teardown)
 TEST_WITH(options_of_pixels_have_no_effect, setup, teardown)
 {
     feedline_dataset *ds = recorded_dataset(&rig);
-    SCOPED_LOADER none = recorded_loader(ds, "decode=none epochs=1");
+    SCOPED_LOADER none =
+        recorded_loader(ds, "decode=none stored_mode=L epochs=1");
     assert_int_equal(recorded_run(&rig, none, 1), 0);
     SCOPED_LOADER views = fixture_with(
         ds, NULL, "resize size=40;ten_crop size=32;normalize",

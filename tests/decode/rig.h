@@ -9,6 +9,22 @@
 #include "test.h"
 #include "tests/decode/inputs.h"
 
+/* Destroyed where its block ends; clang does not count that as a use. */
+#define SCOPED_DECODER                                                         \
+  __attribute__((cleanup(rig_end_decoder), unused)) struct fdl_decoder *
+#define SCOPED_PIPELINE                                                        \
+  __attribute__((cleanup(rig_end_pipeline), unused)) struct fdl_pipeline *
+
+static inline void rig_end_decoder(struct fdl_decoder **d)
+{
+    fdl_decoder_destroy(*d);
+}
+
+static inline void rig_end_pipeline(struct fdl_pipeline **p)
+{
+    fdl_pipeline_destroy(*p);
+}
+
 /* A limit of 0 stands for one that small images meet. */
 static inline struct fdl_decoder *rig_decoder(struct fdl_decode_limits limits)
 {

@@ -48,7 +48,7 @@ TEST(content_is_named)
 {
     static const char tiff[] = "II*\0\x08\0\0\0";
     static const uint8_t zeros[100], junk[] = {1, 2, 3, 250};
-    struct fdl_decoder *d = create(1000, 10);
+    SCOPED_DECODER d = create(1000, 10);
     expect_error(d, "", 0, FEEDLINE_EDECODE, "an empty file");
     expect_error(d, zeros, sizeof(zeros), FEEDLINE_EDECODE, "a file of zeros");
     expect_error(d, "\x89PNG\r\n\x1a\n...", 11, FEEDLINE_EDECODE, "truncated");
@@ -61,7 +61,6 @@ TEST(content_is_named)
     expect_error(d, junk, sizeof(junk), FEEDLINE_EDECODE, "unknown content");
     expect_error(d, "\xff\xd8", 2, FEEDLINE_EDECODE, "truncated");
     expect_error(d, "\xff\xd8\xff\xd9", 4, FEEDLINE_EDECODE, "offset 4");
-    fdl_decoder_destroy(d);
 }
 
 TEST(limits_are_checked_first)
@@ -70,7 +69,7 @@ TEST(limits_are_checked_first)
     static const uint8_t bomb[] = {
         0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0xff, 0xdc, 0xff, 0xdc, 1, 1, 0x11,
         0,    0xff, 0xda, 0,    8, 1,  1, 0,    0,    63,   0,    0, 0};
-    struct fdl_decoder *d = create(100 * 100, 10);
+    SCOPED_DECODER d = create(100 * 100, 10);
     expect_error(d, bomb, sizeof(bomb), FEEDLINE_ERANGE, "65500x65500");
 
     size_t size;
@@ -78,7 +77,6 @@ TEST(limits_are_checked_first)
     uint8_t *file = make_jpeg(&m, &size);
     expect_error(d, file, size, FEEDLINE_ERANGE, "101x100");
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 TEST(scans_are_limited)
@@ -108,7 +106,7 @@ TEST(scans_are_limited)
 TEST(raw_pixels_come_back)
 {
     static const uint8_t gray[6] = {0, 50, 100, 150, 200, 250};
-    struct fdl_decoder *d = create(100, 1);
+    SCOPED_DECODER d = create(100, 1);
     struct fdl_encoded bytes = raw_of(gray, 3, 2, 1);
     struct fdl_plan plan = whole(3, 2);
     fdl_geometry_flip(&plan.geometry);
@@ -127,7 +125,6 @@ TEST(raw_pixels_come_back)
     bytes.raw_channels = 3;
     bytes.raw_width = 1000;
     assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_ERANGE);
-    fdl_decoder_destroy(d);
 }
 
 /* Raw pixels of noise, resized by a decoder with the order of Pillow 13. */
@@ -186,7 +183,7 @@ TEST(layouts_and_levels_agree)
     assert_int_equal(fdl_geometry_resize(&plan.geometry, 93, 71), 0);
     fdl_geometry_crop(&plan.geometry, (struct fdl_box){2, 3, 85, 60});
     fdl_geometry_flip(&plan.geometry);
-    struct fdl_decoder *d = create(1u << 20, 10);
+    SCOPED_DECODER d = create(1u << 20, 10);
     enum fdl_cpu_level most = fdl_cpu_level();
     fdl_cpu_set_level(FDL_CPU_C);
     uint8_t *base = render(d, &bytes, &plan, u8_nhwc);
@@ -217,14 +214,13 @@ TEST(layouts_and_levels_agree)
     fdl_cpu_set_level(most);
     free(base);
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 /* Tables left out of a file come from nowhere else: the result after any
  * other image is the result of a new decoder. */
 TEST(reuse_leaves_no_trace)
 {
-    struct fdl_decoder *used = create(1u << 20, 100);
+    SCOPED_DECODER used = create(1u << 20, 100);
     uint64_t seed = test_seed();
     for (int i = 0; i < 60; i++) {
         const struct make_sampling *s =
@@ -250,16 +246,14 @@ TEST(reuse_leaves_no_trace)
             assert_int_equal(fdl_decoder_open(used, &bytes, &info), 0);
             expect_error(used, file, 20, FEEDLINE_EDECODE, "offset");
         }
-        struct fdl_decoder *fresh = create(1u << 20, 100);
+        SCOPED_DECODER fresh = create(1u << 20, 100);
         uint8_t *a = render(used, &bytes, &plan, u8_nhwc);
         uint8_t *b = render(fresh, &bytes, &plan, u8_nhwc);
         assert_memory_equal(a, b, (size_t)m.width * (size_t)m.height * 3);
         free(a);
         free(b);
         free(file);
-        fdl_decoder_destroy(fresh);
     }
-    fdl_decoder_destroy(used);
 }
 
 /* Bytes of the quantisation tables, or of anything else that a file is missing,
@@ -269,7 +263,7 @@ TEST(missing_tables_are_an_error)
     size_t size;
     struct make_jpeg m = {.width = 16, .height = 16, .components = 1};
     uint8_t *file = make_jpeg(&m, &size);
-    struct fdl_decoder *d = create(1u << 20, 10);
+    SCOPED_DECODER d = create(1u << 20, 10);
     struct fdl_encoded bytes = file_of(file, size);
     struct fdl_plan plan = whole(16, 16);
     free(render(d, &bytes, &plan, u8_nhwc));
@@ -288,7 +282,6 @@ TEST(missing_tables_are_an_error)
     assert_non_null(strstr(fdl_last_error(), "uantization table"));
     assert_int_equal(cost.pixels, 99);
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 TEST(size_mismatch_is_refused)
@@ -296,7 +289,7 @@ TEST(size_mismatch_is_refused)
     size_t size;
     struct make_jpeg m = {.width = 16, .height = 16, .components = 1};
     uint8_t *file = make_jpeg(&m, &size), out[1];
-    struct fdl_decoder *d = create(1u << 20, 10);
+    SCOPED_DECODER d = create(1u << 20, 10);
     struct fdl_encoded bytes = file_of(file, size);
     struct fdl_plan plan = whole(16, 16);
     struct fdl_image_info info;
@@ -307,7 +300,6 @@ TEST(size_mismatch_is_refused)
                      FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "17x16"));
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 /* The second image of a size takes no more memory. */
@@ -319,7 +311,7 @@ TEST(scratch_memory_settles)
     struct fdl_encoded bytes = file_of(file, size);
     struct fdl_plan plan = whole(300, 200);
     assert_int_equal(fdl_geometry_resize(&plan.geometry, 224, 224), 0);
-    struct fdl_decoder *d = create(1u << 20, 10);
+    SCOPED_DECODER d = create(1u << 20, 10);
     free(render(d, &bytes, &plan, u8_nhwc));
     uint64_t first = fdl_decoder_memory(d);
     assert_in_range(first, 10000, 1000000);
@@ -327,7 +319,6 @@ TEST(scratch_memory_settles)
         free(render(d, &bytes, &plan, u8_nhwc));
     assert_int_equal(fdl_decoder_memory(d), first);
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 TEST_MAIN("decode_decoder")

@@ -50,10 +50,9 @@ static void plan_of(uint32_t i, const struct fdl_image_info *info,
         {"horizontal_flip", NULL},
         {"vertical_flip", NULL},
         {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     assert_int_equal(first_plan(p, 1, 0, i, info->width, info->height, out),
                      FEEDLINE_OK);
-    fdl_pipeline_destroy(p);
 }
 
 static void check(struct fdl_decoder *d, const struct file *file,
@@ -95,12 +94,11 @@ TEST(renders_are_those_of_the_file)
                            png(0, false),     png(2, true),
                            png(4, false),     png(6, true)};
     for (int32_t columns_first = 0; columns_first < 2; columns_first++) {
-        struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){
+        SCOPED_DECODER d = rig_decoder((struct fdl_decode_limits){
             .apply_exif = true, .columns_first = columns_first != 0});
         for (size_t i = 0; i < FDL_COUNT_OF(files); i++)
             for (int32_t channels = 1; channels <= 4; channels++)
                 check(d, &files[i], channels);
-        fdl_decoder_destroy(d);
     }
     for (size_t i = 0; i < FDL_COUNT_OF(files); i++)
         free(files[i].data);

@@ -38,7 +38,7 @@ static const char *const colourful[][2] = {
 
 TEST(colours_add_no_steps)
 {
-    struct fdl_pipeline *p = rig_pipeline(colourful);
+    SCOPED_PIPELINE p = rig_pipeline(colourful);
     for (uint64_t i = 0; i < 100; i++) {
         struct fdl_plan image = draw(p, i, (struct fdl_mask_rule){0});
         struct fdl_plan mask = draw(p, i, (struct fdl_mask_rule){.on = true});
@@ -50,7 +50,6 @@ TEST(colours_add_no_steps)
         assert_memory_equal(&a->box, &b->box, sizeof(a->box));
         assert_int_equal(fdl_plan_width(&mask), 15);
     }
-    fdl_pipeline_destroy(p);
 }
 
 TEST(what_moves_is_done_with_the_masks_fill)
@@ -60,8 +59,8 @@ TEST(what_moves_is_done_with_the_masks_fill)
         {"random_affine", "degrees=30 interpolation=bilinear fill=9"},
         {"random_perspective", "p=1 fill=9"},
         {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
-    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    SCOPED_PIPELINE p = rig_pipeline(ops);
+    SCOPED_DECODER d = rig_decoder((struct fdl_decode_limits){0});
     uint8_t pixels[61 * 47], out[67 * 53];
     memset(pixels, 1, sizeof(pixels));
     struct fdl_encoded raw = raw_of(pixels, 61, 47, 1);
@@ -77,8 +76,6 @@ TEST(what_moves_is_done_with_the_masks_fill)
         for (int v = 0; v < 256; v++)
             assert_int_equal(seen[v], v == 1 || v == 255);
     }
-    fdl_decoder_destroy(d);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(what_masks_cannot_follow_is_refused)
@@ -94,11 +91,10 @@ TEST(what_masks_cannot_follow_is_refused)
     };
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
         const char *const ops[][2] = {{bad[i].op, bad[i].args}, {NULL, NULL}};
-        struct fdl_pipeline *p = rig_pipeline(ops);
+        SCOPED_PIPELINE p = rig_pipeline(ops);
         assert_int_equal(fdl_pipeline_check_mask(p, bad[i].nearest),
                          FEEDLINE_EINVAL);
         assert_non_null(strstr(fdl_last_error(), bad[i].op));
-        fdl_pipeline_destroy(p);
     }
 }
 
@@ -172,15 +168,13 @@ TEST(boxes_are_where_masks_show_them)
         {"resize_keep_ratio", "size=50 random_scale_prob=0.7 "
                               "random_aspect_prob=0.7"},
         {"random_crop", "width=70 height=40 pad_if_needed=true"}};
-    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    SCOPED_DECODER d = rig_decoder((struct fdl_decode_limits){0});
     for (size_t i = 0; i < FDL_COUNT_OF(ops); i++) {
         const char *const one[][2] = {{ops[i][0], ops[i][1]}, {NULL, NULL}};
-        struct fdl_pipeline *p = rig_pipeline(one);
+        SCOPED_PIPELINE p = rig_pipeline(one);
         for (uint64_t sample = 0; sample < 100; sample++)
             check_box(d, p, sample, ops[i][0]);
-        fdl_pipeline_destroy(p);
     }
-    fdl_decoder_destroy(d);
 }
 
 TEST_MAIN("decode_mask")

@@ -55,7 +55,7 @@ TEST(all_are_done_or_none)
                                          {"grayscale", NULL},
                                          {"contrast", "factor=2"},
                                          {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     int counts[2] = {0};
     for (uint64_t i = 0; i < DRAWS; i++) {
         struct fdl_plan plan;
@@ -74,7 +74,6 @@ TEST(all_are_done_or_none)
         }
     }
     check_counts(counts, (double[]){0.7, 0.3}, 2);
-    fdl_pipeline_destroy(p);
 }
 
 static void check_choice(const char *args, const double share[4])
@@ -83,7 +82,7 @@ static void check_choice(const char *args, const double share[4])
         {"random_choice", args},    {"grayscale", NULL},
         {"hue", "factor=0.1"},      {"contrast", "factor=2"},
         {"brightness", "factor=2"}, {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     int counts[4] = {0};
     for (uint64_t i = 0; i < DRAWS; i++) {
         char text[512];
@@ -96,7 +95,6 @@ static void check_choice(const char *args, const double share[4])
         counts[choice]++;
     }
     check_counts(counts, share, 4);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(one_is_chosen_by_its_weight)
@@ -114,7 +112,7 @@ TEST(every_order_is_as_likely)
                                          {NULL, NULL}};
     static const char *const orders[] = {"ghc", "gch", "hgc",
                                          "hcg", "cgh", "chg"};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     double sixth = 1.0 / 6;
     int counts[6] = {0}, total = 0;
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -134,14 +132,13 @@ TEST(every_order_is_as_likely)
     assert_int_equal(total, DRAWS);
     check_counts(counts, (double[]){sixth, sixth, sixth, sixth, sixth, sixth},
                  6);
-    fdl_pipeline_destroy(p);
 }
 
 /* What is behind `mark` in what is drawn for the first samples. */
 static void factors_of(const char *const (*ops)[2], const char *mark,
                        char out[8][32])
 {
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     for (uint64_t i = 0; i < 8; i++) {
         char text[1024];
         drawn(p, i, text, sizeof(text));
@@ -149,7 +146,6 @@ static void factors_of(const char *const (*ops)[2], const char *mark,
         assert_non_null(at);
         snprintf(out[i], 32, "%.*s", (int)strcspn(at, "}"), at);
     }
-    fdl_pipeline_destroy(p);
 }
 
 TEST(a_decision_changes_no_other_draws)
@@ -205,7 +201,7 @@ TEST(decisions_are_nested)
         {"saturation", "factor=2"},
         {"horizontal_flip", NULL},
         {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     struct fdl_plan plan;
     char text[2048], seen[16] = {0};
     drawn(p, 1, text, sizeof(text));
@@ -217,7 +213,6 @@ TEST(decisions_are_nested)
     assert_string_equal(seen, "rrrhcrbrh");
     assert_int_equal(first_plan(p, 5, 0, 1, 40, 30, &plan), FEEDLINE_OK);
     assert_int_equal(plan.n_steps, 3);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(members_that_are_missing_are_noticed)
@@ -255,21 +250,20 @@ TEST(members_change_or_move_pixels)
     static const char *const gates[] = {"random_apply", "random_choice",
                                         "random_order"};
     for (size_t i = 0; i < FDL_COUNT_OF(gates); i++) {
-        struct fdl_pipeline *p = rig_recipe(NULL);
+        SCOPED_PIPELINE p = rig_recipe(NULL);
         rig_add(p, gates[i], NULL);
         for (size_t k = 0; k < FDL_COUNT_OF(bad); k++) {
             assert_int_equal(fdl_pipeline_add(p, bad[k][0], bad[k][1]),
                              FEEDLINE_EINVAL);
             assert_non_null(strstr(fdl_last_error(), gates[i]));
         }
-        fdl_pipeline_destroy(p);
     }
 }
 
 /* Wherever a flip or an erasing would go alone. */
 TEST(members_stay_behind_in_a_recipe)
 {
-    struct fdl_pipeline *p = rig_recipe("train");
+    SCOPED_PIPELINE p = rig_recipe("train");
     char text[2048];
     struct fdl_plan plan;
     rig_add(p, "random_apply", "p=1 count=2");
@@ -280,7 +274,6 @@ TEST(members_stay_behind_in_a_recipe)
     drawn(p, 1, text, sizeof(text));
     assert_non_null(strstr(text, "{\"op\":\"hue\",\"factor\":0}]},{\"op\":"
                                  "\"normalize\""));
-    fdl_pipeline_destroy(p);
 }
 
 TEST(weights_fit_the_members)
@@ -289,10 +282,9 @@ TEST(weights_fit_the_members)
         "count=3 weights=1,2", "count=2 weights=0,0",
         "count=2 weights=0",   "count=0",
         "weights=-1,2",        "count=32"};
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++)
         assert_true(fdl_pipeline_add(p, "random_choice", bad[i]) < 0);
-    fdl_pipeline_destroy(p);
 }
 
 /* 0: images may have several sizes. */
@@ -327,12 +319,11 @@ TEST(sizes_are_known_where_they_are_the_same)
          40},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        struct fdl_pipeline *p = rig_pipeline(rows[i].ops);
+        SCOPED_PIPELINE p = rig_pipeline(rows[i].ops);
         int32_t width = 0, height = 0;
         int32_t status = fdl_pipeline_output_size(p, 40, 40, &width, &height);
         assert_int_equal(status, rows[i].width ? 0 : FEEDLINE_EINVAL);
         assert_int_equal(width, rows[i].width);
-        fdl_pipeline_destroy(p);
     }
 }
 

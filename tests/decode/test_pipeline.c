@@ -69,19 +69,17 @@ TEST(one_size_sets_both_sides)
     };
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
         int32_t width = 0, height = 0;
-        struct fdl_pipeline *p = rig_recipe(NULL);
+        SCOPED_PIPELINE p = rig_recipe(NULL);
         rig_add(p, rows[i].op, rows[i].args);
         assert_int_equal(fdl_pipeline_output_size(p, 0, 0, &width, &height),
                          FEEDLINE_OK);
         assert_int_equal(width, rows[i].width);
         assert_int_equal(height, rows[i].height);
-        fdl_pipeline_destroy(p);
     }
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     assert_int_equal(fdl_pipeline_add(p, "center_crop", "sizes=3"),
                      FEEDLINE_ENOENT);
     assert_non_null(strstr(fdl_last_error(), "'size'"));
-    fdl_pipeline_destroy(p);
 }
 
 /* The names of the operations, as "a b c". */
@@ -107,7 +105,8 @@ static void names_of(const struct fdl_pipeline *p, char *out, size_t capacity)
 TEST(pixels_go_before_the_normalize_of_a_recipe)
 {
     char names[256];
-    struct fdl_pipeline *p = rig_recipe("train"), *copy;
+    SCOPED_PIPELINE p = rig_recipe("train");
+    struct fdl_pipeline *copy;
     rig_add(p, "color_jitter", "brightness=0.4");
     rig_add(p, "random_erasing", NULL);
     rig_add(p, "grayscale", NULL);
@@ -125,7 +124,6 @@ TEST(pixels_go_before_the_normalize_of_a_recipe)
     while (fdl_pipeline_add(p, "grayscale", NULL) == FEEDLINE_OK) {
     }
     assert_non_null(strstr(fdl_last_error(), "at most"));
-    fdl_pipeline_destroy(p);
 }
 
 TEST(u8_recipes_do_not_normalize)
@@ -166,18 +164,17 @@ TEST(recipes_are_known_by_name)
 
 TEST(a_pipeline_ends_somewhere)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     for (int i = 0; i < FDL_PIPELINE_OPS; i++)
         rig_add(p, "horizontal_flip", NULL);
     assert_int_equal(fdl_pipeline_add(p, "horizontal_flip", NULL),
                      FEEDLINE_ERANGE);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(random_resized_crop_stays_inside)
 {
     uint64_t seed = test_seed();
-    struct fdl_pipeline *p = rig_recipe("train");
+    SCOPED_PIPELINE p = rig_recipe("train");
     for (uint64_t i = 0; i < 20000; i++) {
         int32_t width = 1 + (int32_t)(make_random(&seed) % 900);
         int32_t height = 1 + (int32_t)(make_random(&seed) % 900);
@@ -191,14 +188,13 @@ TEST(random_resized_crop_stays_inside)
         assert_int_equal(out.geometry.window.height, 224);
         assert_true(out.norm.on);
     }
-    fdl_pipeline_destroy(p);
 }
 
 /* Area is uniform in the scale's range where the box always fits. */
 TEST(random_resized_crop_is_distributed)
 {
     enum { N = 40000 };
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     rig_add(p, "random_resized_crop", "scale=0.1:0.5 ratio=0.8:1.25");
     double area = 0, shape = 0, x = 0, least = 1, most = 0;
     for (uint64_t i = 0; i < N; i++) {
@@ -215,12 +211,11 @@ TEST(random_resized_crop_is_distributed)
     assert_true(most > 0.497 && most < 0.502);
     assert_true(fabs(shape / N) < 0.003);
     assert_true(fabs(x / N - 0.5) < 0.01);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(random_resized_crop_falls_back_to_the_middle)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     rig_add(p, "random_resized_crop", "scale=1:1 ratio=0.5:2");
     struct fdl_geometry g = rig_plan(p, 3, 1000, 100).geometry;
     assert_int_equal(g.box.width, 200);
@@ -229,7 +224,6 @@ TEST(random_resized_crop_falls_back_to_the_middle)
     g = rig_plan(p, 3, 100, 1001).geometry;
     assert_int_equal(g.box.height, 200);
     assert_int_equal(g.box.y, 400);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(flip_has_its_probability)
@@ -239,13 +233,12 @@ TEST(flip_has_its_probability)
         double p;
     } rows[] = {{"p=0", 0}, {NULL, 0.5}, {"p=0.2", 0.2}, {"p=1", 1}};
     for (size_t r = 0; r < FDL_COUNT_OF(rows); r++) {
-        struct fdl_pipeline *p = rig_recipe(NULL);
+        SCOPED_PIPELINE p = rig_recipe(NULL);
         rig_add(p, "horizontal_flip", rows[r].args);
         int flips = 0;
         for (uint64_t i = 0; i < 20000; i++)
             flips += rig_plan(p, i, 4, 4).geometry.flip;
         assert_true(fabs(flips / 20000.0 - rows[r].p) < 0.015);
-        fdl_pipeline_destroy(p);
     }
 }
 
@@ -259,7 +252,7 @@ TEST(resize_rounds_as_torchvision)
         {1, 3, 256, 768},     {333, 500, 256, 384}, {640, 427, 383, 256},
         {256, 999, 256, 999},
     };
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     rig_add(p, "resize", "size=256");
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
         struct fdl_geometry g =
@@ -275,24 +268,22 @@ TEST(resize_rounds_as_torchvision)
     }
     struct fdl_plan out;
     assert_int_equal(first_plan(p, 0, 0, 0, 1, 60000, &out), FEEDLINE_EINVAL);
-    fdl_pipeline_destroy(p);
 }
 
 /* Halves go to the even number. */
 TEST(center_crop_rounds_as_torchvision)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     rig_add(p, "center_crop", "width=10 height=10");
     struct fdl_geometry g = rig_plan(p, 0, 11, 13).geometry;
     assert_int_equal(g.box.x, 0); /* 0.5 */
     assert_int_equal(g.box.y, 2); /* 1.5 */
-    fdl_pipeline_destroy(p);
 }
 
 /* Its border is a step, behind which nothing resamples. */
 TEST(center_crop_of_a_small_image_has_a_border)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     rig_add(p, "center_crop", "width=10 height=10");
     struct fdl_plan out = rig_plan(p, 0, 9, 30);
     assert_int_equal(out.n_pixel_steps, 1);
@@ -302,12 +293,11 @@ TEST(center_crop_of_a_small_image_has_a_border)
     assert_int_equal(rig_plan(p, 0, 10, 30).n_pixel_steps, 0);
     assert_int_equal(first_plan(p, 0, 0, 0, 9, 30, &out), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "put resize first"));
-    fdl_pipeline_destroy(p);
 }
 
 TEST(normalize_twice_is_folded)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     assert_false(fdl_pipeline_normalizes(p));
     rig_add(p, "normalize", "mean=0.5 std=0.5");
     rig_add(p, "normalize", "mean=1,2,3 std=2");
@@ -318,13 +308,12 @@ TEST(normalize_twice_is_folded)
         double got = (x - (double)out.norm.mean[c]) / (double)out.norm.std[c];
         assert_true(fabs(got - want) < 1e-6);
     }
-    fdl_pipeline_destroy(p);
 }
 
 TEST(output_size_is_known_or_refused)
 {
     int32_t w = -7, h = -7;
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     assert_int_equal(fdl_pipeline_output_size(p, 0, 0, &w, &h),
                      FEEDLINE_EINVAL);
     assert_int_equal(w, -7);
@@ -338,7 +327,6 @@ TEST(output_size_is_known_or_refused)
     assert_int_equal(fdl_pipeline_output_size(p, 0, 0, &w, &h), FEEDLINE_OK);
     assert_int_equal(w, 60);
     assert_int_equal(h, 50);
-    fdl_pipeline_destroy(p);
 }
 
 static bool same_plan(const struct fdl_plan *a, const struct fdl_plan *b)
@@ -351,7 +339,8 @@ static bool same_plan(const struct fdl_plan *a, const struct fdl_plan *b)
 
 TEST(plans_depend_on_the_key_alone)
 {
-    struct fdl_pipeline *p = rig_recipe("train"), *copy;
+    SCOPED_PIPELINE p = rig_recipe("train");
+    struct fdl_pipeline *copy;
     assert_int_equal(fdl_pipeline_copy(p, &copy), FEEDLINE_OK);
     int same = 0;
     for (uint64_t i = 0; i < 500; i++) {
@@ -366,12 +355,11 @@ TEST(plans_depend_on_the_key_alone)
     }
     assert_in_range(same, 0, 1);
     fdl_pipeline_destroy(copy);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(json_lists_operations)
 {
-    struct fdl_pipeline *p = rig_recipe("eval");
+    SCOPED_PIPELINE p = rig_recipe("eval");
     char text[2048];
     uint64_t needed;
     struct fdl_json j;
@@ -383,16 +371,14 @@ TEST(json_lists_operations)
     assert_non_null(strstr(text, "\"center_crop\""));
     assert_true(strstr(text, "resize") < strstr(text, "center_crop"));
     assert_true(strstr(text, "center_crop") < strstr(text, "normalize"));
-    fdl_pipeline_destroy(p);
 }
 
 TEST(empty_images_are_refused)
 {
-    struct fdl_pipeline *p = rig_recipe("train");
+    SCOPED_PIPELINE p = rig_recipe("train");
     struct fdl_plan out;
     assert_int_equal(first_plan(p, 0, 0, 0, 0, 5, &out), FEEDLINE_EINVAL);
     assert_int_equal(first_plan(p, 0, 0, 0, 5, -1, &out), FEEDLINE_EINVAL);
-    fdl_pipeline_destroy(p);
 }
 
 /* Told without an image, and the very numbers that the last pass takes. */
@@ -427,13 +413,12 @@ TEST(the_last_pass_is_known_without_an_image)
 
 TEST(the_last_pass_knows_its_channels)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     static struct fdl_affine affine;
     rig_add(p, "normalize", "mean=0.5,0.5,0.5 std=0.25");
     assert_int_equal(fdl_pipeline_affine(p, 4, FDL_ROUNDING_ONCE, &affine),
                      FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "normalize"));
-    fdl_pipeline_destroy(p);
 }
 
 TEST(late_operations_are_named)

@@ -59,7 +59,7 @@ enum { KINDS = 8 };
 TEST(truncated_files_are_errors)
 {
     static uint8_t out[SIDE * SIDE * 3];
-    struct fdl_decoder *d = create();
+    SCOPED_DECODER d = create();
     for (int i = 0; i < KINDS; i++) {
         struct make_jpeg m = kind(i);
         size_t size;
@@ -82,7 +82,6 @@ TEST(truncated_files_are_errors)
         assert_int_equal(decode(d, file, size, size, all, out), FEEDLINE_OK);
         free(file);
     }
-    fdl_decoder_destroy(d);
 }
 
 /* Whether a file is refused does not depend on what is wanted of it. */
@@ -183,7 +182,7 @@ TEST(markers_in_the_data_count_wherever_they_are)
 TEST(padding_changes_no_verdict)
 {
     static uint8_t out[2][SIDE * SIDE * 3];
-    struct fdl_decoder *d = create_for(0.5);
+    SCOPED_DECODER d = create_for(0.5);
     int accepted = 0, refused = 0;
     for (int i = 0; i < 5; i++) {
         struct make_jpeg m = kind(i);
@@ -210,7 +209,6 @@ TEST(padding_changes_no_verdict)
         free(file);
     }
     assert_true(accepted > 100 && refused > 100);
-    fdl_decoder_destroy(d);
 }
 
 /* An end marker in the middle is damage that libjpeg decodes around. */
@@ -223,17 +221,16 @@ TEST(early_end_marker_is_accepted)
     size_t at = size * 3 / 4;
     file[at] = 0xff;
     file[at + 1] = 0xd9;
-    struct fdl_decoder *d = create();
+    SCOPED_DECODER d = create();
     assert_int_equal(decode(d, file, at + 2, at + 2, all, out), FEEDLINE_OK);
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 TEST(random_damage_is_survived)
 {
     static uint8_t want[SIDE * SIDE * 3], out[SIDE * SIDE * 3];
     uint64_t seed = test_seed();
-    struct fdl_decoder *d = create();
+    SCOPED_DECODER d = create();
     struct make_jpeg good_kind = kind(1);
     size_t good_size;
     uint8_t *good = make_jpeg(&good_kind, &good_size);
@@ -263,7 +260,6 @@ TEST(random_damage_is_survived)
         }
     }
     free(good);
-    fdl_decoder_destroy(d);
 }
 
 TEST_MAIN("decode_damage")

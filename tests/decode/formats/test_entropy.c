@@ -149,8 +149,8 @@ static size_t damage(uint8_t *file, size_t size, uint64_t *seed)
 static void check_damage(double accept_truncated)
 {
     uint64_t seed = test_seed();
-    struct fdl_decoder *ours = create(false, accept_truncated);
-    struct fdl_decoder *plain = create(true, accept_truncated);
+    SCOPED_DECODER ours = create(false, accept_truncated);
+    SCOPED_DECODER plain = create(true, accept_truncated);
     for (uint64_t round = 0; round < 6000; round++) {
         struct make_jpeg m = make_any(&seed, SIDE, SIDE);
         size_t size;
@@ -167,8 +167,6 @@ static void check_damage(double accept_truncated)
             compare(ours, plain, &bytes, make_random(&seed), round);
         free(file);
     }
-    fdl_decoder_destroy(ours);
-    fdl_decoder_destroy(plain);
 }
 
 TEST(damaged_files_are_libjpegs)
@@ -209,14 +207,13 @@ TEST(large_files_are_libjpegs)
                                    make_within(&seed, 0, 640), 60, 60};
         int32_t status[2];
         for (int plain = 0; plain < 2; plain++) {
-            struct fdl_decoder *d = rig_decoder(
+            SCOPED_DECODER d = rig_decoder(
                 (struct fdl_decode_limits){.max_pixels = 1u << 20,
                                            .fast = true,
                                            .libjpeg_huffman = plain});
             struct fdl_render_cost cost;
             status[plain] =
                 rig_decode(d, &bytes, box, 60, pixels[plain], &cost);
-            fdl_decoder_destroy(d);
         }
         assert_int_equal(status[0], status[1]);
         assert_true(status[0] == FEEDLINE_OK || round % 4 == 3);

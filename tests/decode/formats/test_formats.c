@@ -58,7 +58,7 @@ enum { KINDS = 12, TAIL = 20 /* checksums and end */ };
 TEST(truncated_png_is_an_error)
 {
     static uint8_t want[PIXELS], out[PIXELS];
-    struct fdl_decoder *d = create();
+    SCOPED_DECODER d = create();
     for (int i = 0; i < KINDS; i++) {
         struct make_png m = kind(i);
         size_t size;
@@ -79,7 +79,6 @@ TEST(truncated_png_is_an_error)
         }
         free(file);
     }
-    fdl_decoder_destroy(d);
 }
 
 /* Where chunk `name` begins, from `at` on. */
@@ -106,7 +105,7 @@ static void expect_rows(struct fdl_decoder *d, const uint8_t *file, size_t size,
 /* Its checksum, or any of its rows, whichever of them are needed. */
 TEST(damage_below_the_crop_of_a_png_counts)
 {
-    struct fdl_decoder *d = create();
+    SCOPED_DECODER d = create();
     for (int i = 0; i < KINDS; i++) {
         struct make_png m = kind(i);
         size_t size;
@@ -123,7 +122,6 @@ TEST(damage_below_the_crop_of_a_png_counts)
         expect_rows(d, file, size, FEEDLINE_EDECODE);
         free(file);
     }
-    fdl_decoder_destroy(d);
 }
 
 /* Pillow reads what lies behind the pixels, too, as far as IEND. */
@@ -131,8 +129,8 @@ TEST(a_png_that_ends_in_a_chunk_behind_its_pixels_is_cut)
 {
     static const uint8_t text[] = {0, 0, 0, 20, 't', 'E', 'X', 't', 'a', 0};
     static uint8_t out[PIXELS];
-    struct fdl_decoder *d = create();
-    struct fdl_decoder *lenient =
+    SCOPED_DECODER d = create();
+    SCOPED_DECODER lenient =
         rig_decoder((struct fdl_decode_limits){.accept_truncated = 1});
     for (int i = 0; i < KINDS; i++) {
         struct make_png m = kind(i);
@@ -151,8 +149,6 @@ TEST(a_png_that_ends_in_a_chunk_behind_its_pixels_is_cut)
         expect_rows(d, file, end + sizeof(text), FEEDLINE_OK);
         free(file);
     }
-    fdl_decoder_destroy(d);
-    fdl_decoder_destroy(lenient);
 }
 
 TEST(damaged_png_is_survived)
@@ -196,7 +192,7 @@ TEST(damaged_png_is_survived)
 /* Checksums count up to the pixels, as in Pillow. */
 TEST(png_checksums_count_in_the_header)
 {
-    struct fdl_decoder *d = create();
+    SCOPED_DECODER d = create();
     struct make_png m = kind(0);
     size_t size;
     uint8_t *file = make_png(&m, &size);
@@ -211,19 +207,17 @@ TEST(png_checksums_count_in_the_header)
     file[size - 17] ^= 1; /* deflate's own */
     expect(d, file, size, FEEDLINE_EDECODE, "offset");
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 TEST(png_limits_come_first)
 {
-    struct fdl_decoder *d =
+    SCOPED_DECODER d =
         rig_decoder((struct fdl_decode_limits){.max_pixels = 33 * 28});
     struct make_png m = kind(6);
     size_t size;
     uint8_t *file = make_png(&m, &size);
     expect(d, file, size, FEEDLINE_ERANGE, "PNG of 33x29");
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 /* The part of a file that was there, and how it is counted. */
@@ -234,7 +228,7 @@ static void check_fraction(const uint8_t *file, size_t size, size_t cut)
     static const bool accepted[] = {false, true, false, false};
     for (size_t i = 0; i < FDL_COUNT_OF(fractions); i++) {
         struct fdl_decode_limits limits = {.accept_truncated = fractions[i]};
-        struct fdl_decoder *d = rig_decoder(limits);
+        SCOPED_DECODER d = rig_decoder(limits);
         struct fdl_render_cost cost = {0};
         int32_t status = decode(d, file, cut, INT32_MAX, out, &cost);
         rig_check_clean(status);
@@ -252,7 +246,6 @@ static void check_fraction(const uint8_t *file, size_t size, size_t cut)
             assert_true(
                 cost.truncated); /* also where what is wanted is there */
         }
-        fdl_decoder_destroy(d);
     }
 }
 
@@ -273,7 +266,7 @@ TEST(truncated_files_are_accepted_on_request)
 TEST(every_cut_is_clean_when_accepted)
 {
     static uint8_t out[PIXELS];
-    struct fdl_decoder *d =
+    SCOPED_DECODER d =
         rig_decoder((struct fdl_decode_limits){.accept_truncated = 0.2});
     for (int i = 0; i < 5; i++) {
         struct make_jpeg m = {.width = 50,
@@ -300,7 +293,6 @@ TEST(every_cut_is_clean_when_accepted)
         assert_true(accepted > (int)size / (m.separate ? 20 : 4));
         free(file);
     }
-    fdl_decoder_destroy(d);
 }
 
 /* The marker that says how a JPEG is coded, replaced. */
@@ -313,7 +305,7 @@ TEST(undecodable_jpeg_is_named)
                  {0xc5, "hierarchical JPEG (SOF5)"},
                  {0xc7, "hierarchical lossless JPEG (SOF7)"},
                  {0xcb, "arithmetic-coded lossless JPEG (SOF11)"}};
-    struct fdl_decoder *d = create();
+    SCOPED_DECODER d = create();
     struct make_jpeg m = {.width = 16, .height = 16, .components = 1};
     size_t size, sof = 0;
     uint8_t *file = make_jpeg(&m, &size);
@@ -327,7 +319,6 @@ TEST(undecodable_jpeg_is_named)
     file[sof + 4] = 12; /* precision */
     expect(d, file, size, FEEDLINE_EDECODE, "12 bits");
     free(file);
-    fdl_decoder_destroy(d);
 }
 
 static int64_t now_ms;
@@ -372,7 +363,7 @@ TEST(orientation_turns_the_size)
     size_t size;
     uint8_t *file = make_png(&m, &size);
     for (int apply = 0; apply < 2; apply++) {
-        struct fdl_decoder *d =
+        SCOPED_DECODER d =
             rig_decoder((struct fdl_decode_limits){.apply_exif = apply});
         struct fdl_encoded bytes = file_of(file, size);
         struct fdl_image_info info;
@@ -380,7 +371,6 @@ TEST(orientation_turns_the_size)
         assert_int_equal(info.orientation, apply ? 6 : 1);
         assert_int_equal(info.width, apply ? 29 : 33);
         assert_int_equal(info.height, apply ? 33 : 29);
-        fdl_decoder_destroy(d);
     }
     free(file);
 }

@@ -253,8 +253,8 @@ TEST(damage_is_found)
                           .h = 2,
                           .v = 2,
                           .quality = 80};
-    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
-    struct fdl_decoder *strict = rig_decoder(
+    SCOPED_DECODER d = rig_decoder((struct fdl_decode_limits){0});
+    SCOPED_DECODER strict = rig_decoder(
         (struct fdl_decode_limits){.checksums = FDL_CHECKSUMS_AUTO});
     struct fdl_checked checked;
     for (int kind = 0; kind < 2; kind++) {
@@ -282,8 +282,6 @@ TEST(damage_is_found)
         free(p.data);
         free(jpeg);
     }
-    fdl_decoder_destroy(d);
-    fdl_decoder_destroy(strict);
 }
 
 static void assert_refused(const uint8_t *jpeg, size_t size, const char *why)

@@ -171,7 +171,7 @@ TEST(parts_of_smaller_images_are_those_of_the_whole)
 
 TEST(parts_are_those_of_the_whole)
 {
-    struct fdl_decoder *d = rig_decoder(limits);
+    SCOPED_DECODER d = rig_decoder(limits);
     uint64_t state = test_seed();
     for (int i = 0; i < ROUNDS; i++) {
         struct make_jpeg m = pick_kind(&state, i);
@@ -186,7 +186,6 @@ TEST(parts_are_those_of_the_whole)
         free(whole);
         free(file);
     }
-    fdl_decoder_destroy(d);
 }
 
 TEST_MAIN("decode_regions")

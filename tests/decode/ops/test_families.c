@@ -155,7 +155,7 @@ TEST(other_grammar_is_refused_with_what_there_is)
 /* As many as are full, and every plan of them fits. */
 TEST(a_plan_has_room_for_every_step)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     for (int i = 0; i < 4; i++)
         rig_add(p, "timm_augment", "config=rand-n16-p1");
     assert_int_equal(fdl_pipeline_add(p, "vertical_flip", NULL),
@@ -163,7 +163,6 @@ TEST(a_plan_has_room_for_every_step)
     assert_non_null(strstr(fdl_last_error(), "64 steps"));
     for (uint64_t i = 0; i < 200; i++)
         assert_true(rig_plan(p, i, 33, 21).n_steps <= FDL_PLAN_STEPS);
-    fdl_pipeline_destroy(p);
 }
 
 /* ---- Draws -------------------------------------------------------------- */
@@ -264,7 +263,7 @@ TEST(augmix_leaves_masks_and_objects)
 {
     static const char *const ops[][2] = {
         {"timm_augment", "config=augmix-m10-d3"}, {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     for (uint64_t i = 0; i < 50; i++) {
         float box[4] = {3, 4, 20, 30};
         uint32_t source = 0;
@@ -278,7 +277,6 @@ TEST(augmix_leaves_masks_and_objects)
         assert_int_equal(fdl_pipeline_draw(p, &key, 50, 40, &plan), 0);
         assert_int_equal(plan.n_steps, 0);
     }
-    fdl_pipeline_destroy(p);
 }
 
 /* By weight without putting back: i first, or second behind any other. */

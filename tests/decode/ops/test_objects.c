@@ -173,7 +173,7 @@ TEST(what_cannot_be_mapped_is_empty)
 
 TEST(operations_move_them)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     struct case_of c;
     struct fdl_plan plan;
     struct fdl_draw_key key = {
@@ -186,7 +186,6 @@ TEST(operations_move_them)
     check(c.boxes, 90, 20, 100, 60);
     check(c.boxes + 4, 0, 0, 100, 80);
     check(c.points, 129, 20, -49, 79);
-    fdl_pipeline_destroy(p);
 }
 
 static bool is_small(const float box[4], const void *most)
@@ -218,7 +217,7 @@ TEST(dropped_objects_leave_the_others_in_order)
 static void run_op(struct case_of *c, const char *op, const char *args,
                    uint64_t sample)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     struct fdl_draw_key key = {.sample = sample,
                                .channels = 3,
                                .view = FDL_EVERY_VIEW,
@@ -226,7 +225,6 @@ static void run_op(struct case_of *c, const char *op, const char *args,
     rig_add(p, op, args);
     assert_int_equal(fdl_pipeline_draw(p, &key, 100, 80, &c->plan),
                      FEEDLINE_OK);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(sanitize_drops_what_is_small_or_outside)

@@ -99,9 +99,8 @@ TEST(edges_come_from_where_they_should)
 
 static void plan_of(const char *const (*ops)[2], struct fdl_plan *plan)
 {
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     *plan = rig_plan(p, 3, 90, 70);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(moves_are_folded_where_they_may)
@@ -195,14 +194,13 @@ TEST(impossible_orders_are_refused)
         {"random_erasing", "random_erasing", NULL},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
-        struct fdl_pipeline *p = rig_recipe(NULL);
+        SCOPED_PIPELINE p = rig_recipe(NULL);
         rig_add(p, bad[i][0], NULL);
         const char *args = strcmp(bad[i][1], "resize") == 0 ? "size=3" : NULL;
         int32_t status = fdl_pipeline_add(p, bad[i][1], args);
         assert_int_equal(status, bad[i][2] ? FEEDLINE_EINVAL : FEEDLINE_OK);
         if (bad[i][2])
             assert_non_null(strstr(fdl_last_error(), bad[i][2]));
-        fdl_pipeline_destroy(p);
     }
 }
 
@@ -290,7 +288,7 @@ TEST(bad_arguments_are_refused)
         {"timm_augment", "config=rand-x3"},
         {"timm_augment", "fill=300"},
     };
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
         int32_t status = fdl_pipeline_add(p, bad[i][0], bad[i][1]);
         if (status != FEEDLINE_EINVAL && status != FEEDLINE_ERANGE)
@@ -304,20 +302,18 @@ TEST(bad_arguments_are_refused)
     rig_add(p, "random_crop", NULL);
     assert_int_equal(first_plan(p, 0, 0, 0, 90, 300, &plan), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "pad_if_needed"));
-    fdl_pipeline_destroy(p);
 }
 
 /* As many pixels as the kernel reaches over an edge can be reflected there. */
 TEST(a_blur_needs_an_image_to_reflect)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     struct fdl_plan plan;
     rig_add(p, "gaussian_blur", "kernel_size=3,9");
     assert_int_equal(first_plan(p, 0, 0, 0, 2, 5, &plan), FEEDLINE_OK);
     assert_int_equal(first_plan(p, 0, 0, 0, 1, 5, &plan), FEEDLINE_EINVAL);
     assert_int_equal(first_plan(p, 0, 0, 0, 2, 4, &plan), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "too small"));
-    fdl_pipeline_destroy(p);
 }
 
 /* Both ways round, never larger, and never nothing. */
@@ -328,14 +324,13 @@ TEST(longest_bounds_both_sides)
         {90, 20, 90, 20},   {5, 80, 5, 80},     {90, 90, 90, 90},
         {9000, 50, 90, 1},  {50, 9000, 1, 90},  {1, 1, 1, 1},
     };
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     rig_add(p, "resize", "longest=90");
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
         struct fdl_plan plan = rig_plan(p, 0, rows[i][0], rows[i][1]);
         assert_int_equal(fdl_geometry_width(&plan.geometry), rows[i][2]);
         assert_int_equal(fdl_geometry_height(&plan.geometry), rows[i][3]);
     }
-    fdl_pipeline_destroy(p);
 }
 
 TEST(a_border_can_be_at_the_end_alone)
@@ -347,7 +342,7 @@ TEST(a_border_can_be_at_the_end_alone)
         {"random_crop_or_pad", "width=90 height=80", "1"},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        struct fdl_pipeline *p = rig_recipe(NULL);
+        SCOPED_PIPELINE p = rig_recipe(NULL);
         struct fdl_frame_step w;
         bool before = false;
         rig_add(p, rows[i][0], rows[i][1]);
@@ -358,18 +353,16 @@ TEST(a_border_can_be_at_the_end_alone)
             before = before || w.box.x < 0 || w.box.y < 0;
         }
         assert_int_equal(before, rows[i][2][0] == '1');
-        fdl_pipeline_destroy(p);
     }
 }
 
 TEST(a_border_that_is_all_of_the_image_cannot_be_trimmed)
 {
-    struct fdl_pipeline *p = rig_recipe(NULL);
+    SCOPED_PIPELINE p = rig_recipe(NULL);
     rig_add(p, "trim_border", "size=3");
     struct fdl_plan plan = rig_plan(p, 0, 7, 9);
     assert_int_equal(fdl_plan_width(&plan), 1);
     assert_int_equal(first_plan(p, 0, 0, 0, 6, 9, &plan), FEEDLINE_EINVAL);
-    fdl_pipeline_destroy(p);
 }
 
 /* Alone in a pipeline, an operation is refused for these numbers of channels
@@ -414,7 +407,7 @@ TEST(channels_that_do_not_fit_are_refused)
         {"rand_augment", "", "24"},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        struct fdl_pipeline *p = rig_recipe(NULL);
+        SCOPED_PIPELINE p = rig_recipe(NULL);
         rig_add(p, rows[i].op, rows[i].args);
         for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
             bool refused = strchr(rows[i].refused, '0' + channels) != NULL;
@@ -425,7 +418,6 @@ TEST(channels_that_do_not_fit_are_refused)
             if (refused)
                 assert_non_null(strstr(fdl_last_error(), rows[i].op));
         }
-        fdl_pipeline_destroy(p);
     }
 }
 
@@ -438,8 +430,8 @@ TEST(what_has_no_alpha_is_opaque)
         {"resize", "width=3 height=2 interpolation=nearest"},
         {"brightness", "factor=0.5"},
         {NULL, NULL}};
-    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_DECODER d = rig_decoder((struct fdl_decode_limits){0});
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
         struct fdl_output_format f = {3, 2, channels, FEEDLINE_U8, true};
         struct fdl_plan plan = rig_plan(p, 0, 2, 1);
@@ -454,8 +446,6 @@ TEST(what_has_no_alpha_is_opaque)
                 assert_int_equal(pixel[2], pixel[0]);
         }
     }
-    fdl_decoder_destroy(d);
-    fdl_pipeline_destroy(p);
 }
 
 /* ---- Erasing ------------------------------------------------------------ */
@@ -487,7 +477,7 @@ TEST(noise_is_normal)
         {"random_erasing", "p=1 noise=true scale=0.6:0.6 ratio=1:1"},
         {NULL, NULL}};
     struct fdl_plan plan;
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     struct fdl_output_format format = {
         .width = 200,
         .height = 200,
@@ -515,7 +505,6 @@ TEST(noise_is_normal)
     assert_true(fabs(sum / (double)erased) < 0.02);
     assert_true(fabs(squares / (double)erased - 1) < 0.03);
     free(dst);
-    fdl_pipeline_destroy(p);
 }
 
 /* timm's: up to three, each with noise of its own and a part of the area. */
@@ -524,7 +513,7 @@ TEST(several_are_erased)
     static const char *const ops[][2] = {
         {"random_erasing", "p=1 noise=box count=3 scale=0.3:0.3"},
         {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     struct fdl_output_format format = {
         .width = 100, .height = 100, .channels = 1, .dtype = FEEDLINE_F32};
     float *dst = malloc(10000 * sizeof(float));
@@ -556,7 +545,6 @@ TEST(several_are_erased)
     for (int n = 1; n <= 3; n++)
         assert_in_range(found[n], 60, 140);
     free(dst);
-    fdl_pipeline_destroy(p);
 }
 
 /* timm draws between two filters; the box is drawn as without that. */

@@ -75,7 +75,7 @@ static void check_places(const struct bench *b, int32_t width, int32_t height,
              (int)height, vertical ? " vertical_flip=true" : "");
     const char *const ops[][2] = {{views == 5 ? "five_crop" : "ten_crop", args},
                                   {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     struct fdl_plan plan = rig_plan(p, 3, b->width, b->height);
     assert_int_equal(fdl_pipeline_views(p, NULL), views);
     assert_int_equal(plan.n_views, views);
@@ -97,7 +97,6 @@ static void check_places(const struct bench *b, int32_t width, int32_t height,
                                     3);
         }
     }
-    fdl_pipeline_destroy(p);
 }
 
 TEST(crops_lie_where_they_should)
@@ -124,7 +123,7 @@ static void check_one_by_one(const char *const (*ops)[2], uint64_t sample)
 {
     static uint8_t all[MAX_BYTES], one[MAX_BYTES];
     struct bench b;
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     struct fdl_plan plan;
     bench_init(&b, 83, 61);
     int32_t dtype = fdl_pipeline_normalizes(p) ? FEEDLINE_F32 : FEEDLINE_U8;
@@ -149,7 +148,6 @@ static void check_one_by_one(const char *const (*ops)[2], uint64_t sample)
             fail_msg("%s: view %u differs", ops[0][0], v);
     }
     bench_fini(&b);
-    fdl_pipeline_destroy(p);
 }
 
 TEST(views_in_one_go_are_those_one_by_one)
@@ -190,7 +188,7 @@ TEST(copies_draw_for_themselves)
 {
     static const char *const ops[][2] = {
         {"random_resized_crop", "width=9 height=9"}, {NULL, NULL}};
-    struct fdl_pipeline *p = rig_pipeline(ops);
+    SCOPED_PIPELINE p = rig_pipeline(ops);
     struct fdl_plan first, plan;
     assert_int_equal(first_plan(p, 5, 6, 7, 900, 700, &first), FEEDLINE_OK);
     for (uint32_t copy = 0; copy < FDL_COPIES_MAX; copy++) {
@@ -206,7 +204,6 @@ TEST(copies_draw_for_themselves)
                            sizeof(plan.geometry.box)) == 0;
         assert_int_equal(same, copy == 0);
     }
-    fdl_pipeline_destroy(p);
 }
 
 TEST(what_cannot_be_is_refused)

@@ -504,7 +504,7 @@ TEST_WITH(draws_are_listed, setup, teardown)
 {
     feedline_pipeline *p;
     assert_ok(feedline_pipeline_create("train", &p));
-    feedline_loader *l;
+    SCOPED_LOADER l;
     assert_ok(feedline_loader_create(NULL, images.ds, p, &l));
     char a[1024], b[1024];
     uint64_t needed, size;
@@ -528,7 +528,6 @@ TEST_WITH(draws_are_listed, setup, teardown)
                  FEEDLINE_ERANGE, "");
     assert_error(feedline_loader_draw_json(l, 0, 0, 0, 0, 9, 9, b, 9, NULL),
                  FEEDLINE_EINVAL, "needed");
-    feedline_loader_destroy(l);
     feedline_pipeline_destroy(p);
 }
 

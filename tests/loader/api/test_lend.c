@@ -73,7 +73,7 @@ TEST_WITH(batches_are_made_in_it, setup, teardown)
     static const char *const how[] = {"workers=3 depth=2", "reader=memory",
                                       "workers=1 depth=11 reader=pread"};
     for (size_t k = 0; k < FDL_COUNT_OF(how); k++) {
-        feedline_loader *l = begun(how[k]);
+        SCOPED_LOADER l = begun(how[k]);
         struct order_batch given[4 * LENT];
         uint32_t sums[LENT] = {0}, taken = 0;
         lend_all(l);
@@ -96,14 +96,13 @@ TEST_WITH(batches_are_made_in_it, setup, teardown)
         assert_int_equal(taken, LENT);
         for (uint32_t i = 0; i < LENT; i++)
             assert_int_equal(sum(lent[i]), sums[i]);
-        feedline_loader_destroy(l);
     }
 }
 
 /* One for each batch that was taken, as a program in a loop lends them. */
 TEST_WITH(it_is_lent_again, setup, teardown)
 {
-    feedline_loader *l = begun("workers=2 depth=3");
+    SCOPED_LOADER l = begun("workers=2 depth=3");
     struct order_batch given = order_row(3, 1, ORDER_BATCH);
     lend_all(l);
     for (uint32_t i = 0; i < 3; i++)
@@ -117,13 +116,12 @@ TEST_WITH(it_is_lent_again, setup, teardown)
         assert_ok(feedline_loader_lend(l, lent[at], full));
         assert_ok(order_append(l, &given));
     }
-    feedline_loader_destroy(l);
 }
 
 /* The program may free it then: batches of the next run are elsewhere. */
 TEST_WITH(the_end_of_a_run_forgets_it, setup, teardown)
 {
-    feedline_loader *l = begun("workers=2 depth=2");
+    SCOPED_LOADER l = begun("workers=2 depth=2");
     struct order_batch given = order_row(0, 1, 3);
     for (uint32_t ended = 0; ended < 2; ended++) {
         lend_all(l);
@@ -146,7 +144,6 @@ TEST_WITH(the_end_of_a_run_forgets_it, setup, teardown)
             for (uint64_t k = 0; k < full; k++)
                 assert_int_equal(lent[i][k], 0xA5);
     }
-    feedline_loader_destroy(l);
 }
 
 /* A batch that is kept, and its tensor, show the lent memory. */
@@ -169,7 +166,7 @@ TEST_WITH(a_tensor_over_it, setup, teardown)
 
 TEST_WITH(wrong_memory, setup, teardown)
 {
-    feedline_loader *l = order_loader(&rig, "");
+    SCOPED_LOADER l = order_loader(&rig, "");
     assert_error(feedline_loader_lend(l, lent[0], full), FEEDLINE_ESTATE,
                  "begin");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
@@ -189,16 +186,14 @@ TEST_WITH(wrong_memory, setup, teardown)
         assert_ok(feedline_loader_lend(l, lent[0], full));
     assert_error(feedline_loader_lend(l, lent[0], full), FEEDLINE_ERANGE,
                  "2048 batches");
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(batches_that_take_none, setup, teardown)
 {
-    feedline_loader *l = fixture_open(rig.dataset, "max_sample_bytes=100k");
+    SCOPED_LOADER l = fixture_open(rig.dataset, "max_sample_bytes=100k");
     assert_ok(feedline_loader_start(l, 0));
     assert_error(feedline_loader_lend(l, lent[0], full), FEEDLINE_ENOSYS,
                  "max_sample_bytes");
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("lend")

@@ -70,7 +70,7 @@ static uint32_t held(const feedline_loader *l)
 TEST_WITH(it_is_what_next_returns, setup, teardown)
 {
     struct order_batch given[20];
-    feedline_loader *l = begun(20, given);
+    SCOPED_LOADER l = begun(20, given);
     for (uint32_t i = 0; i < 20; i++) {
         uint64_t epoch, before, after;
         uint32_t last = i + DEPTH <= 20 ? DEPTH - 1 : 19 - i;
@@ -90,14 +90,13 @@ TEST_WITH(it_is_what_next_returns, setup, teardown)
         feedline_batch_release(first);
         assert_int_equal(held(l), 0);
     }
-    feedline_loader_destroy(l);
 }
 
 /* Whatever goes first: the export, before next() or behind it, or the batch. */
 TEST_WITH(an_export_keeps_it_as_long_as_any, setup, teardown)
 {
     struct order_batch given[3];
-    feedline_loader *l = begun(3, given);
+    SCOPED_LOADER l = begun(3, given);
     for (uint32_t order = 0; order < 3; order++) {
         struct fdl_dl_managed *t = exported(shown(l, 0));
         if (order == 0)
@@ -113,14 +112,13 @@ TEST_WITH(an_export_keeps_it_as_long_as_any, setup, teardown)
             t->deleter(t);
         assert_int_equal(held(l), 0);
     }
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(it_is_delivered_and_released_at_once, setup, teardown)
 {
     uint64_t epoch, position;
     struct order_batch given[6];
-    feedline_loader *l = begun(6, given);
+    SCOPED_LOADER l = begun(6, given);
     for (uint32_t i = 0; i < 6; i++) {
         feedline_batch *b = shown(l, 0);
         struct fdl_dl_managed *t = exported(b);
@@ -138,7 +136,6 @@ TEST_WITH(it_is_delivered_and_released_at_once, setup, teardown)
         t->deleter(t);
         assert_int_equal(held(l), 0);
     }
-    feedline_loader_destroy(l);
 }
 
 /* Exports of batches that nobody asked for any more, and those that are shown
@@ -185,7 +182,7 @@ static uint32_t outstanding(const feedline_loader *l, bool complete)
 TEST_WITH(complete_batches_are_followed_by_several, setup, teardown)
 {
     struct order_batch given[20];
-    feedline_loader *l = order_loader(&rig, "workers=2 depth=8");
+    SCOPED_LOADER l = order_loader(&rig, "workers=2 depth=8");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < 20; i++) {
         given[i] = order_row(i, 3, 1 + i % ORDER_BATCH);
@@ -203,7 +200,6 @@ TEST_WITH(complete_batches_are_followed_by_several, setup, teardown)
     }
     for (uint32_t i = 6; i < 20; i++)
         order_take(&rig, l, &given[i], 0, 0);
-    feedline_loader_destroy(l);
 }
 
 /* It is fixture_take() that reports the error. */
@@ -213,7 +209,7 @@ TEST_WITH(a_batch_with_an_error_is_not_shown, setup, teardown)
     fixture_path(&rig.images, 0, path, sizeof(path));
     assert_int_equal(truncate(path, 0), 0);
     struct order_batch given = order_row(0, 1, 1);
-    feedline_loader *l = order_loader(&rig, "workers=1");
+    SCOPED_LOADER l = order_loader(&rig, "workers=1");
     feedline_batch *b;
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     assert_ok(order_append(l, &given));
@@ -225,13 +221,12 @@ TEST_WITH(a_batch_with_an_error_is_not_shown, setup, teardown)
     assert_int_equal(feedline_loader_peek(l, 0, &b), FEEDLINE_TIMEOUT);
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDECODE, "");
     assert_error(feedline_loader_peek(l, 0, &b), FEEDLINE_ESTATE, "error");
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(wrong_calls, setup, teardown)
 {
     feedline_batch *b;
-    feedline_loader *l = order_loader(&rig, "");
+    SCOPED_LOADER l = order_loader(&rig, "");
     assert_error(feedline_loader_peek(NULL, 0, &b), FEEDLINE_EINVAL,
                  "loader is NULL");
     assert_error(feedline_loader_peek(l, 0, NULL), FEEDLINE_EINVAL,
@@ -241,7 +236,6 @@ TEST_WITH(wrong_calls, setup, teardown)
                  "batch is NULL");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     assert_int_equal(feedline_loader_peek(l, UINT32_MAX, &b), FEEDLINE_TIMEOUT);
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("peek")

@@ -132,12 +132,11 @@ static void expect_this_thread(void)
 
 static void expect_workers(const char *options, const struct fdl_cpu_set *cpus)
 {
-    feedline_loader *l = start(options);
+    SCOPED_LOADER l = start(options);
     await_on("feedline-dec", cpus, 1);
     await_on("feedline-io", cpus, 1);
     await_on("feedline-watch", &all, 1);
     expect_this_thread();
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(near_the_gpu, open_machine, close_machine)
@@ -209,10 +208,9 @@ TEST_WITH(the_live_page_says_where, open_machine, close_machine)
 /* Workers that the program adds later, too. */
 TEST_WITH(later_workers, open_machine, close_machine)
 {
-    feedline_loader *l = start("device=cuda:0 workers=1");
+    SCOPED_LOADER l = start("device=cuda:0 workers=1");
     assert_ok(feedline_loader_set_int(l, "workers", 3));
     await_on("feedline-dec", &nodes[1], 3);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(anywhere, open_machine, close_machine)

@@ -71,14 +71,13 @@ static void read_epoch(feedline_loader *l, fdl_cuda_stream stream)
 /* All that a program does with a loader, from its creation to its end. */
 static void live(fdl_cuda_stream stream)
 {
-    feedline_loader *l = fixture_open(dataset, OPTIONS);
+    SCOPED_LOADER l = fixture_open(dataset, OPTIONS);
     read_epoch(l, stream);
     assert_ok(feedline_loader_set_int(l, "depth", 3));
     read_epoch(l, stream);
     (void)fixture_device(l);
     assert_ok(feedline_loader_set_int(l, "depth", 1));
     read_epoch(l, stream);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Captures of other threads ------------------------------------------ */

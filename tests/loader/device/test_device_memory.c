@@ -136,8 +136,7 @@ TEST_WITH(a_run_makes_nothing_and_frees_nothing, setup, teardown)
 {
     for (int pools = 0; pools <= 1; pools++) {
         assert_true(double_set(pools ? "pools=1" : "pools=0"));
-        feedline_loader *l =
-            loader("held=grow depth=3 tuner=off"); /* all of it */
+        SCOPED_LOADER l = loader("held=grow depth=3 tuner=off"); /* all of it */
         assert_ok(feedline_loader_start(l, 0));
         struct calls before = calls_now();
         for (uint32_t round = 0; round < 3; round++) {
@@ -152,14 +151,13 @@ TEST_WITH(a_run_makes_nothing_and_frees_nothing, setup, teardown)
             tidy(l);
         }
         assert_same_calls(before);
-        feedline_loader_destroy(l);
     }
 }
 
 /* What a run has no memory for is the next one's. */
 TEST_WITH(depth_grows_from_run_to_run, setup, teardown)
 {
-    feedline_loader *l = loader("depth=4 tuner=observe");
+    SCOPED_LOADER l = loader("depth=4 tuner=observe");
     assert_ok(feedline_loader_start(l, 0));
     struct calls before = calls_now();
     assert_ok(feedline_loader_set_int(l, "depth", 40));
@@ -170,7 +168,6 @@ TEST_WITH(depth_grows_from_run_to_run, setup, teardown)
     assert_ok(feedline_loader_start(l, 1));
     assert_int_equal(fixture_int(l, "depth"), 40);
     fixture_pass(l, 30);
-    feedline_loader_destroy(l);
 }
 
 /* A program that keeps more than a run has memory for gets more, also ahead:
@@ -179,13 +176,12 @@ TEST_WITH(more_is_kept_than_a_run_has, setup, teardown)
 {
     feedline_batch *kept[40];
     uint32_t ready, outstanding;
-    feedline_loader *l = loader("held=grow depth=3 tuner=off"); /* all of it */
+    SCOPED_LOADER l = loader("held=grow depth=3 tuner=off"); /* all of it */
     fixture_take_all(l, kept, FDL_COUNT_OF(kept));
     do
         fdl_ring_count(l->engine->ring, &ready, &outstanding);
     while (outstanding < 3);
     fixture_release_all(kept, FDL_COUNT_OF(kept));
-    feedline_loader_destroy(l);
 }
 
 /* Where the device has no room for one more slot, that is found out once, not
@@ -193,7 +189,7 @@ TEST_WITH(more_is_kept_than_a_run_has, setup, teardown)
 TEST_WITH(a_full_device_is_asked_once, setup, teardown)
 {
     feedline_batch *kept[SLOTS + 3];
-    feedline_loader *l = loader("held=grow depth=3 tuner=off"); /* all of it */
+    SCOPED_LOADER l = loader("held=grow depth=3 tuner=off"); /* all of it */
     struct timespec pause = {.tv_nsec = 1000000};
     char full[64];
     fixture_take_all(l, kept, SLOTS + 1);
@@ -214,7 +210,6 @@ TEST_WITH(a_full_device_is_asked_once, setup, teardown)
     }
     assert_same_calls(before);
     fixture_release_all(kept, FDL_COUNT_OF(kept));
-    feedline_loader_destroy(l);
 }
 
 /* Whether its pinned memory is the program's or the driver's. */
@@ -224,28 +219,25 @@ TEST_WITH(nothing_waits_for_the_whole_device, setup, teardown)
          error += DOUBLE_ERROR_NOT_SUPPORTED) {
         if (error)
             assert_true(double_fail("cuMemHostRegister", 1, error, true));
-        feedline_loader *l =
-            loader("dtype=f32 finish=device depth=4 tuner=off");
+        SCOPED_LOADER l = loader("dtype=f32 finish=device depth=4 tuner=off");
         fixture_pass(l, 1);
         struct calls before = calls_now();
         fixture_pass(l, 30);
         tidy(l);
         assert_same_calls(before);
-        feedline_loader_destroy(l);
     }
 }
 
 /* The next run has what its depth needs. */
 TEST_WITH(the_next_run_is_smaller, setup, teardown)
 {
-    feedline_loader *l = loader("depth=60 tuner=off");
+    SCOPED_LOADER l = loader("depth=60 tuner=off");
     fixture_pass(l, 5);
     assert_ok(feedline_loader_set_int(l, "depth", 2));
     assert_int_equal(fixture_device(l).device_bytes, 66 * slot_bytes(l));
     assert_ok(feedline_loader_start(l, 1));
     assert_int_equal(fixture_device(l).device_bytes, SLOTS * slot_bytes(l));
     fixture_pass(l, 5);
-    feedline_loader_destroy(l);
 }
 
 /* Finished by the copy, a batch ahead is its u8 pixels and labels, and no
@@ -327,7 +319,7 @@ TEST_WITH(the_end_waits_for_its_batches_alone, setup, teardown)
 /* What the next run has no use for is unpinned when it starts. */
 TEST_WITH(a_smaller_run_unpins_the_rest, setup, teardown)
 {
-    feedline_loader *l = loader("depth=60 tuner=off");
+    SCOPED_LOADER l = loader("depth=60 tuner=off");
     uint64_t slot = fdl_ring_slot_bytes(l->engine->ring);
     fixture_pass(l, 3);
     assert_ok(feedline_loader_stop(l));
@@ -336,14 +328,13 @@ TEST_WITH(a_smaller_run_unpins_the_rest, setup, teardown)
     assert_ok(feedline_loader_start(l, 1));
     assert_int_equal(fixture_device(l).pinned_bytes, SLOTS * slot);
     fixture_pass(l, 3);
-    feedline_loader_destroy(l);
 }
 
 /* A batch that is kept across the stop is there until it is released, and its
  * memory until the next start or stop. */
 TEST_WITH(a_batch_outlives_the_stop, setup, teardown)
 {
-    feedline_loader *l = loader("depth=4 tuner=off");
+    SCOPED_LOADER l = loader("depth=4 tuner=off");
     feedline_batch *kept = fixture_take(l);
     uint8_t first[IMAGE], again[IMAGE];
     struct feedline_batch_info info = fixture_info(kept);
@@ -360,7 +351,6 @@ TEST_WITH(a_batch_outlives_the_stop, setup, teardown)
     fixture_pass(l, 3);
     assert_ok(feedline_loader_stop(l));
     assert_int_equal(fixture_device(l).device_bytes, 0);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Pinned memory ------------------------------------------------------- */
@@ -511,25 +501,23 @@ TEST_WITH(auto_is_a_part_of_what_is_free, setup, teardown)
 /* It never refuses to work. What is in force does not move from run to run. */
 TEST_WITH(auto_has_room_for_the_least_depth, setup, teardown)
 {
-    feedline_loader *l = loader_beside("memory=1m", "tuner=off depth=4");
+    SCOPED_LOADER l = loader_beside("memory=1m", "tuner=off depth=4");
     assert_int_equal(fixture_int(l, "depth"), 1);
     assert_int_equal(fixture_device(l).device_memory_budget, 3 * slot_bytes(l));
     assert_true(double_set("memory=1g"));
     assert_ok(feedline_loader_start(l, 1));
     fixture_pass(l, 4);
     assert_int_equal(fixture_device(l).device_bytes, 3 * slot_bytes(l));
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(asking_the_device_may_fail, setup, teardown)
 {
     feedline_batch *b;
-    feedline_loader *l = loader("tuner=off");
+    SCOPED_LOADER l = loader("tuner=off");
     assert_true(double_fail("cuMemGetInfo", 1, 999, false));
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDEVICE,
                  "how much device memory is free");
     fixture_pass(l, 3);
-    feedline_loader_destroy(l);
 }
 
 /* ---- What moves ---------------------------------------------------------- */
@@ -539,7 +527,7 @@ TEST_WITH(asking_the_device_may_fail, setup, teardown)
 TEST_WITH(slots_take_turns, setup, teardown)
 {
     const void *seen[9];
-    feedline_loader *l = loader("depth=1 tuner=off");
+    SCOPED_LOADER l = loader("depth=1 tuner=off");
     for (uint32_t i = 0; i < FDL_COUNT_OF(seen); i++) {
         feedline_batch *b = fixture_take(l);
         struct feedline_batch_info info = fixture_info(b);
@@ -551,7 +539,6 @@ TEST_WITH(slots_take_turns, setup, teardown)
         assert_ptr_not_equal(seen[i], seen[i - 1]);
         assert_ptr_not_equal(seen[i], seen[i - 2]);
     }
-    feedline_loader_destroy(l);
 }
 
 /* Labels and images, and of the last batch those that it has. */
@@ -559,14 +546,13 @@ TEST_WITH(nothing_else_crosses_the_bus, setup, teardown)
 {
     uint64_t before_images = 256; /* labels, and up to where images begin */
     feedline_batch *b;
-    feedline_loader *l = loader("epochs=1 tuner=off");
+    SCOPED_LOADER l = loader("epochs=1 tuner=off");
     while ((b = fixture_next(l)))
         feedline_batch_release(b);
     assert_ok(feedline_loader_stop(l));
     assert_int_equal(fixture_device(l).batches, 6);
     assert_int_equal(fixture_device(l).copied_bytes,
                      6 * before_images + IMAGES * IMAGE);
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("device_memory")

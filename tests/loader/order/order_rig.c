@@ -28,7 +28,7 @@ static void learn(struct order_rig *rig, const char *options, uint64_t seed)
              "epochs=%u",
              options, ORDER_COPIES, ORDER_COPIES * ORDER_N, (unsigned)seed,
              ORDER_EPOCHS);
-    feedline_loader *l = fixture_open(rig->dataset, text);
+    SCOPED_LOADER l = fixture_open(rig->dataset, text);
     for (uint32_t epochs = 0; epochs < ORDER_EPOCHS;) {
         struct feedline_batch_info info = {.struct_size = sizeof(info)};
         feedline_batch *b;
@@ -47,7 +47,6 @@ static void learn(struct order_rig *rig, const char *options, uint64_t seed)
         }
         feedline_batch_release(b);
     }
-    feedline_loader_destroy(l);
 }
 
 void order_rig_open(struct order_rig *rig, bool folder, const char *options)

@@ -56,18 +56,17 @@ TEST_WITH(equals_own_order, setup, teardown)
                                       "reader=auto depth=1 workers=1",
                                       "depth=11 tuner=off io_depth=2"};
     for (size_t i = 0; i < FDL_COUNT_OF(how); i++) {
-        feedline_loader *l = order_loader(&rig, how[i]);
+        SCOPED_LOADER l = order_loader(&rig, how[i]);
         for (uint64_t seed = 0; seed < ORDER_SEEDS; seed++)
             for (uint64_t epoch = ORDER_EPOCHS; epoch-- > 0;)
                 deliver(l, seed, epoch);
-        feedline_loader_destroy(l);
     }
 }
 
 /* One given, one taken: nothing is ever ahead. */
 TEST_WITH(one_by_one, setup, teardown)
 {
-    feedline_loader *l = order_loader(&rig, "workers=2");
+    SCOPED_LOADER l = order_loader(&rig, "workers=2");
     assert_ok(feedline_loader_begin(l, 1, 0, 0));
     for (uint32_t i = 0; i < 800; i++) {
         struct order_batch given = order_row(i, 3, 1 + i % 3);
@@ -76,13 +75,12 @@ TEST_WITH(one_by_one, setup, teardown)
     }
     assert_ok(feedline_loader_end(l));
     assert_next(l, FEEDLINE_END);
-    feedline_loader_destroy(l);
 }
 
 /* As many as may wait, again and again: the tables go round. */
 TEST_WITH(many_wait, setup, teardown)
 {
-    feedline_loader *l = order_loader(&rig, "workers=2 depth=5");
+    SCOPED_LOADER l = order_loader(&rig, "workers=2 depth=5");
     struct order_batch one = order_row(0, 1, 1);
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     uint64_t appended = 0, taken = 0;
@@ -97,7 +95,6 @@ TEST_WITH(many_wait, setup, teardown)
             order_take(&rig, l, &one, 0, 0);
         }
     }
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(views_and_sizes, setup, teardown)
@@ -105,7 +102,7 @@ TEST_WITH(views_and_sizes, setup, teardown)
     feedline_batch *b;
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
     static const uint64_t indices[] = {30, 2, 17};
-    feedline_loader *l = fixture_with(
+    SCOPED_LOADER l = fixture_with(
         rig.dataset, NULL, "resize size=36;five_crop width=24 height=24",
         "order=given batch_size=10");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
@@ -119,14 +116,13 @@ TEST_WITH(views_and_sizes, setup, teardown)
     for (uint32_t i = 0; i < 10; i++)
         assert_int_equal(info.sample_index[i], indices[i / 5]);
     feedline_batch_release(b);
-    feedline_loader_destroy(l);
 }
 
 /* ---- States ------------------------------------------------------------- */
 
 TEST_WITH(nothing_begins_by_itself, setup, teardown)
 {
-    feedline_loader *l = order_loader(&rig, "");
+    SCOPED_LOADER l = order_loader(&rig, "");
     struct order_batch one = order_row(0, 1, 1);
     feedline_batch *b;
     assert_error(order_append(l, &one), FEEDLINE_ESTATE, "no epoch was begun");
@@ -152,24 +148,22 @@ TEST_WITH(nothing_begins_by_itself, setup, teardown)
     assert_ok(feedline_loader_begin(l, 1, 1, 0));
     assert_ok(order_append(l, &one));
     order_take(&rig, l, &one, 1, 1);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(an_empty_epoch_ends, setup, teardown)
 {
-    feedline_loader *l = order_loader(&rig, "");
+    SCOPED_LOADER l = order_loader(&rig, "");
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         assert_ok(feedline_loader_begin(l, epoch, 0, 0));
         assert_ok(feedline_loader_end(l));
         assert_next(l, FEEDLINE_END);
     }
-    feedline_loader_destroy(l);
 }
 
 /* Left in the middle, with batches prepared, some of them held. */
 TEST_WITH(an_epoch_may_be_left, setup, teardown)
 {
-    feedline_loader *l = order_loader(&rig, "workers=3 depth=4");
+    SCOPED_LOADER l = order_loader(&rig, "workers=3 depth=4");
     for (uint64_t i = 0; i < 30; i++) {
         struct order_batch given = order_row(i, 1, ORDER_BATCH);
         feedline_batch *held;
@@ -183,13 +177,12 @@ TEST_WITH(an_epoch_may_be_left, setup, teardown)
         order_check(&rig, held, &given, i % 2, i % 3);
         feedline_batch_release(held);
     }
-    feedline_loader_destroy(l);
 }
 
 /* After the END, and after any batch that is the last one given so far. */
 TEST_WITH(an_epoch_joins_without_a_stop, setup, teardown)
 {
-    feedline_loader *l = order_loader(&rig, "reader=memory workers=2");
+    SCOPED_LOADER l = order_loader(&rig, "reader=memory workers=2");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     pthread_t first = l->engine->pool.workers[0]->thread.handle;
     for (uint64_t i = 0; i < 40; i++) {
@@ -206,12 +199,11 @@ TEST_WITH(an_epoch_joins_without_a_stop, setup, teardown)
     }
     assert_true(
         pthread_equal(first, l->engine->pool.workers[0]->thread.handle));
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(bad_batches_are_refused, setup, teardown)
 {
-    feedline_loader *l = order_loader(&rig, "");
+    SCOPED_LOADER l = order_loader(&rig, "");
     uint64_t indices[ORDER_BATCH + 1] = {0, 36, 37};
     uint32_t copies[2] = {65535, 65536};
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
@@ -235,7 +227,6 @@ TEST_WITH(bad_batches_are_refused, setup, teardown)
     order_take(&rig, l, &two, 0, 0);
     assert_ok(feedline_loader_end(l));
     assert_next(l, FEEDLINE_END);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Options and calls of the other order ------------------------------- */
@@ -264,8 +255,8 @@ TEST_WITH(calls_of_the_other_order_are_refused, setup, teardown)
 {
     char text[256];
     uint64_t needed, index = 0;
-    feedline_loader *given = order_loader(&rig, "");
-    feedline_loader *own = fixture_open(rig.dataset, "");
+    SCOPED_LOADER given = order_loader(&rig, "");
+    SCOPED_LOADER own = fixture_open(rig.dataset, "");
     assert_ok(feedline_loader_save(own, text, sizeof(text), &needed));
     assert_error(feedline_loader_start(given, 0), FEEDLINE_ESTATE,
                  "start is not for order=given");
@@ -280,8 +271,6 @@ TEST_WITH(calls_of_the_other_order_are_refused, setup, teardown)
     assert_error(feedline_loader_append(own, &index, NULL, 1), FEEDLINE_ESTATE,
                  "order=given");
     assert_error(feedline_loader_end(own), FEEDLINE_ESTATE, "order=given");
-    feedline_loader_destroy(own);
-    feedline_loader_destroy(given);
 }
 
 TEST_WITH(the_position_is_told, setup, teardown)
@@ -290,7 +279,7 @@ TEST_WITH(the_position_is_told, setup, teardown)
     feedline_batch *b;
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
     struct order_batch three = order_row(4, 1, 3);
-    feedline_loader *l = order_loader(&rig, "");
+    SCOPED_LOADER l = order_loader(&rig, "");
     assert_ok(feedline_loader_begin(l, 2, 1, 100));
     assert_ok(order_append(l, &three));
     assert_ok(order_append(l, &three));
@@ -308,15 +297,14 @@ TEST_WITH(the_position_is_told, setup, teardown)
     assert_ok(feedline_loader_get_position(l, &epoch, &position));
     assert_int_equal(epoch, 2); /* the next one is the program's to say */
     assert_int_equal(position, 106);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Draws, and samples that fail --------------------------------------- */
 
 TEST_WITH(draws_are_those_of_the_epochs_seed, setup, teardown)
 {
-    feedline_loader *own = fixture_open(rig.dataset, "seed=77 repeats=2");
-    feedline_loader *given = order_loader(&rig, "seed=3");
+    SCOPED_LOADER own = fixture_open(rig.dataset, "seed=77 repeats=2");
+    SCOPED_LOADER given = order_loader(&rig, "seed=3");
     struct feedline_draw want = {.struct_size = sizeof(want)};
     struct feedline_draw got = {.struct_size = sizeof(got)};
     char text[1024];
@@ -334,8 +322,6 @@ TEST_WITH(draws_are_those_of_the_epochs_seed, setup, teardown)
                  FEEDLINE_EINVAL, "copies count from 0 to 65535");
     assert_ok(feedline_loader_draw_json(given, 5, 9, 1000, 0, 30, 20, text,
                                         sizeof(text), &needed));
-    feedline_loader_destroy(given);
-    feedline_loader_destroy(own);
 }
 
 /* A data set of which sample 5 is damaged. */
@@ -357,7 +343,7 @@ static feedline_dataset *damaged(void)
 TEST_WITH(a_bad_sample_ends_the_epoch, setup, teardown)
 {
     feedline_dataset *ds = damaged();
-    feedline_loader *l = fixture_open(ds, "order=given on_error=raise");
+    SCOPED_LOADER l = fixture_open(ds, "order=given on_error=raise");
     feedline_batch *b;
     static const uint64_t good[] = {1, 2}, bad[] = {4, 5};
     for (uint32_t i = 0; i < 3; i++) {
@@ -376,7 +362,6 @@ TEST_WITH(a_bad_sample_ends_the_epoch, setup, teardown)
         assert_error(feedline_loader_end(l), FEEDLINE_ESTATE,
                      "ended with an error");
     }
-    feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
 
@@ -384,9 +369,8 @@ TEST_WITH(a_bad_sample_ends_the_epoch, setup, teardown)
 TEST_WITH(a_replacement_is_drawn, setup, teardown)
 {
     feedline_dataset *ds = damaged();
-    feedline_loader *own =
-        fixture_open(ds, "on_error=skip seed=9 batch_size=37");
-    feedline_loader *given = fixture_open(ds, "order=given on_error=skip");
+    SCOPED_LOADER own = fixture_open(ds, "on_error=skip seed=9 batch_size=37");
+    SCOPED_LOADER given = fixture_open(ds, "order=given on_error=skip");
     struct feedline_batch_info want = {.struct_size = sizeof(want)};
     struct feedline_batch_info got = {.struct_size = sizeof(got)};
     feedline_batch *a, *b;
@@ -407,8 +391,6 @@ TEST_WITH(a_replacement_is_drawn, setup, teardown)
     feedline_batch_release(a);
     feedline_batch_release(b);
     assert_int_equal(feedline_loader_failure_count(given), 1);
-    feedline_loader_destroy(given);
-    feedline_loader_destroy(own);
     feedline_dataset_close(ds);
 }
 

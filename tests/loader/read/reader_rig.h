@@ -60,6 +60,14 @@ struct rig *rig_start_files(const struct fdl_reader_ops *ops, uint32_t n,
                             uint64_t bytes);
 void rig_destroy(struct rig *rig);
 
+/* One that is destroyed where its block ends; clang does not count that as a
+ * use. */
+#define SCOPED_RIG __attribute__((cleanup(rig_end), unused)) struct rig *
+static inline void rig_end(struct rig **rig)
+{
+    rig_destroy(*rig);
+}
+
 /* Adds a file and makes it; rig_add_path: only the name. Returns its number. */
 uint32_t rig_add_file(struct rig *rig, uint64_t size);
 uint32_t rig_add_path(struct rig *rig, const char *name);

@@ -22,7 +22,7 @@ static const uint64_t some_sizes[] = {0, 1, 4095, 4096, 4097, 110 << 10};
 
 static void delivers_files_of_every_size(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     for (uint32_t i = 0; i < 297; i++)
         rig_add_file(rig, some_sizes[i % FDL_COUNT_OF(some_sizes)]);
     for (uint32_t i = 0; i < 3; i++)
@@ -47,7 +47,6 @@ static void delivers_files_of_every_size(const struct fdl_reader_ops *ops)
         assert_true(total->clock_reads >= 3 * 600);
     }
     free(total);
-    rig_destroy(rig);
 }
 TEST_EACH(delivers_files_of_every_size)
 TEST(program_delivers_files_of_every_size)
@@ -57,7 +56,7 @@ TEST(program_delivers_files_of_every_size)
 
 static void reads_parts_of_files(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     static const struct {
         uint64_t offset;
         int64_t length;
@@ -72,7 +71,6 @@ static void reads_parts_of_files(const struct fdl_reader_ops *ops)
     rig_start(rig, ops);
     uint64_t n = 2 * rig->n_files; /* again: from the memory reader's cache */
     rig_expect(rig, n, n);
-    rig_destroy(rig);
 }
 TEST_EACH(reads_parts_of_files)
 
@@ -96,7 +94,7 @@ static struct rig *neighbours(void)
 
 static void reads_neighbours_together(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = neighbours();
+    SCOPED_RIG rig = neighbours();
     uint64_t n = 2 * rig->n_files;
     rig_start(rig, ops);
     rig_expect(rig, n, n);
@@ -109,21 +107,19 @@ static void reads_neighbours_together(const struct fdl_reader_ops *ops)
         assert_true(reads < (double)n / 2);
     }
     free(total);
-    rig_destroy(rig);
 }
 TEST_EACH(reads_neighbours_together)
 
 /* Of which some stay in the page cache and others do not. */
 static void keeps_a_part_of_neighbours(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = neighbours();
+    SCOPED_RIG rig = neighbours();
     struct fdl_keep keep;
     fdl_keep_init(&keep, 1, 2, rig->folder);
     rig_open_window(rig);
     fdl_window_set_keep(rig->window, &keep);
     rig_start(rig, ops);
     rig_expect(rig, 2 * rig->n_files, 2 * rig->n_files);
-    rig_destroy(rig);
 }
 TEST_EACH(keeps_a_part_of_neighbours)
 
@@ -147,26 +143,24 @@ static void expect_bad_from(struct rig *rig, uint64_t n, uint64_t bad)
 /* A shard is cut while it is open: each sample before the cut is delivered. */
 static void a_cut_shard_has_its_first_samples(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_neighbours(40);
+    SCOPED_RIG rig = rig_neighbours(40);
     rig_start(rig, ops);
     fdl_window_issue(rig->window, 1);
     expect_bad_from(rig, 1, 1);
     assert_int_equal(truncate(rig->paths[0], 103999), 0);
     fdl_window_issue(rig->window, 40);
     expect_bad_from(rig, 39, 20);
-    rig_destroy(rig);
 }
 TEST_EACH(a_cut_shard_has_its_first_samples)
 
 /* One that says more than there is keeps nobody from being read. */
 static void neighbours_of_one_that_is_too_long(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_neighbours(20);
+    SCOPED_RIG rig = rig_neighbours(20);
     rig->extents[19].length = 5001;
     rig_start(rig, ops);
     fdl_window_issue(rig->window, 20);
     expect_bad_from(rig, 20, 19);
-    rig_destroy(rig);
 }
 TEST_EACH(neighbours_of_one_that_is_too_long)
 
@@ -175,7 +169,7 @@ TEST_EACH(neighbours_of_one_that_is_too_long)
 static void neighbours_with_little_memory(const struct fdl_reader_ops *ops)
 {
     const uint64_t little = 128 << 10;
-    struct rig *rig = rig_with_files(1, 100000);
+    SCOPED_RIG rig = rig_with_files(1, 100000);
     for (uint64_t i = 1; i < 20; i++)
         rig_add_extent(rig, 0, i * 5000, 5000);
     rig->extents[0] = (struct rig_extent){0, 0, 5000, true};
@@ -194,14 +188,13 @@ static void neighbours_with_little_memory(const struct fdl_reader_ops *ops)
     }
     rig_check(rig, held);
     fdl_window_free(rig->window, held);
-    rig_destroy(rig);
 }
 TEST_EACH(neighbours_with_little_memory)
 
 /* What the kernel drops is read again; what it does not say is not counted. */
 static void keeps_a_part(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     struct fdl_keep keep;
     uint32_t shard = rig_add_file(rig, 5 << 20);
     for (uint32_t i = 0; i < 40; i++)
@@ -216,13 +209,12 @@ static void keeps_a_part(const struct fdl_reader_ops *ops)
     rig_expect(rig, n, n);
     assert_int_not_equal(fdl_window_storage_count(rig->window),
                          FDL_STORAGE_UNASKED);
-    rig_destroy(rig);
 }
 TEST_EACH(keeps_a_part)
 
 static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_with_files(1, 1000);
+    SCOPED_RIG rig = rig_with_files(1, 1000);
     rig_add_extent(rig, 0, 0, 1001);
     rig_add_extent(rig, 0, 999, 2);
     rig_add_extent(rig, 0, 5, INT64_MAX);
@@ -245,14 +237,13 @@ static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
                        "offset 18446744073709551615 is past the end");
     fdl_window_issue(rig->window, 7); /* errors are the sample's alone */
     assert_int_equal(rig_drain(rig, 1), 0);
-    rig_destroy(rig);
 }
 TEST_EACH(says_what_is_past_the_end)
 
 /* 8 descriptors for shards, more for samples, and 40 shards. */
 static void more_shards_than_descriptors(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     struct rlimit few = {.rlim_cur = 32, .rlim_max = 32};
     for (uint32_t i = 0; i < 40; i++)
         rig_add_file(rig, 3000);
@@ -263,14 +254,13 @@ static void more_shards_than_descriptors(const struct fdl_reader_ops *ops)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     rig_start(rig, ops);
     rig_expect(rig, 2200, 2200);
-    rig_destroy(rig);
 }
 TEST_EACH(more_shards_than_descriptors)
 
 /* Shards make way, and the thread that waits for a descriptor gets one. */
 static void shards_give_way_to_files(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     struct rlimit few = {.rlim_cur = 16, .rlim_max = 16};
     for (uint32_t i = 0; i < 60; i++)
         rig_add_file(rig, 3000);
@@ -283,13 +273,12 @@ static void shards_give_way_to_files(const struct fdl_reader_ops *ops)
     if (ops->set_depth)
         ops->set_depth(rig->reader, RIG_MAX_DEPTH);
     assert_int_equal(rig_drain(rig, 180), 0);
-    rig_destroy(rig);
 }
 TEST_EACH(shards_give_way_to_files)
 
 static void a_replaced_shard_is_read_as_it_was(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     uint32_t shard = rig_add_file(rig, 10000);
     for (uint32_t i = 0; i < 10; i++)
         rig_add_extent(rig, shard, i * 1000, 1000);
@@ -299,7 +288,6 @@ static void a_replaced_shard_is_read_as_it_was(const struct fdl_reader_ops *ops)
     rig_expect(rig, 1, 1);
     assert_int_equal(rename(rig->paths[other], rig->paths[shard]), 0);
     rig_expect(rig, 11, 10);
-    rig_destroy(rig);
 }
 TEST_EACH(a_replaced_shard_is_read_as_it_was)
 
@@ -307,7 +295,7 @@ TEST_EACH(a_replaced_shard_is_read_as_it_was)
  * a file that was put there is found. */
 static void a_cut_shard_is_opened_anew(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     uint32_t shard = rig_add_file(rig, 10000);
     rig_add_extent(rig, shard, 0, 6000);
     rig_add_extent(rig, shard, 6000, 4000);
@@ -325,13 +313,12 @@ static void a_cut_shard_is_opened_anew(const struct fdl_reader_ops *ops)
                        "all there is");
     rig->sizes[4] = 998;
     rig_expect(rig, 6, 2);
-    rig_destroy(rig);
 }
 TEST_EACH(a_cut_shard_is_opened_anew)
 
 static void says_what_is_no_file(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     char path[128];
     uint32_t good = rig_add_file(rig, 100);
     rig_add_path(rig, "missing");
@@ -373,13 +360,12 @@ static void says_what_is_no_file(const struct fdl_reader_ops *ops)
     if (!ops->read_now)
         assert_int_equal(total->errors, 7);
     free(total);
-    rig_destroy(rig);
 }
 TEST_EACH(says_what_is_no_file)
 
 static void says_what_it_may_not_read(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_with_files(1, 100);
+    SCOPED_RIG rig = rig_with_files(1, 100);
     assert_int_equal(chmod(rig->paths[0], 0), 0);
     bool root = geteuid() == 0;
     if (root)
@@ -389,13 +375,12 @@ static void says_what_it_may_not_read(const struct fdl_reader_ops *ops)
     rig_stop(rig);
     if (root)
         assert_int_equal(seteuid(0), 0);
-    rig_destroy(rig);
 }
 TEST_EACH(says_what_it_may_not_read)
 
 static void refuses_files_above_the_limit(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     rig->max_file_bytes = 1000;
     rig_add_file(rig, 1001);
     rig_add_file(rig, 1000);
@@ -403,7 +388,6 @@ static void refuses_files_above_the_limit(const struct fdl_reader_ops *ops)
     rig_expect_failure(rig, 0, FEEDLINE_ERANGE,
                        "the file has 1001 bytes; max_file_bytes allows 1000");
     rig_expect(rig, 2, 1);
-    rig_destroy(rig);
 }
 TEST_EACH(refuses_files_above_the_limit)
 TEST(program_refuses_files_above_the_limit)
@@ -413,7 +397,7 @@ TEST(program_refuses_files_above_the_limit)
 
 static void works_with_few_descriptors(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     for (uint32_t i = 0; i < 100; i++)
         rig_add_file(rig, 20000 + i);
     rig->depth = RIG_MAX_DEPTH;
@@ -422,13 +406,12 @@ static void works_with_few_descriptors(const struct fdl_reader_ops *ops)
     struct rlimit few = {.rlim_cur = 16, .rlim_max = 16};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     rig_expect(rig, 1000, 1000);
-    rig_destroy(rig);
 }
 TEST_EACH(works_with_few_descriptors)
 
 static void gives_up_without_descriptors(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_with_files(4, 10);
+    SCOPED_RIG rig = rig_with_files(4, 10);
     rig_start(rig, ops);
     struct rlimit before, none;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -439,13 +422,12 @@ static void gives_up_without_descriptors(const struct fdl_reader_ops *ops)
                        "open: Too many open files; raise the limit");
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     rig_expect(rig, 4, 3);
-    rig_destroy(rig);
 }
 TEST_EACH(gives_up_without_descriptors)
 
 static void stops_with_a_full_window(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_with_files(32, 50000);
+    SCOPED_RIG rig = rig_with_files(32, 50000);
     for (uint32_t round = 0; round < 20; round++) {
         rig_start(rig, ops);
         fdl_window_issue(rig->window, 1000);
@@ -457,7 +439,6 @@ static void stops_with_a_full_window(const struct fdl_reader_ops *ops)
         }
         rig_stop(rig);
     }
-    rig_destroy(rig);
 }
 TEST_EACH(stops_with_a_full_window)
 TEST(program_stops_with_a_full_window)
@@ -468,7 +449,7 @@ TEST(program_stops_with_a_full_window)
 /* The close meets the reader asleep, waking up, reading, falling asleep. */
 static void stops_at_any_moment(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_with_files(1, 100);
+    SCOPED_RIG rig = rig_with_files(1, 100);
     for (uint32_t round = 0; round < 200; round++) {
         rig_start(rig, ops);
         if (round % 3 != 0)
@@ -479,7 +460,6 @@ static void stops_at_any_moment(const struct fdl_reader_ops *ops)
             sched_yield();
         rig_stop(rig);
     }
-    rig_destroy(rig);
 }
 TEST_EACH(stops_at_any_moment)
 TEST(program_stops_at_any_moment)
@@ -492,7 +472,7 @@ TEST(program_stops_at_any_moment)
 static void follows_the_depth(const struct fdl_reader_ops *ops)
 {
     static const uint32_t depths[] = {1, 64, 2, 0, 17, 1000, 1, 5};
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     for (uint32_t i = 0; i < 50; i++)
         rig_add_file(rig, 3000 + 100 * i);
     rig->limit = 64;
@@ -505,7 +485,6 @@ static void follows_the_depth(const struct fdl_reader_ops *ops)
         fdl_window_issue(rig->window, issued);
         assert_int_equal(rig_drain(rig, 30 + round), 0);
     }
-    rig_destroy(rig);
 }
 
 TEST(pread_follows_the_depth)
@@ -526,7 +505,7 @@ TEST(uring_follows_the_depth)
 /* Nothing but the window's own events moves it: a lost wake-up hangs. */
 static void goes_on_from_a_full_window(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_with_files(10, 100);
+    SCOPED_RIG rig = rig_with_files(10, 100);
     rig->limit = 4;
     rig_start(rig, ops);
     fdl_window_issue(rig->window, 3000);
@@ -536,7 +515,6 @@ static void goes_on_from_a_full_window(const struct fdl_reader_ops *ops)
                 sched_yield();
         assert_int_equal(rig_drain(rig, 1), 0);
     }
-    rig_destroy(rig);
 }
 
 TEST(pread_goes_on_from_a_full_window)
@@ -557,7 +535,7 @@ TEST(uring_goes_on_from_a_full_window)
 /* Each needs more room than it begins with, and there is room for one. */
 static void program_waits_for_room(uint32_t flags)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     rig_reads = true;
     rig->user.source.flags = flags;
     for (uint32_t i = 0; i < 20; i++)
@@ -566,7 +544,6 @@ static void program_waits_for_room(uint32_t flags)
     rig_start(rig, &fdl_reader_pread);
     fdl_window_set_allowance(rig->window, 300000);
     rig_expect(rig, 60, 60);
-    rig_destroy(rig);
 }
 
 TEST(program_waits_for_room_for_many)
@@ -583,7 +560,7 @@ TEST(program_waits_for_room_one_at_a_time)
 
 TEST(memory_reads_each_file_once)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     for (uint32_t i = 0; i < 20; i++)
         rig_add_file(rig, 1000 * i);
     rig_start(rig, &fdl_reader_memory);
@@ -594,12 +571,11 @@ TEST(memory_reads_each_file_once)
 
     uint64_t held = rig->ops->memory(rig->reader);
     assert_true(held > 190000 && held < 190000 + 20 * 6000);
-    rig_destroy(rig);
 }
 
 TEST(memory_stays_within_its_budget)
 {
-    struct rig *rig = rig_with_files(20, 10000);
+    SCOPED_RIG rig = rig_with_files(20, 10000);
     rig->memory_budget = 100000;
     rig_start(rig, &fdl_reader_memory);
     rig_expect(rig, 60, 40);
@@ -608,12 +584,11 @@ TEST(memory_stays_within_its_budget)
     for (uint32_t i = 0; i < 20; i++)
         assert_int_equal(unlink(rig->paths[i]), 0);
     assert_int_equal(rig_drain(rig, 20), 20 - 100000 / (10000 + 5120 + 8));
-    rig_destroy(rig);
 }
 
 TEST(memory_hands_out_what_is_there)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     uint8_t bytes[3] = {1, 2, 3};
     const uint8_t *data[1] = {bytes};
     uint64_t sizes[1] = {sizeof(bytes)};
@@ -629,7 +604,6 @@ TEST(memory_hands_out_what_is_there)
     assert_int_equal(r->readable, 3);
     assert_int_equal(rig->ops->memory(rig->reader), 0);
     fdl_window_free(rig->window, r);
-    rig_destroy(rig);
 }
 
 static void *worker(void *arg)
@@ -642,7 +616,7 @@ static void *worker(void *arg)
 /* 4 files and 16 samples at a time: the same file in several hands. */
 TEST(memory_serves_workers_at_once)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     struct fdl_thread threads[4] = {0};
     for (uint32_t i = 0; i < 4; i++)
         rig_add_file(rig, 20000);
@@ -654,7 +628,6 @@ TEST(memory_serves_workers_at_once)
     for (uint32_t i = 0; i < 4; i++)
         fdl_thread_join(&threads[i]);
     assert_true(rig->ops->memory(rig->reader) < 4 * 26000);
-    rig_destroy(rig);
 }
 
 /* ---- Readers and workers ------------------------------------------------- */
@@ -683,7 +656,7 @@ static void *read_spares(void *arg)
 /* 4 descriptors for 12 shards, which all of them want. */
 static void shares_shards_with_workers(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     struct fdl_thread threads[3] = {0};
     struct rlimit before, few;
     for (uint32_t i = 0; i < 12; i++)
@@ -705,7 +678,6 @@ static void shares_shards_with_workers(const struct fdl_reader_ops *ops)
     rig_expect(rig, 1000, 1000);
     for (uint32_t i = 0; i < 3; i++)
         fdl_thread_join(&threads[i]);
-    rig_destroy(rig);
 }
 TEST_EACH(shares_shards_with_workers)
 
@@ -731,17 +703,16 @@ static const struct fdl_reader_ops *choose(struct rig *rig,
 
 TEST(starts_what_was_asked_for)
 {
-    struct rig *rig = rig_with_files(1, 10);
+    SCOPED_RIG rig = rig_with_files(1, 10);
     assert_ptr_equal(choose(rig, FDL_READER_pread), &fdl_reader_pread);
     rig_expect(rig, 1, 1);
     rig_stop(rig);
     assert_ptr_equal(choose(rig, FDL_READER_memory), &fdl_reader_memory);
-    rig_destroy(rig);
 }
 
 TEST(auto_takes_a_reader_that_works)
 {
-    struct rig *rig = rig_with_files(1, 10);
+    SCOPED_RIG rig = rig_with_files(1, 10);
     assert_int_equal(fdl_log_set_level(FDL_LOG_INFO), FEEDLINE_OK);
     const struct fdl_reader_ops *ops = choose(rig, FDL_READER_AUTO);
     char line[FDL_LOG_LINE_BYTES];
@@ -756,19 +727,17 @@ TEST(auto_takes_a_reader_that_works)
         assert_non_null(strstr(line, "io_uring: "));
     }
     rig_expect(rig, 1, 1);
-    rig_destroy(rig);
 }
 
 TEST(auto_takes_memory_for_what_is_in_memory)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     const uint8_t *data[1] = {(const uint8_t *)"x"};
     uint64_t sizes[1] = {1};
     rig_add_path(rig, "memory:0");
     rig->dataset.data = data;
     rig->dataset.sizes = sizes;
     assert_ptr_equal(choose(rig, FDL_READER_AUTO), &fdl_reader_memory);
-    rig_destroy(rig);
 }
 
 TEST_MAIN("reader")

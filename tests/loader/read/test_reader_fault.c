@@ -9,10 +9,9 @@
 
 TEST(short_reads_are_continued)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_pread, 5, 20001);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_pread, 5, 20001);
     faults.pread_bytes = 777;
     rig_expect(rig, 20, 20);
-    rig_destroy(rig);
 }
 
 /* What the page cache has is read without waiting, and all of it else. */
@@ -43,19 +42,18 @@ TEST(cached_reads_are_told_from_others)
 
 TEST(interrupted_reads_are_repeated)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_pread, 5, 20001);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_pread, 5, 20001);
     faults.pread_bytes = 7000;
     faults.pread_errno = EINTR;
     faults.pread_every = 2;
     rig_expect(rig, 20, 20);
     faults.pread_errno = EAGAIN;
     rig_expect(rig, 40, 20);
-    rig_destroy(rig);
 }
 
 TEST(read_errors_name_the_offset)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_pread, 1, 200000);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_pread, 1, 200000);
     faults.pread_bytes = 65536;
     faults.pread_error_at = 65536;
     faults.pread_errno = EIO;
@@ -69,12 +67,11 @@ TEST(read_errors_name_the_offset)
                        "read at 65536: Resource temporarily unavailable");
     faults_clear();
     rig_expect(rig, 4, 1);
-    rig_destroy(rig);
 }
 
 TEST(what_cannot_be_dropped_stays)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     struct fdl_keep keep;
     for (uint32_t i = 0; i < 9; i++)
         rig_add_file(rig, 20001);
@@ -84,23 +81,21 @@ TEST(what_cannot_be_dropped_stays)
     faults.advise_errno = ESPIPE;
     rig_start(rig, &fdl_reader_pread);
     rig_expect(rig, 18, 18);
-    rig_destroy(rig);
 }
 
 TEST(fstat_errors_are_told)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_pread, 1, 100);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_pread, 1, 100);
     faults.fstat_errno = ESTALE;
     faults.fstat_count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_EIO, "fstat: Stale file handle");
     rig_expect(rig, 2, 1);
-    rig_destroy(rig);
 }
 
 /* After fstat the file is another one. Each reader's own way of reading. */
 static void change_while_reading(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_create();
+    SCOPED_RIG rig = rig_create();
     rig_add_file(rig, 20000);
     rig_add_file(rig, 20000);
     rig_start(rig, ops);
@@ -111,7 +106,6 @@ static void change_while_reading(const struct fdl_reader_ops *ops)
     faults.fstat_resize = 30000; /* delivered as it was */
     rig_expect(rig, 2, 1);
     faults_clear();
-    rig_destroy(rig);
 }
 
 TEST_EACH(change_while_reading)
@@ -121,19 +115,18 @@ TEST_EACH(change_while_reading)
 TEST(opens_again)
 {
     static const int32_t errors[] = {EINTR, EMFILE, ENFILE};
-    struct rig *rig = rig_start_files(&fdl_reader_pread, 4, 100);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_pread, 4, 100);
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
         faults.open_errno = errors[i];
         faults.open_count = 5;
         rig_expect(rig, 8 * (i + 1), 8);
         assert_int_equal(faults.open_count, 0);
     }
-    rig_destroy(rig);
 }
 
 TEST(open_errors_are_told)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_pread, 4, 100);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_pread, 4, 100);
     faults.open_errno = ENFILE;
     faults.open_count = INT32_MAX;
     rig_expect_failure(rig, 0, FEEDLINE_EIO,
@@ -145,19 +138,17 @@ TEST(open_errors_are_told)
     faults.open_count = 1;
     rig_expect_failure(rig, 2, FEEDLINE_EIO, "open: Input/output error");
     rig_expect(rig, 4, 1);
-    rig_destroy(rig);
 }
 
 /* What workers use for replacement samples. */
 TEST(a_worker_waits_for_a_descriptor_too)
 {
-    struct rig *rig = rig_with_files(1, 100);
+    SCOPED_RIG rig = rig_with_files(1, 100);
     rig_start(rig, &fdl_reader_memory);
     faults.open_errno = EMFILE;
     faults.open_count = 3;
     rig_expect(rig, 1, 1);
     assert_int_equal(faults.open_count, 0);
-    rig_destroy(rig);
 }
 
 /* ---- Shards -------------------------------------------------------------- */
@@ -185,7 +176,7 @@ TEST(a_shard_is_read_without_read_ahead_in_random_order)
     static const struct fdl_reader_ops *const readers[] = {
         &fdl_reader_pread, &fdl_reader_memory, &fdl_reader_uring};
     for (uint32_t i = 0; i < FDL_COUNT_OF(readers); i++) {
-        struct rig *rig = rig_start_shard(readers[i]);
+        SCOPED_RIG rig = rig_start_shard(readers[i]);
         rig_expect(rig, 5, 5);
         assert_int_equal(faults.advised, 0);
         rig_stop(rig);
@@ -194,13 +185,12 @@ TEST(a_shard_is_read_without_read_ahead_in_random_order)
         rig_expect(rig, 5, 5);
         assert_int_equal(faults.advised, 1);
         faults.advised = 0;
-        rig_destroy(rig);
     }
 }
 
 TEST(a_shard_with_an_error_is_opened_anew)
 {
-    struct rig *rig = rig_start_shard(&fdl_reader_pread);
+    SCOPED_RIG rig = rig_start_shard(&fdl_reader_pread);
     faults.fstat_errno = EIO;
     faults.fstat_count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_EIO, "fstat: Input/output error");
@@ -210,7 +200,6 @@ TEST(a_shard_with_an_error_is_opened_anew)
     rig_expect_failure(rig, 2, FEEDLINE_EIO, "read at 2000: Stale file handle");
     expect_opens(rig, 4, 1, 1);
     expect_opens(rig, 9, 5, 1);
-    rig_destroy(rig);
 }
 
 TEST(a_shard_is_closed_for_a_descriptor)
@@ -218,7 +207,7 @@ TEST(a_shard_is_closed_for_a_descriptor)
     static const struct fdl_reader_ops *const readers[] = {&fdl_reader_pread,
                                                            &fdl_reader_memory};
     for (uint32_t i = 0; i < FDL_COUNT_OF(readers); i++) {
-        struct rig *rig = rig_start_shard(readers[i]);
+        SCOPED_RIG rig = rig_start_shard(readers[i]);
         expect_opens(rig, 2, 2, 1);
         expect_opens(rig, 4, 2, 0);
         faults.open_errno = EMFILE;
@@ -226,7 +215,6 @@ TEST(a_shard_is_closed_for_a_descriptor)
         expect_opens(rig, 5, 1, 2);
         if (!readers[i]->read_now)
             expect_opens(rig, 9, 4, 1);
-        rig_destroy(rig);
     }
 }
 
@@ -243,7 +231,7 @@ static struct rig *start_neighbours(int32_t direct)
 /* A direct read of a sample may have to read the page before it, too. */
 static void only_the_damaged_fails(int32_t direct)
 {
-    struct rig *rig = start_neighbours(direct);
+    SCOPED_RIG rig = start_neighbours(direct);
     faults.pread_bad = 13 * 5000 + 2000;
     fdl_window_issue(rig->window, 40);
     for (int i = 0; i < 40; i++) {
@@ -256,7 +244,6 @@ static void only_the_damaged_fails(int32_t direct)
     }
     faults_clear();
     rig_expect(rig, 80, 40);
-    rig_destroy(rig);
 }
 
 TEST(only_the_damaged_neighbour_fails)
@@ -281,14 +268,13 @@ TEST(short_reads_of_neighbours_are_continued)
 /* A shard that cannot be opened fails each of its samples. */
 TEST(neighbours_that_cannot_be_opened)
 {
-    struct rig *rig = start_neighbours(FDL_DIRECT_FALSE);
+    SCOPED_RIG rig = start_neighbours(FDL_DIRECT_FALSE);
     faults.open_errno = EIO;
     faults.open_count = INT32_MAX;
     fdl_window_issue(rig->window, 40);
     assert_int_equal(rig_drain(rig, 40), 40);
     faults_clear();
     rig_expect(rig, 80, 40);
-    rig_destroy(rig);
 }
 
 /* ---- Direct reads -------------------------------------------------------- */
@@ -305,49 +291,45 @@ static struct rig *start_direct(void)
 
 TEST(a_refused_direct_read_goes_through_the_page_cache)
 {
-    struct rig *rig = start_direct();
+    SCOPED_RIG rig = start_direct();
     faults.direct_errno = EINVAL;
     rig_expect(rig, 10, 10);
     faults.direct_errno = 0;
     rig_expect_log("through the page cache");
     rig_expect_log(NULL);
-    rig_destroy(rig);
 }
 
 TEST(short_direct_reads_are_continued)
 {
-    struct rig *rig = start_direct();
+    SCOPED_RIG rig = start_direct();
     faults.pread_bytes = 4096;
     rig_expect(rig, 10, 10);
-    rig_destroy(rig);
 }
 
 TEST(a_direct_read_that_fails_names_the_offset)
 {
-    struct rig *rig = start_direct();
+    SCOPED_RIG rig = start_direct();
     rig_expect(rig, 1, 1);
     faults.pread_errno = EIO;
     faults.pread_count = 1;
     rig_expect_failure(rig, 1, FEEDLINE_EIO,
                        "read at 1000: Input/output error");
     rig_expect(rig, 5, 3);
-    rig_destroy(rig);
 }
 
 /* ---- Memory and threads ------------------------------------------------- */
 
 TEST(a_sample_without_memory_fails_alone)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_pread, 1, 1 << 20);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_pread, 1, 1 << 20);
     faults.memory_count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_ENOMEM, "out of memory: 1064960 bytes");
     rig_expect(rig, 2, 1);
-    rig_destroy(rig);
 }
 
 TEST(memory_delivers_what_it_cannot_keep)
 {
-    struct rig *rig = rig_with_files(1, 100);
+    SCOPED_RIG rig = rig_with_files(1, 100);
     rig->limit = 1;
     rig_start(rig, &fdl_reader_memory);
     fdl_window_issue(rig->window, 100);
@@ -362,12 +344,11 @@ TEST(memory_delivers_what_it_cannot_keep)
     assert_int_equal(rig->ops->memory(rig->reader), empty);
     assert_int_equal(rig_drain(rig, 1), 0);
     assert_true(rig->ops->memory(rig->reader) > empty);
-    rig_destroy(rig);
 }
 
 TEST(reads_with_the_threads_there_are)
 {
-    struct rig *rig = rig_with_files(4, 100);
+    SCOPED_RIG rig = rig_with_files(4, 100);
     rig->depth = 1;
     rig_start(rig, &fdl_reader_pread);
     faults.thread_count = INT32_MAX;
@@ -379,25 +360,23 @@ TEST(reads_with_the_threads_there_are)
     rig->ops->set_depth(rig->reader, 8);
     rig_expect(rig, 40, 20);
     rig_expect_log(NULL);
-    rig_destroy(rig);
 }
 
 /* One issue calls the waker once; the threads wake each other. No read ends
  * before all of them read. */
 TEST(one_wake_up_fills_the_depth)
 {
-    struct rig *rig = rig_with_files(8, 100);
+    SCOPED_RIG rig = rig_with_files(8, 100);
     rig->depth = 8;
     rig_start(rig, &fdl_reader_pread);
     faults.pread_crowd = 8;
     rig_expect(rig, 8, 8);
-    rig_destroy(rig);
 }
 
 /* The n-th allocation, thread or descriptor of start is missing, for each n. */
 static void fail_each_step_of_start(const struct fdl_reader_ops *ops)
 {
-    struct rig *rig = rig_with_files(1, 100);
+    SCOPED_RIG rig = rig_with_files(1, 100);
     rig->depth = 1;
     bool started = false;
     rig_start(rig, ops);
@@ -419,7 +398,6 @@ static void fail_each_step_of_start(const struct fdl_reader_ops *ops)
         }
     }
     rig_expect(rig, 2, 2);
-    rig_destroy(rig);
 }
 
 TEST_EACH(fail_each_step_of_start)

@@ -153,19 +153,18 @@ static void change(int32_t opcode, int32_t result, int32_t count)
 
 TEST(short_reads_are_continued)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_uring, 5, 20001);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_uring, 5, 20001);
     ring_faults.read_bytes = 777;
     rig_expect(rig, 20, 20);
     assert_int_equal(ring_faults.n_reads, 20 * (20001 / 777 + 1));
     assert_int_equal(ring_faults.n_async, 0);
     assert_int_equal(ring_faults.n_nonblocking, 0);
-    rig_destroy(rig);
 }
 
 TEST(passing_errors_are_repeated)
 {
     static const int32_t errors[] = {EINTR, EAGAIN, ECANCELED};
-    struct rig *rig = rig_start_files(&fdl_reader_uring, 5, 20001);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_uring, 5, 20001);
     ring_faults.read_bytes = 7000;
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
         change(IORING_OP_READ, -errors[i], INT32_MAX);
@@ -177,12 +176,11 @@ TEST(passing_errors_are_repeated)
     }
     change(IORING_OP_OPENAT, -EINTR, 5);
     rig_expect(rig, 80, 20);
-    rig_destroy(rig);
 }
 
 TEST(read_errors_name_the_offset)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_uring, 1, 20000);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_uring, 1, 20000);
     ring_faults.read_bytes = 4096;
     change(IORING_OP_READ, -EIO, 0);
     ring_faults.spare = 1;
@@ -198,12 +196,11 @@ TEST(read_errors_name_the_offset)
                        "file shrank while it was read: expected 20000 bytes, "
                        "got 0");
     rig_expect(rig, 5, 1);
-    rig_destroy(rig);
 }
 
 TEST(open_errors_are_told)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_uring, 4, 100);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_uring, 4, 100);
     change(IORING_OP_OPENAT, -EMFILE, 5);
     rig_expect(rig, 8, 8);
     change(IORING_OP_OPENAT, -ENFILE, INT32_MAX);
@@ -215,43 +212,39 @@ TEST(open_errors_are_told)
     rig_expect_failure(rig, 10, FEEDLINE_EIO,
                        "open: Resource temporarily unavailable");
     rig_expect(rig, 12, 1);
-    rig_destroy(rig);
 }
 
 TEST(the_oldest_sample_gets_a_descriptor_first)
 {
-    struct rig *rig = rig_with_files(8, 100);
+    SCOPED_RIG rig = rig_with_files(8, 100);
     rig->depth = 8;
     change(IORING_OP_OPENAT, -EMFILE, 8);
     rig_start(rig, &fdl_reader_uring);
     rig_expect(rig, 8, 8);
     for (uint32_t i = 0; i < 16; i++)
         assert_ptr_equal(ring_faults.opens[i], rig->paths[i % 8]);
-    rig_destroy(rig);
 }
 
 /* The real close was made; a second one by number finds nothing. */
 TEST(a_canceled_close_is_made_up_for)
 {
-    struct rig *rig = rig_start_files(&fdl_reader_uring, 1, 100);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_uring, 1, 100);
     change(IORING_OP_CLOSE, -ECANCELED, 1);
     rig_expect(rig, 1, 1);
     while (ring_faults.count > 0)
         sched_yield();
     rig_expect(rig, 10, 9);
-    rig_destroy(rig);
 }
 
 TEST(a_busy_kernel_is_asked_again)
 {
     static const int32_t errors[] = {EINTR, EAGAIN, EBUSY};
-    struct rig *rig = rig_start_files(&fdl_reader_uring, 5, 100);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_uring, 5, 100);
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
         ring_faults.enter_errno = errors[i];
         ring_faults.enter_every = 2;
         rig_expect(rig, 50 * (i + 1), 50);
     }
-    rig_destroy(rig);
 }
 
 /* ---- Shards -------------------------------------------------------------- */
@@ -266,7 +259,7 @@ static void expect_opens(struct rig *rig, uint64_t end, uint64_t n,
 
 TEST(a_shard_is_kept_while_all_is_well)
 {
-    struct rig *rig = rig_start_shard(&fdl_reader_uring);
+    SCOPED_RIG rig = rig_start_shard(&fdl_reader_uring);
     expect_opens(rig, 20, 20, 1 + 4);
 
     change(IORING_OP_READ, -ESTALE, 1);
@@ -277,13 +270,12 @@ TEST(a_shard_is_kept_while_all_is_well)
     expect_opens(rig, 29, 4, 1);
     change(IORING_OP_READ, -ECANCELED, 3);
     expect_opens(rig, 34, 5, 1);
-    rig_destroy(rig);
 }
 
 /* The file finds no descriptor while the shard is read from. */
 TEST(a_file_waits_for_a_shard)
 {
-    struct rig *rig = rig_with_files(1, 100);
+    SCOPED_RIG rig = rig_with_files(1, 100);
     uint32_t shard = rig_add_file(rig, 20000);
     rig->extents[shard].part = true;
     rig_add_extent(rig, shard, 100, 9000);
@@ -293,14 +285,13 @@ TEST(a_file_waits_for_a_shard)
         rig_expect(rig, 3 * round, 3);
         change(IORING_OP_OPENAT, -EMFILE, 1);
     }
-    rig_destroy(rig);
 }
 
 /* The first read brings many samples and fails; of those that are then read by
  * themselves one does. */
 TEST(neighbours_whose_read_fails_are_read_apart)
 {
-    struct rig *rig = rig_neighbours(40);
+    SCOPED_RIG rig = rig_neighbours(40);
     rig->depth = 1;
     rig_start(rig, &fdl_reader_uring);
     change(IORING_OP_READ, -EIO, 2);
@@ -312,7 +303,6 @@ TEST(neighbours_whose_read_fails_are_read_apart)
     change(IORING_OP_READ, -EIO, INT32_MAX);
     fdl_window_issue(rig->window, 120);
     assert_int_equal(rig_drain(rig, 40), 40);
-    rig_destroy(rig);
 }
 
 /* The file then goes through the page cache. */
@@ -339,17 +329,16 @@ TEST(a_refused_direct_read_is_repeated)
 TEST(takes_a_plain_ring_from_old_kernels)
 {
     ring_faults.init_flags_errno = EINVAL;
-    struct rig *rig = rig_start_files(&fdl_reader_uring, 5, 20000);
+    SCOPED_RIG rig = rig_start_files(&fdl_reader_uring, 5, 20000);
     assert_int_equal(ring_faults.flags, 0);
     rig_expect(rig, 100, 100);
-    rig_destroy(rig);
 }
 
 TEST(takes_a_smaller_ring)
 {
     ring_faults.init_errno = ENOMEM;
     ring_faults.init_entries = 8;
-    struct rig *rig = rig_with_files(5, 20000);
+    SCOPED_RIG rig = rig_with_files(5, 20000);
     rig->depth = RIG_MAX_DEPTH;
     rig->limit = 2 * RIG_MAX_DEPTH;
     rig_start(rig, &fdl_reader_uring);
@@ -359,7 +348,6 @@ TEST(takes_a_smaller_ring)
     rig_stop(rig);
     rig_start(rig, &fdl_reader_uring); /* said once */
     rig_expect_log(NULL);
-    rig_destroy(rig);
 }
 
 static void expect_error(const char *text)

@@ -52,7 +52,7 @@ TEST_WITH(raise_comes_in_place_of_its_batch, setup, teardown)
 TEST_WITH(failures_name_path_and_reason, setup, teardown)
 {
     feedline_dataset *ds = broken_dataset();
-    feedline_loader *l = fixture_open(ds, "on_error=zero workers=2 epochs=1");
+    SCOPED_LOADER l = fixture_open(ds, "on_error=zero workers=2 epochs=1");
     struct feedline_failure f = {.struct_size = sizeof(f)};
     fixture_run(l, 1);
     assert_int_equal(feedline_loader_failure_count(l), 2);
@@ -76,7 +76,6 @@ TEST_WITH(failures_name_path_and_reason, setup, teardown)
     assert_error(feedline_loader_get_failure(l, 2, &f), FEEDLINE_ERANGE, "2");
     struct feedline_stats stats = fixture_stats(l);
     assert_int_equal(stats.failed_samples, 2);
-    feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
 
@@ -113,7 +112,7 @@ TEST_WITH(files_that_end_early_are_used_and_counted, setup, teardown)
 TEST_WITH(zero_leaves_a_black_sample_with_its_error, setup, teardown)
 {
     feedline_dataset *ds = broken_dataset();
-    feedline_loader *l = fixture_open(ds, "on_error=zero workers=3");
+    SCOPED_LOADER l = fixture_open(ds, "on_error=zero workers=3");
     feedline_batch *b;
     for (uint32_t seen = 0; seen < N;) {
         assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
@@ -130,7 +129,6 @@ TEST_WITH(zero_leaves_a_black_sample_with_its_error, setup, teardown)
         }
         feedline_batch_release(b);
     }
-    feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
 
@@ -148,7 +146,7 @@ TEST_WITH(skip_keeps_the_batch_full_and_the_stream_the_same, setup, teardown)
         assert_true(i == 0 || h == hash);
         hash = h;
     }
-    feedline_loader *l = fixture_open(ds, "on_error=skip");
+    SCOPED_LOADER l = fixture_open(ds, "on_error=skip");
     feedline_batch *b;
     int replaced = 0;
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
@@ -166,7 +164,6 @@ TEST_WITH(skip_keeps_the_batch_full_and_the_stream_the_same, setup, teardown)
         feedline_batch_release(b);
     }
     assert_int_equal(replaced, 2);
-    feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
 
@@ -178,17 +175,16 @@ TEST(skip_ends_when_nothing_can_replace)
     feedline_dataset *ds;
     feedline_batch *b;
     assert_ok(feedline_dataset_open_memory(data, sizes, NULL, 4, &ds));
-    feedline_loader *l = fixture_open(ds, "on_error=skip workers=2");
+    SCOPED_LOADER l = fixture_open(ds, "on_error=skip workers=2");
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDECODE,
                  "replacements");
-    feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
 
 TEST_WITH(max_failures_ends_the_run, setup, teardown)
 {
     feedline_dataset *ds = broken_dataset();
-    feedline_loader *l =
+    SCOPED_LOADER l =
         fixture_open(ds, "on_error=skip max_failures=1 workers=1");
     feedline_batch *b;
     int32_t status;
@@ -200,7 +196,6 @@ TEST_WITH(max_failures_ends_the_run, setup, teardown)
     assert_int_equal(batches, 2);
     assert_int_equal(status, FEEDLINE_ENOENT);
     assert_non_null(strstr(feedline_last_error(), "max_failures=1"));
-    feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
 

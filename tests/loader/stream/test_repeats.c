@@ -318,7 +318,7 @@ static feedline_dataset *damaged_dataset(void)
 static void check_damage(const char *options, int32_t status)
 {
     feedline_dataset *ds = damaged_dataset();
-    feedline_loader *l = open_loader(ds, options, FIVE);
+    SCOPED_LOADER l = open_loader(ds, options, FIVE);
     feedline_batch *b;
     struct feedline_batch_info info;
     uint64_t bad = 0;
@@ -346,7 +346,6 @@ static void check_damage(const char *options, int32_t status)
     assert_int_equal(bad, 10);
     assert_int_equal(replacement == DAMAGED, status < 0);
     assert_int_equal(feedline_loader_failure_count(l), 2);
-    feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
 
@@ -355,13 +354,12 @@ TEST_WITH(all_views_of_a_damaged_sample_are_one, setup, teardown)
     check_damage("repeats=2 epoch_samples=58 on_error=skip", FEEDLINE_REPLACED);
     check_damage("repeats=2 epoch_samples=58 on_error=zero", FEEDLINE_EDECODE);
     feedline_dataset *ds = damaged_dataset();
-    feedline_loader *l = open_loader(ds, "", FIVE);
+    SCOPED_LOADER l = open_loader(ds, "", FIVE);
     feedline_batch *b;
     int32_t status;
     while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
         feedline_batch_release(b);
     assert_int_equal(status, FEEDLINE_EDECODE);
-    feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }
 

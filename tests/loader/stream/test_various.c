@@ -126,7 +126,7 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
             char crop[64];
             snprintf(crop, sizeof(crop), "center_crop width=%d height=%d",
                      (int)width_of(index), (int)height_of(index));
-            feedline_loader *fixed =
+            SCOPED_LOADER fixed =
                 open_with(single, "epochs=1 workers=1 batch_size=1", crop);
             assert_int_equal(feedline_loader_next(fixed, -1, &one),
                              FEEDLINE_OK);
@@ -137,7 +137,6 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
                 (const uint8_t *)info.images.data + info.image_offset[i],
                 (size_t)(width_of(index) * height_of(index) * 3));
             feedline_batch_release(one);
-            feedline_loader_destroy(fixed);
             feedline_dataset_close(single);
         }
         feedline_batch_release(b);

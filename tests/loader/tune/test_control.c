@@ -50,7 +50,7 @@ TEST_WITH(it_owns_what_is_auto_and_only_if_it_acts, setup, teardown)
 
 TEST_WITH(off_is_off, setup, teardown)
 {
-    feedline_loader *l =
+    SCOPED_LOADER l =
         rig_sleepy(images.ds, MS, "batch_size=4 workers=2 tuner=off");
     fixture_pass(l, 20);
     assert_int_equal(rig_threads(THREAD), 0);
@@ -65,12 +65,11 @@ TEST_WITH(off_is_off, setup, teardown)
     free(text);
     assert_error(feedline_loader_set_int(l, "workers", 0), FEEDLINE_ERANGE,
                  "tuner=off");
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(observe_does_nothing_and_says_what_it_would, setup, teardown)
 {
-    feedline_loader *l =
+    SCOPED_LOADER l =
         rig_sleepy(images.ds, 2 * MS,
                    "batch_size=4 tuner=observe workers_start=1 workers_max=8 "
                    "depth=4");
@@ -82,7 +81,6 @@ TEST_WITH(observe_does_nothing_and_says_what_it_would, setup, teardown)
     assert_int_equal(info.workers, 1);
     assert_int_equal(info.depth, 4);
     assert_int_equal(rig_threads("feedline-dec-1"), 0);
-    feedline_loader_destroy(l);
 }
 
 /* One of 16 workers has the lock, and a few waiting ones are enough that it is
@@ -90,7 +88,7 @@ TEST_WITH(observe_does_nothing_and_says_what_it_would, setup, teardown)
  * waits for a core, on a machine with other work, are little beside it. */
 TEST_WITH(a_lock_that_all_share_needs_few_workers, setup, teardown)
 {
-    feedline_loader *l =
+    SCOPED_LOADER l =
         rig_locked(images.ds, 8 * MS,
                    "batch_size=4 tuner=auto workers_start=16 workers_max=32 "
                    "local_world=1");
@@ -106,7 +104,6 @@ TEST_WITH(a_lock_that_all_share_needs_few_workers, setup, teardown)
     char *text = rig_text(feedline_loader_explain, l);
     REGARDS(text, "a lock that all calls of a custom operation share");
     free(text);
-    feedline_loader_destroy(l);
 }
 
 /* As when another loader comes or goes. */
@@ -147,11 +144,10 @@ static bool is_trying(const feedline_loader *l)
 
 TEST_WITH(a_mutex_of_its_own_is_not_climbed_unjudged, setup, teardown)
 {
-    feedline_loader *l = rig_mutex(images.ds, MS,
-                                   "batch_size=4 tuner=auto workers_start=2 "
-                                   "workers_max=64 local_world=1");
-    feedline_loader *other =
-        rig_sleepy(images.ds, MS, "batch_size=4 workers=1");
+    SCOPED_LOADER l = rig_mutex(images.ds, MS,
+                                "batch_size=4 tuner=auto workers_start=2 "
+                                "workers_max=64 local_world=1");
+    SCOPED_LOADER other = rig_sleepy(images.ds, MS, "batch_size=4 workers=1");
     for (uint32_t i = 0; i < 4; i++) {
         /* Where others leave no core nothing may be tried: then go on. */
         for (uint32_t n = 0; n < 1000 && !is_trying(l); n++)
@@ -163,20 +159,17 @@ TEST_WITH(a_mutex_of_its_own_is_not_climbed_unjudged, setup, teardown)
     }
     fixture_pass(l, 200);
     assert_nothing_unjudged_stays(l);
-    feedline_loader_destroy(other);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(what_is_given_leaves_nothing_to_tune, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(
+    SCOPED_LOADER l = rig_sleepy(
         images.ds, MS, "batch_size=4 workers=2 depth=3 io_depth=4 tuner=auto");
     fixture_pass(l, 40);
     char *text = rig_text(feedline_loader_explain, l);
     REGARDS(text, "every setting was given");
     assert_null(strstr(text, "Settled"));
     free(text);
-    feedline_loader_destroy(l);
 }
 
 static void strip(char *json)
@@ -246,7 +239,7 @@ TEST_WITH(the_last_decisions_are_kept_in_words, setup, teardown)
 {
     enum { MORE = 3 };
     char lines[FEEDLINE_LIVE_DECISIONS][128], want[128];
-    feedline_loader *l = rig_sleepy(images.ds, 0, "workers=1");
+    SCOPED_LOADER l = rig_sleepy(images.ds, 0, "workers=1");
     assert_int_equal(fdl_control_lines(l->control, lines), 0);
     for (int n = 2; n < 2 + FEEDLINE_LIVE_DECISIONS + MORE; n++)
         assert_ok(feedline_loader_set_int(l, "workers", n));
@@ -257,7 +250,6 @@ TEST_WITH(the_last_decisions_are_kept_in_words, setup, teardown)
                  1 + MORE + i, 2 + MORE + i);
         assert_string_equal(lines[i], want);
     }
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(asking_is_checked, setup, teardown)
@@ -265,7 +257,7 @@ TEST_WITH(asking_is_checked, setup, teardown)
     uint64_t needed;
     struct feedline_tuner_info info = {0};
     struct feedline_decision d = {.struct_size = sizeof(d)};
-    feedline_loader *l = rig_sleepy(images.ds, 0, "tuner=auto");
+    SCOPED_LOADER l = rig_sleepy(images.ds, 0, "tuner=auto");
     assert_int_equal(feedline_loader_get_tuner(NULL, &info), FEEDLINE_EINVAL);
     assert_int_equal(feedline_loader_get_tuner(l, NULL), FEEDLINE_EINVAL);
     assert_int_equal(feedline_loader_get_tuner(l, &info), FEEDLINE_EINVAL);
@@ -285,14 +277,13 @@ TEST_WITH(asking_is_checked, setup, teardown)
     char *text = rig_text(feedline_loader_explain, l);
     REGARDS(text, "No batch has been requested yet.");
     free(text);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Whose knob ---------------------------------------------------------- */
 
 TEST_WITH(numbers_are_the_users, setup, teardown)
 {
-    feedline_loader *l =
+    SCOPED_LOADER l =
         rig_sleepy(images.ds, MS, "batch_size=4 tuner=auto workers=2 depth=3");
     fixture_pass(l, 300);
     struct fdl_tuner_limits limits = rig_limits(l);
@@ -303,7 +294,6 @@ TEST_WITH(numbers_are_the_users, setup, teardown)
     struct feedline_tuner_info info = rig_info(l);
     assert_int_equal(info.workers, 2);
     assert_int_equal(info.depth, 3);
-    feedline_loader_destroy(l);
 }
 
 static void refuses(const char *options, const char *words)
@@ -318,7 +308,7 @@ TEST_WITH(bounds_that_contradict_are_refused, setup, teardown)
     refuses("workers_start=9 workers_max=8", "workers_start=9 is not between");
     refuses("workers_start=1 workers_min=2", "workers_start=1 is not between");
     refuses("batch_size=24 memory_budget=4096", "memory_budget=4096");
-    feedline_loader *l = fixture_open(
+    SCOPED_LOADER l = fixture_open(
         images.ds, "workers_min=2 workers_start=3 workers_max=4 depth_max=5");
     fixture_pass(l, 1);
     struct fdl_tuner_limits limits = rig_limits(l);
@@ -326,7 +316,6 @@ TEST_WITH(bounds_that_contradict_are_refused, setup, teardown)
     assert_int_equal(limits.workers_max, 4);
     assert_int_equal(limits.depth_max, 5);
     assert_int_equal(l->control->began.workers, 3);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(a_tight_budget_bounds_the_depth, setup, teardown)
@@ -351,7 +340,7 @@ TEST_WITH(the_program_takes_a_knob_and_hands_it_back, setup, teardown)
 {
     int64_t value;
     struct feedline_decision d = {.struct_size = sizeof(d)};
-    feedline_loader *l = rig_sleepy(images.ds, 2 * MS, SLEEPY);
+    SCOPED_LOADER l = rig_sleepy(images.ds, 2 * MS, SLEEPY);
     fixture_pass(l, 4);
     uint64_t before = rig_info(l).decisions;
     assert_ok(feedline_loader_set_int(l, "workers", 3));
@@ -379,12 +368,11 @@ TEST_WITH(the_program_takes_a_knob_and_hands_it_back, setup, teardown)
     assert_int_equal(rig_info(l).workers, 3); /* from there on */
     while (rig_info(l).workers == 3)          /* and it is tuned again */
         fixture_pass(l, 1);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(a_knob_can_be_set_before_the_first_run, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(images.ds, MS, SLEEPY);
+    SCOPED_LOADER l = rig_sleepy(images.ds, MS, SLEEPY);
     assert_ok(feedline_loader_set_int(l, "workers", 5));
     assert_ok(feedline_loader_set_int(l, "depth", 3));
     fixture_pass(l, 20);
@@ -392,13 +380,12 @@ TEST_WITH(a_knob_can_be_set_before_the_first_run, setup, teardown)
     assert_int_equal(info.workers, 5);
     assert_int_equal(info.depth, 3);
     assert_int_equal(rig_limits(l).workers_min, 5);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(only_the_last_decisions_are_kept, setup, teardown)
 {
     struct feedline_decision d = {.struct_size = sizeof(d)};
-    feedline_loader *l = rig_sleepy(images.ds, 0, "tuner=off workers=1");
+    SCOPED_LOADER l = rig_sleepy(images.ds, 0, "tuner=off workers=1");
     for (int64_t i = 0; i < 300; i++)
         assert_ok(feedline_loader_set_int(l, "workers", 1 + i % 2));
     assert_int_equal(rig_info(l).decisions, 300);
@@ -410,7 +397,6 @@ TEST_WITH(only_the_last_decisions_are_kept, setup, teardown)
     assert_int_equal(d.after, 2);
     assert_int_equal(feedline_loader_get_decision(l, FDL_DECISIONS_KEPT, &d),
                      FEEDLINE_END);
-    feedline_loader_destroy(l);
 }
 
 /* ---- The machine --------------------------------------------------------- */
@@ -420,7 +406,7 @@ TEST_WITH(a_quota_that_changes_is_noticed, setup, teardown)
     char root[128];
     rig_machine(&images, "max 100000\n");
     snprintf(root, sizeof(root), "%s/machine", images.folder);
-    feedline_loader *l = rig_sleepy(
+    SCOPED_LOADER l = rig_sleepy(
         images.ds, MS, "batch_size=4 tuner=auto workers_start=1 local_world=2");
     fdl_control_set_root(l->control, root);
     fixture_pass(l, 1);
@@ -431,7 +417,6 @@ TEST_WITH(a_quota_that_changes_is_noticed, setup, teardown)
     while (rig_limits(l).cores != 1.5)
         fixture_pass(l, 1);
     assert_int_equal(rig_limits(l).workers_max, 2 * 32);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(the_machine_is_shared_by_a_world, setup, teardown)
@@ -471,8 +456,7 @@ static struct fdl_tuner_reading reading_of(feedline_loader *l)
 /* No tuner: the test reads instead of its thread. */
 TEST_WITH(a_reset_of_the_statistics_is_not_seen, setup, teardown)
 {
-    feedline_loader *l =
-        rig_sleepy(images.ds, MS / 4, "tuner=off batch_size=4");
+    SCOPED_LOADER l = rig_sleepy(images.ds, MS / 4, "tuner=off batch_size=4");
     struct fdl_tuner_reading before = {0};
     for (uint32_t i = 1; i <= 12; i++) {
         fixture_pass(l, 3);
@@ -494,18 +478,16 @@ TEST_WITH(a_reset_of_the_statistics_is_not_seen, setup, teardown)
     assert_true(before.cpu_ns > 0);
     assert_int_equal(before.batch_size, 4);
     assert_true(before.memory_bytes > 0);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(who_is_away_is_seen, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(images.ds, 0, "tuner=off batch_size=4");
+    SCOPED_LOADER l = rig_sleepy(images.ds, 0, "tuner=off batch_size=4");
     fixture_pass(l, 2);
     int64_t returned = l->watch.books.returned_ns;
     usleep(2000);
     int64_t least = fdl_now_ns() - returned;
     assert_true(reading_of(l).away_ns >= least);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(a_tail_is_of_recent_values, setup, teardown)
@@ -562,18 +544,17 @@ TEST_WITH(its_own_cost_is_known, setup, teardown)
 {
     int64_t cpu_ns;
     uint64_t ticks = 0;
-    feedline_loader *l = rig_sleepy(images.ds, MS, SLEEPY);
+    SCOPED_LOADER l = rig_sleepy(images.ds, MS, SLEEPY);
     while (ticks < 3) {
         fixture_pass(l, 1);
         fdl_control_cost(l->control, &cpu_ns, &ticks);
     }
     assert_true(cpu_ns > 0);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(who_stays_away_is_waited_for, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(images.ds, MS, SLEEPY);
+    SCOPED_LOADER l = rig_sleepy(images.ds, MS, SLEEPY);
     rig_await(l, NULL, NULL);
     while (strcmp(rig_info(l).state, "frozen") != 0)
         usleep(1000);
@@ -582,7 +563,6 @@ TEST_WITH(who_stays_away_is_waited_for, setup, teardown)
     assert_int_equal(rig_info(l).decisions, decisions);
     while (strcmp(rig_info(l).state, "frozen") == 0)
         fixture_pass(l, 1);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Several, and a child ------------------------------------------------ */

@@ -149,7 +149,7 @@ TEST_WITH(a_profile_is_whole_or_not_there, setup, teardown)
                   {FSYNC, "Input/output error"},
                   {CLOSE, "quota"},
                   {RENAME, "Permission denied"}};
-    feedline_loader *l = with_findings();
+    SCOPED_LOADER l = with_findings();
     for (int old = 0; old < 2; old++) {
         char *before = profile_text();
         for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
@@ -177,7 +177,6 @@ TEST_WITH(a_profile_is_whole_or_not_there, setup, teardown)
         assert_true(before[0]);
         free(before);
     }
-    feedline_loader_destroy(l);
 }
 
 /* What a program asks for; the first error ends it. */
@@ -302,9 +301,8 @@ static void each_in_turn(enum inject_kind kind, bool finds)
 
 static void give_a_profile(void)
 {
-    feedline_loader *l = with_findings();
+    SCOPED_LOADER l = with_findings();
     assert_ok(feedline_loader_save_profile(l, path));
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(memory_fails, setup, teardown)
@@ -316,7 +314,7 @@ TEST_WITH(memory_fails, setup, teardown)
 /* Of a loader that is there, and has something to tell. */
 TEST_WITH(memory_fails_for_who_asks, setup, teardown)
 {
-    feedline_loader *l = with_findings();
+    SCOPED_LOADER l = with_findings();
     uint32_t n = 1, calls, failed = 0;
     assert_ok(feedline_loader_stop(l)); /* its threads ask for nothing */
     assert_ok(ask(l));
@@ -331,7 +329,6 @@ TEST_WITH(memory_fails_for_who_asks, setup, teardown)
     } while (++n < MAX_CALLS && n <= calls + 1);
     printf("%u calls, %u failed\n", n - 1, failed);
     assert_true(failed > 0 && n < MAX_CALLS);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(files_fail, setup, teardown)
@@ -360,7 +357,7 @@ static bool log_has(const char *words)
 /* Workers are started one after another while it runs: the second one fails. */
 TEST_WITH(the_tuner_gets_no_more_threads, setup, teardown)
 {
-    feedline_loader *l =
+    SCOPED_LOADER l =
         rig_sleepy(images.ds, 2 * MS,
                    "batch_size=4 tuner=auto workers_start=1 workers_max=8 "
                    "depth=4 io_depth=1");
@@ -371,7 +368,6 @@ TEST_WITH(the_tuner_gets_no_more_threads, setup, teardown)
     assert_true(rig_info(l).workers >= 1);
     inject_disarm();
     fixture_pass(l, 30);
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("control_fault")

@@ -294,8 +294,8 @@ TEST_WITH(a_loader_takes_its_share, setup, teardown)
     rig_machine(&images, "200000 100000\n");
     pid_t pid = greedy_child();
     put_group(pid, "0::/\n");
-    feedline_loader *l = rig_sleepy(images.ds, SECOND / 1000,
-                                    "batch_size=4 tuner=auto workers_start=1");
+    SCOPED_LOADER l = rig_sleepy(images.ds, SECOND / 1000,
+                                 "batch_size=4 tuner=auto workers_start=1");
     fdl_control_set_root(l->control, root);
     fixture_pass(l, 1);
     while (!rig_limits(l).shared)
@@ -314,7 +314,6 @@ TEST_WITH(a_loader_takes_its_share, setup, teardown)
     text = rig_text(feedline_loader_explain, l);
     assert_null(strstr(text, "shared with"));
     free(text);
-    feedline_loader_destroy(l);
 }
 
 /* A number of processes that was given divides, and nobody is looked for. */
@@ -327,7 +326,7 @@ TEST_WITH(a_world_that_was_told_is_believed, setup, teardown)
         if (i == 1)
             setenv("LOCAL_WORLD_SIZE", "2", 1);
         rig_machine(&images, "200000 100000\n");
-        feedline_loader *l = rig_sleepy(images.ds, SECOND / 1000, options[i]);
+        SCOPED_LOADER l = rig_sleepy(images.ds, SECOND / 1000, options[i]);
         fdl_control_set_root(l->control, root);
         assert_false(l->control->share.looks);
         fixture_pass(l, 1);
@@ -335,7 +334,6 @@ TEST_WITH(a_world_that_was_told_is_believed, setup, teardown)
             fixture_pass(l, 1);
         assert_false(rig_limits(l).shared);
         assert_int_equal(l->control->share.neighbours.n, 0);
-        feedline_loader_destroy(l);
     }
     unsetenv("LOCAL_WORLD_SIZE");
 }

@@ -97,7 +97,7 @@ static char *with(const char *text, const char *key, const char *value)
 /* What a loader says of the file, which it is not stopped by. */
 static void says(const char *words)
 {
-    feedline_loader *l = open_with("");
+    SCOPED_LOADER l = open_with("");
     struct feedline_tuner_info info = rig_info(l);
     if (!strstr(info.profile, words))
         fail_msg("\"%s\" lacks \"%s\"", info.profile, words);
@@ -105,7 +105,6 @@ static void says(const char *words)
         assert_non_null(strstr(info.profile, "starts over"));
         assert_int_equal(info.workers, 2);
     }
-    feedline_loader_destroy(l);
 }
 
 static void says_of(const char *text, const char *words)
@@ -186,7 +185,7 @@ TEST_WITH(there_may_be_none_yet, setup, teardown)
 TEST_WITH(a_place_that_cannot_be_written_is_named, setup, teardown)
 {
     char *text = make_profile();
-    feedline_loader *l = open_with("");
+    SCOPED_LOADER l = open_with("");
     int32_t status;
     while ((status = feedline_loader_save_profile(
                 l, "/nonexistent/folder/x.json")) == FEEDLINE_ESTATE)
@@ -200,7 +199,6 @@ TEST_WITH(a_place_that_cannot_be_written_is_named, setup, teardown)
     assert_string_equal(still, text);
     free(still);
     free(text);
-    feedline_loader_destroy(l);
 }
 
 /* Before its first decision the tuner may measure anew at any time, and then

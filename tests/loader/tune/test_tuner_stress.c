@@ -107,7 +107,7 @@ static void *interrupt_often(void *arg)
 
 TEST_WITH(interrupts_end_waits_only, setup, teardown)
 {
-    feedline_loader *l = rig_sleepy(images.ds, MS / 4, OPTIONS);
+    SCOPED_LOADER l = rig_sleepy(images.ds, MS / 4, OPTIONS);
     _Atomic bool ends = false;
     struct hand h = {.l = l, .ends = &ends};
     uint32_t batches = 0, interrupted = 0;
@@ -126,14 +126,13 @@ TEST_WITH(interrupts_end_waits_only, setup, teardown)
     pthread_join(h.thread, NULL);
     printf("%u interrupts\n", interrupted);
     assert_true(interrupted > 0);
-    feedline_loader_destroy(l);
 }
 
 /* From at once to in the middle of changes; every third is stopped before. */
 TEST_WITH(ends_at_any_moment, setup, teardown)
 {
     for (uint32_t i = 0; i < 24; i++) {
-        feedline_loader *l = rig_sleepy(images.ds, MS / 4, OPTIONS);
+        SCOPED_LOADER l = rig_sleepy(images.ds, MS / 4, OPTIONS);
         if (i > 0)
             fixture_pass(l, i);
         if (i % 3 == 1)
@@ -142,7 +141,6 @@ TEST_WITH(ends_at_any_moment, setup, teardown)
             assert_ok(feedline_loader_start(l, 1));
             fixture_pass(l, 2);
         }
-        feedline_loader_destroy(l);
     }
 }
 

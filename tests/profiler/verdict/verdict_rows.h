@@ -23,24 +23,27 @@
 /* A 0 that is known. */
 #define NONE 1e-300
 
+/* Pointers to all numbers of evidence that may be unknown. */
+#define UNKNOWN_MAY_BE(e)                                                      \
+  &(e)->interference, &(e)->interference_sigma, &(e)->stall_strength,          \
+      &(e)->peer_stall, &(e)->mean_file_bytes, &(e)->read_rate,                \
+      &(e)->read_p50_us, &(e)->read_p99_us, &(e)->rate_by_depth,               \
+      &(e)->latency_by_depth, &(e)->first_epoch_fetch,                         \
+      &(e)->later_epoch_fetch, &(e)->cold_fraction, &(e)->fetch_cold,          \
+      &(e)->foreign_cores, &(e)->consumer_cores, &(e)->outside_cores,          \
+      &(e)->gpu_utilization, &(e)->gpu_sm_active, &(e)->gpu_idle_seconds,      \
+      &(e)->gpu_memory_used, &(e)->gpu_clock, &(e)->source_pixels,             \
+      &(e)->output_pixels, &(e)->usual_wait_ns, &(e)->cpu_quota,               \
+      &(e)->reads_under_way, &(e)->read_fixed_ns, &(e)->read_byte_ns,          \
+      &(e)->read_rate_now, &(e)->first_epoch_read, &(e)->later_epoch_read,     \
+      &(e)->read_byte_error_ns, &(e)->read_ahead_ns, &(e)->storage_fraction,   \
+      &(e)->data_bytes, &(e)->memory_bytes, &(e)->cache_bytes
+
 /* What an initializer left at 0 is not known. */
 static inline void fill_unknown(struct fdl_evidence *e)
 {
     struct fdl_evidence init;
-    double *const of[] = {
-        &e->interference,     &e->interference_sigma, &e->stall_strength,
-        &e->peer_stall,       &e->mean_file_bytes,    &e->read_rate,
-        &e->read_p50_us,      &e->read_p99_us,        &e->rate_by_depth,
-        &e->latency_by_depth, &e->first_epoch_fetch,  &e->later_epoch_fetch,
-        &e->cold_fraction,    &e->fetch_cold,         &e->foreign_cores,
-        &e->consumer_cores,   &e->outside_cores,      &e->gpu_utilization,
-        &e->gpu_sm_active,    &e->gpu_idle_seconds,   &e->gpu_memory_used,
-        &e->gpu_clock,        &e->source_pixels,      &e->output_pixels,
-        &e->usual_wait_ns,    &e->cpu_quota,          &e->reads_under_way,
-        &e->read_fixed_ns,    &e->read_byte_ns,       &e->read_rate_now,
-        &e->first_epoch_read, &e->later_epoch_read,   &e->read_byte_error_ns,
-        &e->read_ahead_ns,    &e->storage_fraction,   &e->data_bytes,
-        &e->memory_bytes,     &e->cache_bytes};
+    double *const of[] = {UNKNOWN_MAY_BE(e)};
     fdl_evidence_init(&init);
     e->reads_storage = init.reads_storage;
     if (!e->terms)

@@ -186,7 +186,7 @@ TEST_WITH(a_failed_read_is_one_sample, setup, teardown)
 /* An epoch; once more if a sample that was under way met the fault too. */
 static uint64_t run_or_rerun(feedline_loader *l)
 {
-    uint64_t hash = UINT64_C(1099511628211);
+    uint64_t hash = FIXTURE_HASH;
     feedline_batch *b;
     int32_t status;
     while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)

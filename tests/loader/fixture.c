@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #define CLASSES 3
-#define FNV     UINT64_C(1099511628211)
 
 uint8_t *fixture_jpeg(uint32_t seed, uint64_t *size)
 {
@@ -198,6 +197,11 @@ feedline_loader *fixture_open(feedline_dataset *ds, const char *options)
     return l;
 }
 
+void fixture_close(feedline_dataset **ds)
+{
+    feedline_dataset_close(*ds);
+}
+
 void fixture_destroy(feedline_loader **l)
 {
     feedline_loader_destroy(*l);
@@ -335,11 +339,12 @@ uint64_t fixture_hash(uint64_t hash, const void *data, size_t n)
         uint64_t word;
         memcpy(&word, p, sizeof(word));
         p += sizeof(word);
-        hash = (hash ^ word) * FNV;
-        hash ^= hash >> 32; /* into the low bits, which FNV never gives them */
+        hash = (hash ^ word) * FIXTURE_HASH;
+        hash ^= hash >>
+                32; /* into the low bits, which a product never gives them */
     }
     while (n-- > 0)
-        hash = (hash ^ *p++) * FNV;
+        hash = (hash ^ *p++) * FIXTURE_HASH;
     return hash;
 }
 
@@ -361,27 +366,31 @@ const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,
     return pixels + info->image_offset[i];
 }
 
+uint64_t fixture_hash_sample(uint64_t hash,
+                             const struct feedline_batch_info *info, uint32_t i)
+{
+    const int64_t *labels = info->labels.data;
+    size_t bytes;
+    const uint8_t *pixels = fixture_image(info, i, &bytes);
+    hash = fixture_hash(hash, &info->sample_index[i], sizeof(int64_t));
+    hash = fixture_hash(hash, &info->sample_status[i], sizeof(int32_t));
+    hash = fixture_hash(hash, &labels[i], sizeof(int64_t));
+    if (info->image_size)
+        hash = fixture_hash(hash, info->image_size[i], 2 * sizeof(int32_t));
+    return fixture_hash(hash, pixels, bytes);
+}
+
 void fixture_consume(feedline_batch *b, uint64_t *hash)
 {
     struct feedline_batch_info info = fixture_info(b);
-    const int64_t *labels = info.labels.data;
-    size_t bytes;
-    for (uint32_t i = 0; i < info.count; i++) {
-        *hash = fixture_hash(*hash, &info.sample_index[i], sizeof(int64_t));
-        *hash = fixture_hash(*hash, &info.sample_status[i], sizeof(int32_t));
-        *hash = fixture_hash(*hash, &labels[i], sizeof(int64_t));
-        const uint8_t *pixels = fixture_image(&info, i, &bytes);
-        if (info.image_size)
-            *hash =
-                fixture_hash(*hash, info.image_size[i], 2 * sizeof(int32_t));
-        *hash = fixture_hash(*hash, pixels, bytes);
-    }
+    for (uint32_t i = 0; i < info.count; i++)
+        *hash = fixture_hash_sample(*hash, &info, i);
     feedline_batch_release(b);
 }
 
 uint64_t fixture_run(feedline_loader *l, uint32_t epochs)
 {
-    uint64_t hash = FNV;
+    uint64_t hash = FIXTURE_HASH;
     uint32_t ended = 0;
     while (ended < epochs) {
         feedline_batch *b;

@@ -44,6 +44,11 @@ void fixture_remove(struct fixture *f);
 /* Path of image i in the folder. */
 void fixture_path(const struct fixture *f, uint32_t i, char *path, size_t size);
 
+/* A data set that is closed where its block ends, as SCOPED_LOADER has it. */
+#define SCOPED_DATASET                                                         \
+  __attribute__((cleanup(fixture_close), unused)) feedline_dataset *
+void fixture_close(feedline_dataset **ds);
+
 /* A data set of its own, which the caller closes. */
 feedline_dataset *fixture_memory(const struct fixture *f);
 feedline_dataset *fixture_folder(const struct fixture *f);
@@ -109,8 +114,12 @@ uint32_t fixture_log_count(const char *words);
 const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,
                              size_t *bytes);
 
-/* The hash of what came before, and of n bytes. */
+/* The hash of what came before, and of n bytes, or of sample i of a batch. */
+#define FIXTURE_HASH UINT64_C(1099511628211) /* of nothing */
 uint64_t fixture_hash(uint64_t hash, const void *data, size_t n);
+uint64_t fixture_hash_sample(uint64_t hash,
+                             const struct feedline_batch_info *info,
+                             uint32_t i);
 
 /* What one batch holds, added to *hash. Releases it. */
 void fixture_consume(feedline_batch *b, uint64_t *hash);

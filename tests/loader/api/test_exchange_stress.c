@@ -45,21 +45,12 @@ static uint32_t draw(uint32_t below)
 
 /* ---- Tensors ------------------------------------------------------------ */
 
-static uint64_t hash_of(const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    uint64_t hash = UINT64_C(1099511628211);
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ at[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
 static uint64_t hash_tensor(const struct fdl_dl_tensor *t)
 {
     size_t bytes = t->bits / 8;
     for (int32_t i = 0; i < t->ndim; i++)
         bytes *= (size_t)t->shape[i];
-    return hash_of(t->data, bytes);
+    return fixture_hash(FIXTURE_HASH, t->data, bytes);
 }
 
 /* One that somebody has to delete. */
@@ -165,8 +156,10 @@ static void learn(void)
             continue;
         struct feedline_batch_info info = fixture_info(b);
         uint64_t *hashes = expected[info.epoch][info.sequence];
-        hashes[0] = hash_of(info.images.data, (size_t)info.image_bytes);
-        hashes[1] = hash_of(info.labels.data, info.count * sizeof(int64_t));
+        hashes[0] = fixture_hash(FIXTURE_HASH, info.images.data,
+                                 (size_t)info.image_bytes);
+        hashes[1] = fixture_hash(FIXTURE_HASH, info.labels.data,
+                                 info.count * sizeof(int64_t));
         feedline_batch_release(b);
     }
 }

@@ -169,7 +169,7 @@ TEST_WITH(depth_stays_ahead, setup, teardown)
 TEST_WITH(reads_keep_their_share, setup, teardown)
 {
     feedline_batch *kept[60];
-    feedline_dataset *ds = fixture_folder(&rig.images);
+    SCOPED_DATASET ds = fixture_folder(&rig.images);
     SCOPED_LOADER l = fixture_open(
         ds, "order=given held=grow depth=2 tuner=off memory_budget=1m "
             "reader=pread");
@@ -182,7 +182,6 @@ TEST_WITH(reads_keep_their_share, setup, teardown)
     assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 2));
     assert_ok(feedline_loader_set_int(l, "depth", 3)); /* fits beside them */
     fixture_release_all(kept, 60);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Back --------------------------------------------------------------- */

@@ -85,7 +85,7 @@ TEST_WITH(same_stream_as_images_of_their_own, setup, teardown)
     };
     struct shards s;
     char options[128];
-    feedline_dataset *ds = open_shards(&s);
+    SCOPED_DATASET ds = open_shards(&s);
     for (size_t k = 0; k < FDL_COUNT_OF(orders); k++) {
         uint64_t hash = hash_of(images.ds, orders[k]);
         for (size_t i = 0; i < FDL_COUNT_OF(readers); i++) {
@@ -97,7 +97,6 @@ TEST_WITH(same_stream_as_images_of_their_own, setup, teardown)
             assert_true(fixture_run(l, 2) == hash);
         }
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(samples_tell_where_they_are, setup, teardown)
@@ -112,7 +111,7 @@ TEST_WITH(samples_tell_where_they_are, setup, teardown)
     s.all.names = names;
     s.all.classes = classes;
     s.all.n_classes = 3;
-    feedline_dataset *ds;
+    SCOPED_DATASET ds;
     assert_ok(feedline_dataset_open_extents(&s.all, &ds));
     assert_string_equal(feedline_dataset_class_name(ds, 2), "cat");
     uint64_t bytes = 0;
@@ -144,13 +143,12 @@ TEST_WITH(samples_tell_where_they_are, setup, teardown)
 
     assert_ok(feedline_dataset_get_sample(ds, 7, &info));
     assert_string_equal(info.path, s.path[1]);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(a_cut_shard_fails_its_last_sample, setup, teardown)
 {
     struct shards s;
-    feedline_dataset *ds = open_shards(&s);
+    SCOPED_DATASET ds = open_shards(&s);
     const struct feedline_extent *last = &s.extents[N - 1];
     assert_int_equal(
         truncate(s.path[0], (off_t)(last->offset + last->length - 1)), 0);
@@ -162,7 +160,6 @@ TEST_WITH(a_cut_shard_fails_its_last_sample, setup, teardown)
     assert_int_equal(f.sample_index, N - 1);
     assert_non_null(strstr(f.path, "shard0@"));
     assert_non_null(strstr(f.reason, "at offset "));
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(mistakes_are_named, setup, teardown)

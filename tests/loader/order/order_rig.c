@@ -4,21 +4,6 @@
 
 #include <feedline/order.h>
 
-static uint64_t hash_sample(const struct feedline_batch_info *info, uint32_t i)
-{
-    const uint64_t prime = UINT64_C(1099511628211);
-    const int64_t *labels = info->labels.data;
-    size_t bytes;
-    const uint8_t *pixels = fixture_image(info, i, &bytes);
-    uint64_t hash = prime;
-    hash = (hash ^ (uint64_t)info->sample_index[i]) * prime;
-    hash = (hash ^ (uint64_t)labels[i]) * prime;
-    hash = (hash ^ (uint64_t)(int64_t)info->sample_status[i]) * prime;
-    for (size_t k = 0; k < bytes; k++)
-        hash = (hash ^ pixels[k]) * prime;
-    return hash;
-}
-
 /* With repeats the copies of a sample follow each other. */
 static void learn(struct order_rig *rig, const char *options, uint64_t seed)
 {
@@ -43,7 +28,7 @@ static void learn(struct order_rig *rig, const char *options, uint64_t seed)
             uint64_t place = info.position + i;
             uint64_t index = place / ORDER_COPIES;
             rig->expected[seed][info.epoch][index][place % ORDER_COPIES] =
-                hash_sample(&info, i);
+                fixture_hash_sample(FIXTURE_HASH, &info, i);
         }
         feedline_batch_release(b);
     }
@@ -92,7 +77,7 @@ void order_check(const struct order_rig *rig, const feedline_batch *b,
     for (uint32_t i = 0; i < info.count; i++) {
         uint64_t index = given->indices[i];
         assert_int_equal(info.sample_index[i], index);
-        assert_true(hash_sample(&info, i) ==
+        assert_true(fixture_hash_sample(FIXTURE_HASH, &info, i) ==
                     rig->expected[seed][epoch][index][given->copies[i]]);
     }
 }

@@ -342,7 +342,7 @@ static feedline_dataset *damaged(void)
 
 TEST_WITH(a_bad_sample_ends_the_epoch, setup, teardown)
 {
-    feedline_dataset *ds = damaged();
+    SCOPED_DATASET ds = damaged();
     SCOPED_LOADER l = fixture_open(ds, "order=given on_error=raise");
     feedline_batch *b;
     static const uint64_t good[] = {1, 2}, bad[] = {4, 5};
@@ -362,13 +362,12 @@ TEST_WITH(a_bad_sample_ends_the_epoch, setup, teardown)
         assert_error(feedline_loader_end(l), FEEDLINE_ESTATE,
                      "ended with an error");
     }
-    feedline_dataset_close(ds);
 }
 
 /* The same one as with order=own, whatever stands beside it. */
 TEST_WITH(a_replacement_is_drawn, setup, teardown)
 {
-    feedline_dataset *ds = damaged();
+    SCOPED_DATASET ds = damaged();
     SCOPED_LOADER own = fixture_open(ds, "on_error=skip seed=9 batch_size=37");
     SCOPED_LOADER given = fixture_open(ds, "order=given on_error=skip");
     struct feedline_batch_info want = {.struct_size = sizeof(want)};
@@ -391,7 +390,6 @@ TEST_WITH(a_replacement_is_drawn, setup, teardown)
     feedline_batch_release(a);
     feedline_batch_release(b);
     assert_int_equal(feedline_loader_failure_count(given), 1);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("order")

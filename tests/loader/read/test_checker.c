@@ -84,13 +84,12 @@ TEST_WITH(bytes_are_read, setup, teardown)
                                              .files = files,
                                              .extents = &extent,
                                              .count = 1};
-        feedline_dataset *ds;
+        SCOPED_DATASET ds;
         assert_ok(feedline_dataset_open_extents(&one, &ds));
         assert_ok(feedline_dataset_read(NULL, ds, 0, &data, &bytes));
         assert_int_equal(bytes, 20);
         assert_memory_equal(data, images.data[i] + 3, bytes);
         free(data);
-        feedline_dataset_close(ds);
     }
     assert_int_equal(feedline_dataset_read(NULL, images.ds, N, &data, &bytes),
                      FEEDLINE_ERANGE);
@@ -100,12 +99,11 @@ TEST_WITH(bytes_are_read, setup, teardown)
                      FEEDLINE_EINVAL);
     assert_int_equal(unlink(path), 0);
     const char *const gone[] = {path};
-    feedline_dataset *ds;
+    SCOPED_DATASET ds;
     assert_ok(feedline_dataset_open_paths(gone, NULL, 1, &ds));
     assert_int_equal(feedline_dataset_read(NULL, ds, 0, &data, &bytes),
                      FEEDLINE_ENOENT);
     assert_non_null(strstr(feedline_last_error(), path));
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(missing_file_has_no_bytes, setup, teardown)

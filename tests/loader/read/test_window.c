@@ -437,6 +437,7 @@ TEST(errors_are_one_line)
 #define N_TAKERS   3
 
 struct crowd {
+    struct fdl_thread threads[N_CLAIMERS + N_TAKERS];
     struct fdl_window *window;
     struct fdl_event room; /* claimers sleep here */
     uint64_t n_samples;
@@ -534,26 +535,36 @@ static void *taker(void *arg)
     return NULL;
 }
 
+/* Opens the window of a crowd, whose threads begin. */
+static void start_crowd(struct crowd *c)
+{
+    fdl_event_init(&c->room);
+    assert_int_equal(
+        fdl_window_create(c->limit, MAX_FILE, crowd_resolve, c, &c->window),
+        FEEDLINE_OK);
+    fdl_window_set_waker(c->window, crowd_wake, c);
+    for (uint32_t i = 0; i < N_CLAIMERS + N_TAKERS; i++)
+        assert_int_equal(fdl_thread_start(&c->threads[i], "crowd",
+                                          i < N_CLAIMERS ? claimer : taker, c),
+                         FEEDLINE_OK);
+}
+
+static void join_crowd(struct crowd *c)
+{
+    for (uint32_t i = 0; i < N_CLAIMERS + N_TAKERS; i++)
+        fdl_thread_join(&c->threads[i]);
+}
+
 static void run_crowd(uint32_t limit, uint64_t n_samples)
 {
     struct crowd c = {.n_samples = n_samples, .limit = limit};
-    struct fdl_thread threads[N_CLAIMERS + N_TAKERS] = {0};
     c.seen = calloc(n_samples, sizeof(*c.seen));
     c.note = calloc(n_samples, sizeof(*c.note));
     c.times = calloc(n_samples, sizeof(*c.times));
-    fdl_event_init(&c.room);
-    assert_int_equal(
-        fdl_window_create(limit, MAX_FILE, crowd_resolve, &c, &c.window),
-        FEEDLINE_OK);
-    fdl_window_set_waker(c.window, crowd_wake, &c);
-    for (uint32_t i = 0; i < N_CLAIMERS + N_TAKERS; i++)
-        assert_int_equal(fdl_thread_start(&threads[i], "crowd",
-                                          i < N_CLAIMERS ? claimer : taker, &c),
-                         FEEDLINE_OK);
+    start_crowd(&c);
     for (uint64_t end = 0; end < n_samples; end += 1000)
         fdl_window_issue(c.window, FDL_MIN(end + 1000, n_samples));
-    for (uint32_t i = 0; i < N_CLAIMERS + N_TAKERS; i++)
-        fdl_thread_join(&threads[i]);
+    join_crowd(&c);
 
     assert_int_equal(c.faults, 0);
     assert_int_equal(c.held, 0);
@@ -585,24 +596,14 @@ TEST(many_threads_a_wide_window)
 TEST(closing_wakes_everyone)
 {
     struct crowd c = {.limit = 4};
-    struct fdl_thread threads[N_CLAIMERS + N_TAKERS] = {0};
-    fdl_event_init(&c.room);
-    assert_int_equal(
-        fdl_window_create(4, MAX_FILE, crowd_resolve, &c, &c.window),
-        FEEDLINE_OK);
-    fdl_window_set_waker(c.window, crowd_wake, &c);
-    for (uint32_t i = 0; i < N_CLAIMERS + N_TAKERS; i++)
-        assert_int_equal(fdl_thread_start(&threads[i], "crowd",
-                                          i < N_CLAIMERS ? claimer : taker, &c),
-                         FEEDLINE_OK);
+    start_crowd(&c);
     /* All of them are about to sleep, or do. */
     struct fdl_event *ready = fdl_window_ready(c.window);
     while (atomic_load(&c.room.waiters) < N_CLAIMERS ||
            atomic_load(&ready->waiters) < N_TAKERS)
         sched_yield();
     fdl_window_close(c.window);
-    for (uint32_t i = 0; i < N_CLAIMERS + N_TAKERS; i++)
-        fdl_thread_join(&threads[i]);
+    join_crowd(&c);
     fdl_window_destroy(c.window);
 }
 

@@ -141,7 +141,7 @@ static uint64_t check_epoch(feedline_loader *l, bool mirrored)
 
 TEST_WITH(each_image_has_its_own, setup, teardown)
 {
-    feedline_dataset *ds = open_objects(false);
+    SCOPED_DATASET ds = open_objects(false);
     for (int workers = 1; workers < 6; workers += 2) {
         SCOPED_LOADER l = fixture_with(
             ds, NULL, "horizontal_flip p=1",
@@ -155,12 +155,11 @@ TEST_WITH(each_image_has_its_own, setup, teardown)
     SCOPED_LOADER l =
         fixture_with(ds, NULL, "", "batch_size=7 decode=none epochs=1");
     check_epoch(l, false);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(failed_samples_have_none, setup, teardown)
 {
-    feedline_dataset *ds = open_objects(true);
+    SCOPED_DATASET ds = open_objects(true);
     SCOPED_LOADER zero =
         fixture_with(ds, NULL, "resize width=16 height=16",
                      "batch_size=30 dtype=u8 epochs=1 workers=2 on_error=zero");
@@ -180,7 +179,6 @@ TEST_WITH(failed_samples_have_none, setup, teardown)
     check_place(&o, BAD, (uint64_t)info.sample_index[BAD],
                 info.image_size[BAD][1]);
     feedline_batch_release(b);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Contract ------------------------------------------------------------ */
@@ -205,7 +203,7 @@ static void refuse_first(feedline_dataset *ds, uint64_t at, uint64_t value,
 
 TEST_WITH(tables_that_are_wrong_are_refused, setup, teardown)
 {
-    feedline_dataset *ds = open_objects(false);
+    SCOPED_DATASET ds = open_objects(false);
     struct feedline_objects all = table();
     refuse_first(ds, 0, 1, "from 1 to 3040");
     refuse_first(ds, N, 3, "from 0 to 3");
@@ -230,7 +228,6 @@ TEST_WITH(tables_that_are_wrong_are_refused, setup, teardown)
     check_epoch(l, false); /* the first table is still there */
     assert_error(feedline_dataset_set_objects(ds, NULL), FEEDLINE_ESTATE,
                  "a loader of the data set exists");
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(what_objects_cannot_follow_is_refused, setup, teardown)
@@ -239,7 +236,7 @@ TEST_WITH(what_objects_cannot_follow_is_refused, setup, teardown)
         {"five_crop size=8", "five_crop"},
         {"center_crop size=8;mix mixup_alpha=1 num_classes=3", "mix"},
     };
-    feedline_dataset *ds = open_objects(false);
+    SCOPED_DATASET ds = open_objects(false);
     struct feedline_batch_objects o = {.struct_size = sizeof(o)};
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
         SCOPED_LOADER l;
@@ -256,13 +253,12 @@ TEST_WITH(what_objects_cannot_follow_is_refused, setup, teardown)
     assert_error(feedline_batch_get_objects(b, &o), FEEDLINE_ESTATE,
                  "its data set has none");
     feedline_batch_release(b);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(without_memory, setup, teardown)
 {
     struct feedline_objects all = table();
-    feedline_dataset *ds = fixture_memory(&images);
+    SCOPED_DATASET ds = fixture_memory(&images);
     for (size_t least = 1 << 18; least >= 1; least /= 2) {
         memory_refuses = least;
         int32_t status = feedline_dataset_set_objects(ds, &all);
@@ -282,7 +278,6 @@ TEST_WITH(without_memory, setup, teardown)
         if (b)
             feedline_batch_release(b);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("objects")

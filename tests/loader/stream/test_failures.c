@@ -31,7 +31,7 @@ static feedline_dataset *broken_dataset(void)
 
 TEST_WITH(raise_comes_in_place_of_its_batch, setup, teardown)
 {
-    feedline_dataset *ds = broken_dataset();
+    SCOPED_DATASET ds = broken_dataset();
     static const char *const ways[] = {"workers=1", "workers=7",
                                        "workers=3 reader=memory"};
     for (int i = 0; i < 3; i++) {
@@ -46,12 +46,11 @@ TEST_WITH(raise_comes_in_place_of_its_batch, setup, teardown)
         assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
         feedline_batch_release(b);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(failures_name_path_and_reason, setup, teardown)
 {
-    feedline_dataset *ds = broken_dataset();
+    SCOPED_DATASET ds = broken_dataset();
     SCOPED_LOADER l = fixture_open(ds, "on_error=zero workers=2 epochs=1");
     struct feedline_failure f = {.struct_size = sizeof(f)};
     fixture_run(l, 1);
@@ -76,7 +75,6 @@ TEST_WITH(failures_name_path_and_reason, setup, teardown)
     assert_error(feedline_loader_get_failure(l, 2, &f), FEEDLINE_ERANGE, "2");
     struct feedline_stats stats = fixture_stats(l);
     assert_int_equal(stats.failed_samples, 2);
-    feedline_dataset_close(ds);
 }
 
 /* A part of a file: an error by default, used and counted on request, the same
@@ -111,7 +109,7 @@ TEST_WITH(files_that_end_early_are_used_and_counted, setup, teardown)
 
 TEST_WITH(zero_leaves_a_black_sample_with_its_error, setup, teardown)
 {
-    feedline_dataset *ds = broken_dataset();
+    SCOPED_DATASET ds = broken_dataset();
     SCOPED_LOADER l = fixture_open(ds, "on_error=zero workers=3");
     feedline_batch *b;
     for (uint32_t seen = 0; seen < N;) {
@@ -129,12 +127,11 @@ TEST_WITH(zero_leaves_a_black_sample_with_its_error, setup, teardown)
         }
         feedline_batch_release(b);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(skip_keeps_the_batch_full_and_the_stream_the_same, setup, teardown)
 {
-    feedline_dataset *ds = broken_dataset();
+    SCOPED_DATASET ds = broken_dataset();
     static const char *const ways[] = {
         "on_error=skip workers=1", "on_error=skip workers=7 depth=1",
         "on_error=skip workers=3 reader=memory",
@@ -164,7 +161,6 @@ TEST_WITH(skip_keeps_the_batch_full_and_the_stream_the_same, setup, teardown)
         feedline_batch_release(b);
     }
     assert_int_equal(replaced, 2);
-    feedline_dataset_close(ds);
 }
 
 TEST(skip_ends_when_nothing_can_replace)
@@ -172,18 +168,17 @@ TEST(skip_ends_when_nothing_can_replace)
     static const char text[] = "<!doctype html><p>not found</p>";
     const void *data[4] = {text, text, text, text};
     uint64_t sizes[4] = {sizeof(text), sizeof(text), sizeof(text), 0};
-    feedline_dataset *ds;
+    SCOPED_DATASET ds;
     feedline_batch *b;
     assert_ok(feedline_dataset_open_memory(data, sizes, NULL, 4, &ds));
     SCOPED_LOADER l = fixture_open(ds, "on_error=skip workers=2");
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDECODE,
                  "replacements");
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(max_failures_ends_the_run, setup, teardown)
 {
-    feedline_dataset *ds = broken_dataset();
+    SCOPED_DATASET ds = broken_dataset();
     SCOPED_LOADER l =
         fixture_open(ds, "on_error=skip max_failures=1 workers=1");
     feedline_batch *b;
@@ -196,7 +191,6 @@ TEST_WITH(max_failures_ends_the_run, setup, teardown)
     assert_int_equal(batches, 2);
     assert_int_equal(status, FEEDLINE_ENOENT);
     assert_non_null(strstr(feedline_last_error(), "max_failures=1"));
-    feedline_dataset_close(ds);
 }
 
 /* ---- Callers' mistakes -------------------------------------------------- */

@@ -90,13 +90,6 @@ static struct feedline_batch_masks masks_of(const feedline_batch *b)
     return m;
 }
 
-static uint64_t mix(uint64_t hash, const uint8_t *data, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++)
-        hash = (hash ^ data[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
 /* Of every mask of an epoch, and the images' as *other. */
 static uint64_t run(feedline_loader *l, uint64_t *other)
 {
@@ -109,7 +102,7 @@ static uint64_t run(feedline_loader *l, uint64_t *other)
             assert_true(m.bytes[i] > 0);
             if (m.width > 0)
                 assert_int_equal(m.offset[i], i * m.bytes[i]);
-            hash = mix(hash, m.data + m.offset[i], m.bytes[i]);
+            hash = fixture_hash(hash, m.data + m.offset[i], m.bytes[i]);
         }
         fixture_consume(b, other);
     }
@@ -126,7 +119,7 @@ TEST_WITH(masks_do_not_depend_on_workers, setup, teardown)
         {MOVES, ""},
         {"random_affine degrees=40;pad padding=3", "max_sample_bytes=1m"},
     };
-    feedline_dataset *ds = open_masks(false, NULL);
+    SCOPED_DATASET ds = open_masks(false, NULL);
     for (size_t k = 0; k < FDL_COUNT_OF(ways); k++) {
         uint64_t hash[3], other[4] = {0};
         for (size_t w = 0; w < 3; w++) {
@@ -147,7 +140,6 @@ TEST_WITH(masks_do_not_depend_on_workers, setup, teardown)
         for (size_t w = 1; w < 4; w++) /* masks change no image */
             assert_int_equal(other[0], other[w]);
     }
-    feedline_dataset_close(ds);
 }
 
 /* ---- Failures ------------------------------------------------------------ */
@@ -242,7 +234,7 @@ TEST_WITH(what_masks_cannot_follow_is_refused, setup, teardown)
         {"center_crop size=8;random_rotation", "masks=mask mask_nearest=torch",
          "mask_nearest=pillow"},
     };
-    feedline_dataset *ds = open_masks(false, NULL);
+    SCOPED_DATASET ds = open_masks(false, NULL);
     const char *const again[N] = {NULL};
     assert_error(feedline_dataset_add_files(ds, "mask", again), FEEDLINE_EINVAL,
                  "two fields 'mask'");
@@ -259,12 +251,11 @@ TEST_WITH(what_masks_cannot_follow_is_refused, setup, teardown)
     assert_error(feedline_batch_get_masks(b, &m), FEEDLINE_EINVAL,
                  "option masks");
     feedline_batch_release(b);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(without_memory, setup, teardown)
 {
-    feedline_dataset *ds = open_masks(false, NULL);
+    SCOPED_DATASET ds = open_masks(false, NULL);
     for (size_t least = 1 << 16; least >= 1 << 8; least /= 2) {
         feedline_batch *b = NULL;
         SCOPED_LOADER l = fixture_with(ds, NULL, "center_crop size=300",
@@ -277,7 +268,6 @@ TEST_WITH(without_memory, setup, teardown)
         if (b)
             feedline_batch_release(b);
     }
-    feedline_dataset_close(ds);
 }
 
 /* ---- Lists --------------------------------------------------------------- */

@@ -252,7 +252,7 @@ TEST_WITH(resumes_in_the_middle, setup, teardown)
         for (int k = 0; k < 2; k++) {
             assert_true(next(l, &b, &info));
             samples += info.count / info.views;
-            hash = k == 0 ? UINT64_C(1099511628211) : hash;
+            hash = k == 0 ? FIXTURE_HASH : hash;
             fixture_consume(b, &hash);
         }
         assert_ok(feedline_loader_save(l, saved, sizeof(saved), &needed));
@@ -317,7 +317,7 @@ static feedline_dataset *damaged_dataset(void)
 
 static void check_damage(const char *options, int32_t status)
 {
-    feedline_dataset *ds = damaged_dataset();
+    SCOPED_DATASET ds = damaged_dataset();
     SCOPED_LOADER l = open_loader(ds, options, FIVE);
     feedline_batch *b;
     struct feedline_batch_info info;
@@ -346,21 +346,19 @@ static void check_damage(const char *options, int32_t status)
     assert_int_equal(bad, 10);
     assert_int_equal(replacement == DAMAGED, status < 0);
     assert_int_equal(feedline_loader_failure_count(l), 2);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(all_views_of_a_damaged_sample_are_one, setup, teardown)
 {
     check_damage("repeats=2 epoch_samples=58 on_error=skip", FEEDLINE_REPLACED);
     check_damage("repeats=2 epoch_samples=58 on_error=zero", FEEDLINE_EDECODE);
-    feedline_dataset *ds = damaged_dataset();
+    SCOPED_DATASET ds = damaged_dataset();
     SCOPED_LOADER l = open_loader(ds, "", FIVE);
     feedline_batch *b;
     int32_t status;
     while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
         feedline_batch_release(b);
     assert_int_equal(status, FEEDLINE_EDECODE);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Draws, custom operations, what is refused -------------------------- */

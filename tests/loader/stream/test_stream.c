@@ -154,7 +154,7 @@ TEST_WITH(knobs_never_touch_the_stream, setup, teardown)
     struct dice dice = {test_seed()};
     for (int walk = 0; walk < 6; walk++) {
         SCOPED_LOADER l = fixture_open(images.files, "shuffle=true workers=2");
-        uint64_t walked = UINT64_C(1099511628211);
+        uint64_t walked = FIXTURE_HASH;
         for (uint32_t ended = 0; ended < 2;) {
             feedline_batch *b;
             static const char *const knobs[] = {"workers", "depth", "io_depth"};
@@ -177,7 +177,7 @@ static uint64_t resumed_at(feedline_dataset *ds, const char *order,
 {
     char state[256];
     uint64_t needed;
-    uint64_t hash = UINT64_C(1099511628211);
+    uint64_t hash = FIXTURE_HASH;
     uint32_t ended = 0;
     feedline_batch *b;
     feedline_loader *l = open_with(ds, order, "workers=2 depth=3");
@@ -230,13 +230,12 @@ TEST_WITH(state_of_another_stream_is_refused, setup, teardown)
     assert_error(feedline_loader_restore(other, "{"), FEEDLINE_EINVAL, "");
     feedline_loader_destroy(other);
     images.n--;
-    feedline_dataset *fewer = fixture_memory(&images);
+    SCOPED_DATASET fewer = fixture_memory(&images);
     images.n++;
     other = fixture_open(fewer, "seed=1");
     assert_error(feedline_loader_restore(other, text), FEEDLINE_EINVAL,
                  "data set");
     feedline_loader_destroy(other);
-    feedline_dataset_close(fewer);
 }
 
 TEST_WITH(state_of_another_block_order_is_refused, setup, teardown)

@@ -66,23 +66,6 @@ static struct place stands_at(const struct walk *w)
     return w->end_due ? (struct place){w->at.epoch + 1, 0} : w->at;
 }
 
-static uint64_t hash_sample(const struct feedline_batch_info *info, uint32_t i)
-{
-    const uint64_t prime = UINT64_C(1099511628211);
-    const int64_t *labels = info->labels.data;
-    size_t bytes;
-    const uint8_t *pixels = fixture_image(info, i, &bytes);
-    uint64_t hash = prime;
-    hash = (hash ^ (uint64_t)info->sample_index[i]) * prime;
-    for (int k = 0; info->image_size && k < 2; k++)
-        hash = (hash ^ (uint64_t)info->image_size[i][k]) * prime;
-    hash = (hash ^ (uint64_t)labels[i]) * prime;
-    hash = (hash ^ (uint64_t)(int64_t)info->sample_status[i]) * prime;
-    for (size_t k = 0; k < bytes; k++)
-        hash = (hash ^ pixels[k]) * prime;
-    return hash;
-}
-
 static uint32_t check_batch(const feedline_batch *b, struct place at)
 {
     struct feedline_batch_info info = fixture_info(b);
@@ -90,7 +73,7 @@ static uint32_t check_batch(const feedline_batch *b, struct place at)
     assert_int_equal(info.count,
                      N - at.position < BATCH ? N - at.position : BATCH);
     for (uint32_t i = 0; i < info.count; i++)
-        assert_true(hash_sample(&info, i) ==
+        assert_true(fixture_hash_sample(FIXTURE_HASH, &info, i) ==
                     expected[at.epoch][at.position + i]);
     return info.count;
 }
@@ -260,7 +243,8 @@ static void learn(feedline_dataset *ds, const char *stream)
         }
         struct feedline_batch_info info = fixture_info(b);
         for (uint32_t i = 0; i < info.count; i++)
-            expected[at.epoch][at.position++] = hash_sample(&info, i);
+            expected[at.epoch][at.position++] =
+                fixture_hash_sample(FIXTURE_HASH, &info, i);
         feedline_batch_release(b);
     }
 }

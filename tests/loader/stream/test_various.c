@@ -120,7 +120,7 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
             assert_int_equal(info.image_size[i][0], height_of(index));
             assert_int_equal(info.image_size[i][1], width_of(index));
             const void *data = images.data[index];
-            feedline_dataset *single;
+            SCOPED_DATASET single;
             assert_ok(feedline_dataset_open_memory(&data, &images.sizes[index],
                                                    NULL, 1, &single));
             char crop[64];
@@ -137,7 +137,6 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
                 (const uint8_t *)info.images.data + info.image_offset[i],
                 (size_t)(width_of(index) * height_of(index) * 3));
             feedline_batch_release(one);
-            feedline_dataset_close(single);
         }
         feedline_batch_release(b);
     }

@@ -118,7 +118,7 @@ static void turn_a_knob(feedline_loader *l, struct dice *dice)
 static uint64_t walk(feedline_loader *l, struct dice dice)
 {
     struct watcher w;
-    uint64_t hash = UINT64_C(1099511628211);
+    uint64_t hash = FIXTURE_HASH;
     watch(&w, l);
     for (uint32_t ended = 0; ended < 2;) {
         feedline_batch *b;

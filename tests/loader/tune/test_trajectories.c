@@ -19,7 +19,6 @@
 #define EPOCHS  3
 #define ALL     (EPOCHS * BATCHES)
 #define KEPT    2u
-#define FNV     UINT64_C(1099511628211)
 #define SAVED   256
 #define COMMON  "batch_size=4 shuffle=true seed=11 on_error=skip "
 
@@ -71,7 +70,7 @@ static void plain_run(feedline_dataset *ds, struct record *r)
 {
     SCOPED_LOADER l = fixture_open(
         ds, COMMON "tuner=off workers=1 depth=1 reader=pread io_depth=1");
-    uint64_t hash = FNV;
+    uint64_t hash = FIXTURE_HASH;
     for (uint32_t i = 0; i < ALL; i++) {
         fixture_consume(next_batch(l), &hash);
         r->hash[i] = hash;
@@ -144,7 +143,7 @@ static void save_and_restore(struct walk *w, const struct record *plain)
 
 static void walk(struct walk *w, const struct record *plain)
 {
-    w->hash = FNV;
+    w->hash = FIXTURE_HASH;
     open_next(w);
     while (w->hashed < ALL) {
         for (uint32_t i = draw(w, 4); i > 0; i--)

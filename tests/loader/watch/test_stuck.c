@@ -520,7 +520,7 @@ TEST_WITH(others_cannot_cancel_a_worker, setup, teardown)
     assert_ok(feedline_loader_start(l, 0));
     while (!atomic_load(&who.known))
         a_moment();
-    uint64_t got = UINT64_C(1099511628211);
+    uint64_t got = FIXTURE_HASH;
     feedline_batch *b = fixture_next(l);
     assert_int_equal(pthread_cancel(who.thread), 0);
     fixture_consume(b, &got);

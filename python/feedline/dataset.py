@@ -24,7 +24,7 @@ from .errors import InvalidArgument, NotSupported, RangeError, StateError, check
 from .extents import TO_END, Extents
 from .fields import bytes_in_file, is_whole_file, or_none, value_in_file
 from .options import Config
-from .source import Calls, Recorded, Source
+from .source import Recorded, Source
 from .vectors import each_of, joined, labels_for, numbers
 
 _free = of_process("free", None, ctypes.c_void_p)
@@ -550,7 +550,8 @@ class Dataset:
     @property
     def sources(self) -> "Tuple[Source | Recorded, ...]":
         """The program's own that reads it, if one does."""
-        return tuple(x for x in self._buffers if isinstance(x, Calls))
+        both = (Source, Recorded)
+        return tuple(x for x in self._buffers if isinstance(x, both))
 
     @property
     def buffers(self) -> Sequence[Any]:

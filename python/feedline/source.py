@@ -99,7 +99,7 @@ class Source(Calls):
                 options[key] = list(options[key])
         self.made_of = (reader, name, options)
         self.get = get = _getter(reader)
-        stop = getattr(reader, "cancel", None)
+        stop: Any = getattr(reader, "cancel", None)
 
         def deliver(call: _c.read_call, address: int) -> int:
             return _deliver(call, address, get(call.index))

@@ -201,7 +201,9 @@ static int32_t read_twice_the_same(struct feedline_read_call *call,
     struct feedline_recorded_image two[2];
     if (call->index != 0)
         return feedline_read_recorded(call, images, n);
-    rig.samples[call->ticket][call->place].n = 0;
+    struct recorded_sample *s = &rig.samples[call->ticket][call->place];
+    while (s->n > 0)
+        free(s->images[--s->n].out);
     snprintf(again, sizeof(again), "%s", rig.paths[0]);
     two[0] = whole_image(rig.paths[0], 0, shared[0]);
     two[1] = whole_image(again, 0, shared[1]);

@@ -4,8 +4,10 @@
 #include "base/status.h"
 #include "decode/plan/adjust.h"
 #include "decode/plan/blur.h"
+#include "decode/plan/turn.h"
 #include "decode/recorded_image.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -13,77 +15,113 @@
 /* Which kind of step may follow which: numbers never fall. */
 enum group { OF_PIXELS, TO_ELEMENTS, ON_FLOATS, OF_ELEMENTS };
 
-struct value_rule {
-    const char *name;
-    bool whole;
-    double low, high;
+/* What a number may be. */
+enum kind {
+    MODE_CHANNELS,
+    GRAY_CHANNELS,
+    SIDE,
+    PLACE,
+    EDGE,
+    FILTER,
+    TRANSPOSITION,
+    BORDER,
+    FILL,
+    COEFFICIENT,
+    FACTOR,
+    SHIFT,
+    BITS,
+    RADIUS,
+    KERNEL,
+    SIGMA,
+    ANY
 };
 
-#define VALUES_MAX FEEDLINE_STEP_VALUES
+static const struct {
+    bool whole;
+    double low, high;
+} ranges[] = {
+    [MODE_CHANNELS] = {true, 1, 4},
+    [GRAY_CHANNELS] = {true, 1, 3},
+    [SIDE] = {true, 1, FDL_OP_SIDE_MAX},
+    [PLACE] = {true, -FDL_OP_SIDE_MAX, FDL_OP_SIDE_MAX},
+    [EDGE] = {false, 0, FDL_OP_SIDE_MAX},
+    [FILTER] = {true, 0, 5},
+    [TRANSPOSITION] = {true, 0, FDL_TRANSPOSES - 1},
+    [BORDER] = {true, 0, 3},
+    [FILL] = {true, 0, 255},
+    [COEFFICIENT] = {false, -1e9, 1e9},
+    [FACTOR] = {false, -FDL_FACTOR_MAX, FDL_FACTOR_MAX},
+    [SHIFT] = {false, -0.5, 0.5},
+    [BITS] = {true, 0, 8},
+    [RADIUS] = {false, 0, FDL_BLUR_SIGMA_MAX},
+    [KERNEL] = {true, 1, FDL_BLUR_SIZE_MAX},
+    [SIGMA] = {false, 1e-6, FDL_BLUR_SIGMA_MAX},
+    [ANY] = {false, -DBL_MAX, DBL_MAX},
+};
+
+struct value_rule {
+    const char *name;
+    enum kind kind;
+};
 
 struct op_rule {
     const char *name; /* NULL: there is no such operation */
     enum group group;
-    bool data;                           /* it has some */
-    uint32_t least, most;                /* values */
-    struct value_rule value[VALUES_MAX]; /* the last named one is for all that
-                                            follow */
+    bool data;                                     /* it has some */
+    uint32_t least, most;                          /* values */
+    struct value_rule value[FEEDLINE_STEP_VALUES]; /* without a name: as the one
+                                                      before */
 };
 
-#define COEFFICIENT_MAX 1e9
-#define SIDE(text)                                                             \
-  {                                                                            \
-    text, true, 1, FDL_OP_SIDE_MAX                                             \
-  }
-#define PLACE(text)                                                            \
-  {                                                                            \
-    text, true, -FDL_OP_SIDE_MAX, FDL_OP_SIDE_MAX                              \
-  }
-#define POINT(text)                                                            \
-  {                                                                            \
-    text, false, 0, FDL_OP_SIDE_MAX                                            \
-  }
-#define FACTOR(text)                                                           \
-  {                                                                            \
-    text, false, -FDL_FACTOR_MAX, FDL_FACTOR_MAX                               \
-  }
-#define COEFFICIENT                                                            \
-  {                                                                            \
-    "a coefficient", false, -COEFFICIENT_MAX, COEFFICIENT_MAX                  \
-  }
-#define FILL                                                                   \
-  {                                                                            \
-    "fill", true, 0, 255                                                       \
-  }
-#define NUMBER(text)                                                           \
-  {                                                                            \
-    text, false, -HUGE_VAL, HUGE_VAL                                           \
-  }
-#define RULE(op, ...) [FEEDLINE_STEP_##op] = {.name = #op, __VA_ARGS__}
+#define RULE(op, ...) [FEEDLINE_STEP_##op] = {#op, __VA_ARGS__}
 
-#define FACTOR_RULE(op)                                                        \
-  RULE(op, .least = 1, .most = 1, .value = {FACTOR("the factor")})
-
+/* clang-format off */
 static const struct op_rule rules[] = {
-    RULE(CONVERT, .least = 1, .most = 1, .value = {{"channels", true, 1, 4}}),
+    RULE(CONVERT, .least = 1, .most = 1,
+         .value = {{"channels", MODE_CHANNELS}}),
     RULE(CROP, .least = 4, .most = 4,
-         .value = {PLACE("left"), PLACE("top"), PLACE("right"),
-                   PLACE("bottom")}),
+         .value = {{"left", PLACE}, {"top", PLACE}, {"right", PLACE},
+                   {"bottom", PLACE}}),
     RULE(RESIZE, .least = 3, .most = 7,
-         .value = {SIDE("width"),
-                   SIDE("height"),
-                   {"filter", true, 0, 5},
-                   POINT("left"),
-                   POINT("top"),
-                   POINT("right"),
-                   POINT("bottom")}),
+         .value = {{"width", SIDE}, {"height", SIDE}, {"filter", FILTER},
+                   {"left", EDGE}, {"top", EDGE}, {"right", EDGE},
+                   {"bottom", EDGE}}),
     RULE(TRANSPOSE, .least = 1, .most = 1,
-         .value = {{"its number", true, 0, 6}}),
-    RULE(SCALE, .group = TO_ELEMENTS),
-    RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,
-         .value = {NUMBER("a mean or std")}),
-    RULE(LOOKUP, .group = TO_ELEMENTS, .data = true),
+         .value = {{"its number", TRANSPOSITION}}),
+    RULE(PAD, .least = 5, .most = 9,
+         .value = {{"left", PLACE}, {"top", PLACE}, {"right", PLACE},
+                   {"bottom", PLACE}, {"mode", BORDER}, {"fill", FILL}}),
+    RULE(AFFINE, .least = 9, .most = 13,
+         .value = {{"width", SIDE}, {"height", SIDE}, {"filter", FILTER},
+                   {"a coefficient", COEFFICIENT}, [9] = {"fill", FILL}}),
+    RULE(PERSPECTIVE, .least = 11, .most = 15,
+         .value = {{"width", SIDE}, {"height", SIDE}, {"filter", FILTER},
+                   {"a coefficient", COEFFICIENT}, [11] = {"fill", FILL}}),
+    RULE(BRIGHTNESS, .least = 1, .most = 1, .value = {{"the factor", FACTOR}}),
+    RULE(CONTRAST, .least = 1, .most = 1, .value = {{"the factor", FACTOR}}),
+    RULE(COLOR, .least = 1, .most = 1, .value = {{"the factor", FACTOR}}),
+    RULE(SHARPNESS, .least = 1, .most = 1, .value = {{"the factor", FACTOR}}),
+    RULE(HUE, .least = 1, .most = 1, .value = {{"the factor", SHIFT}}),
+    RULE(GRAYSCALE, .least = 1, .most = 1,
+         .value = {{"channels", GRAY_CHANNELS}}),
+    RULE(POSTERIZE, .least = 1, .most = 1, .value = {{"bits", BITS}}),
+    RULE(SOLARIZE, .least = 1, .most = 1, .value = {{"threshold", FACTOR}}),
+    RULE(INVERT, OF_PIXELS),
+    RULE(AUTOCONTRAST, OF_PIXELS),
+    RULE(EQUALIZE, OF_PIXELS),
+    RULE(GAUSSIAN_BLUR, .least = 2, .most = 2, .value = {{"a radius", RADIUS}}),
+    RULE(TENSOR_BLUR, .least = 4, .most = 4,
+         .value = {{"a side of the kernel", KERNEL}, [2] = {"sigma", SIGMA}}),
+    RULE(POINT, .data = true),
+    RULE(SCALE, TO_ELEMENTS),
+    RULE(NORMALIZE, ON_FLOATS, .least = 2, .most = 8,
+         .value = {{"a mean or std", ANY}}),
+    RULE(LOOKUP, TO_ELEMENTS, .data = true),
+    RULE(ERASE, OF_ELEMENTS, .least = 5, .most = 8,
+         .value = {{"left", PLACE}, {"top", PLACE}, {"width", SIDE},
+                   {"height", SIDE}, {"a value", ANY}}),
 };
+/* clang-format on */
 
 const char *fdl_recorded_name(uint32_t op)
 {
@@ -108,14 +146,16 @@ static const struct value_rule *rule_of(const struct op_rule *rule, uint32_t i)
 
 static int32_t check_value(const struct value_rule *rule, double value)
 {
+    bool whole = ranges[rule->kind].whole;
+    double low = ranges[rule->kind].low, high = ranges[rule->kind].high;
     if (!isfinite(value))
         return fdl_fail(FEEDLINE_EINVAL, "%s is %g", rule->name, value);
-    if (rule->whole && value != floor(value))
+    if (whole && value != floor(value))
         return fdl_fail(FEEDLINE_EINVAL, "%s is %g, which is not whole",
                         rule->name, value);
-    if (value < rule->low || value > rule->high)
+    if (value < low || value > high)
         return fdl_fail(FEEDLINE_ERANGE, "%s is %g; it is from %g to %g",
-                        rule->name, value, rule->low, rule->high);
+                        rule->name, value, low, high);
     return FEEDLINE_OK;
 }
 
@@ -148,6 +188,41 @@ static int32_t check_box(const double *corner)
                         "a box of %gx%g is above the limit of %d for a side",
                         width, height, FDL_OP_SIDE_MAX);
     return FEEDLINE_OK;
+}
+
+/* Of a map: nearest, bilinear or bicubic. */
+static int32_t check_map(double filter)
+{
+    if (filter == 0 || filter == 2 || filter == 3)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "filter is %g; it is 0 (nearest), 2 (bilinear) or 3 "
+                    "(bicubic)",
+                    filter);
+}
+
+static int32_t check_kernel(const double *side)
+{
+    if ((int32_t)side[0] % 2 == 1 && (int32_t)side[1] % 2 == 1)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL, "a kernel of %gx%g: its sides are odd",
+                    side[0], side[1]);
+}
+
+static int32_t check_erase(const struct feedline_recorded_image *image,
+                           const struct feedline_recorded_step *step)
+{
+    if (step->n != 4 + (uint32_t)image->channels)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%" PRIu32 " values; it takes 4, and one for each of "
+                        "%" PRId32 " channels",
+                        step->n, image->channels);
+    if (fdl_recorded_element(image) == fdl_dtype_bytes(image->dtype))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "elements of %" PRIu32 " bytes are not of data type "
+                    "%" PRId32 ", so a value cannot be stored",
+                    fdl_recorded_element(image), image->dtype);
 }
 
 static int32_t check_normalize(const struct feedline_recorded_image *image,
@@ -192,6 +267,17 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
                             "%" PRIu32 " values; it takes 3, or 7 with a box",
                             step->n);
         return check_box(step->value + 3);
+    case FEEDLINE_STEP_AFFINE:
+    case FEEDLINE_STEP_PERSPECTIVE:
+        return check_map(step->value[2]);
+    case FEEDLINE_STEP_TENSOR_BLUR:
+        return check_kernel(step->value);
+    case FEEDLINE_STEP_GRAYSCALE:
+        if (step->value[0] == 2)
+            return fdl_fail(FEEDLINE_ERANGE, "channels is 2; it is 1 or 3");
+        return FEEDLINE_OK;
+    case FEEDLINE_STEP_ERASE:
+        return check_erase(image, step);
     case FEEDLINE_STEP_NORMALIZE:
         return check_normalize(image, step);
     case FEEDLINE_STEP_LOOKUP:

@@ -8,10 +8,11 @@
 #include <inttypes.h>
 
 /* Image.open does not turn an image, whatever an option says of others. */
-static void keep_as_stored(struct fdl_decoder *d)
+static void keep_as_stored(struct fdl_decoder *d, struct fdl_image_info *info)
 {
     d->info.orientation = 1;
     d->turn = fdl_turn_of(1);
+    *info = d->info;
 }
 
 static int32_t check_size(const struct feedline_recorded_image *image,
@@ -29,16 +30,16 @@ static int32_t check_size(const struct feedline_recorded_image *image,
 int32_t fdl_recorded_render(struct fdl_decoder *d,
                             const struct fdl_encoded *bytes,
                             const struct feedline_recorded_image *image,
+                            struct fdl_image_info *info,
                             struct fdl_render_cost *cost)
 {
-    struct fdl_image_info info;
     struct fdl_plan plan;
     int32_t status = fdl_recorded_check(image);
     if (!status)
-        status = fdl_decoder_open(d, bytes, &info);
+        status = fdl_decoder_open(d, bytes, info);
     if (status)
         return status;
-    keep_as_stored(d);
+    keep_as_stored(d, info);
     status = fdl_recorded_plan(d, image, &plan);
     if (!status)
         status = check_size(image, &plan);

@@ -21,10 +21,11 @@ int32_t fdl_recorded_check(const struct feedline_recorded_image *image);
  * fdl_decoder_render; EINVAL if a step does not fit the image, or what the
  * steps make does not fit `out`; ERANGE for an image on the way above
  * FDL_OP_SIDE_MAX or the limit of pixels. `out` is undefined on error, cost is
- * untouched. */
+ * untouched. *info is of the image in its file, as soon as that is open. */
 int32_t fdl_recorded_render(struct fdl_decoder *d,
                             const struct fdl_encoded *bytes,
                             const struct feedline_recorded_image *image,
+                            struct fdl_image_info *info,
                             struct fdl_render_cost *cost);
 
 /* ---- Between the files of this ------------------------------------------ */

@@ -13,7 +13,13 @@
 #include "base/status.h"
 #include "decode/decoder_state.h"
 #include "decode/kernels/alpha.h"
+#include "decode/plan/adjust.h"
+#include "decode/plan/affine.h"
+#include "decode/plan/blur.h"
 #include "decode/plan/channels.h"
+#include "decode/plan/erase.h"
+#include "decode/plan/point.h"
+#include "decode/plan/sharpness.h"
 #include "decode/plan/turn.h"
 #include "decode/recorded_image.h"
 
@@ -32,6 +38,9 @@ enum mode {
     MODE_OTHER = 0x40, /* to be converted */
 
     MODES_PICKED = MODE_1 | MODE_P, /* resampled by nearest only */
+    MODES_PLAIN = MODE_L | MODE_RGB,
+    MODES_COLOUR = MODES_PLAIN | MODE_LA | MODE_RGBA,
+    MODES_ALL = MODES_PICKED | MODES_COLOUR | MODE_OTHER,
 };
 
 struct program {
@@ -45,18 +54,28 @@ struct program {
 
 /* ---- Modes -------------------------------------------------------------- */
 
+static const struct {
+    const char *name;
+    enum mode mode;
+} modes[] = {{"1", MODE_1},     {"L", MODE_L},       {"LA", MODE_LA},
+             {"RGB", MODE_RGB}, {"RGBA", MODE_RGBA}, {"P", MODE_P}};
+
 static enum mode mode_of(const char *name)
 {
-    static const struct {
-        const char *name;
-        enum mode mode;
-    } modes[] = {{"1", MODE_1},     {"L", MODE_L},       {"LA", MODE_LA},
-                 {"RGB", MODE_RGB}, {"RGBA", MODE_RGBA}, {"P", MODE_P}};
     for (size_t i = 0; i < FDL_COUNT_OF(modes); i++) {
         if (strcmp(modes[i].name, name) == 0)
             return modes[i].mode;
     }
     return MODE_OTHER;
+}
+
+static const char *name_of(const struct program *p)
+{
+    for (size_t i = 0; i < FDL_COUNT_OF(modes); i++) {
+        if (modes[i].mode == p->mode)
+            return modes[i].name;
+    }
+    return p->d->info.mode;
 }
 
 static int32_t channels_of(enum mode mode)
@@ -120,9 +139,9 @@ static int32_t check_key(const struct program *p, enum mode to)
 
 static int32_t convert(struct program *p, int32_t channels)
 {
-    static const enum mode modes[] = {MODE_1, MODE_L, MODE_LA, MODE_RGB,
-                                      MODE_RGBA};
-    enum mode to = modes[channels];
+    static const enum mode by_channels[] = {MODE_1, MODE_L, MODE_LA, MODE_RGB,
+                                            MODE_RGBA};
+    enum mode to = by_channels[channels];
     if (p->mode == to)
         return FEEDLINE_OK;
     if (p->stored) {
@@ -143,16 +162,17 @@ static int32_t convert(struct program *p, int32_t channels)
 
 /* ---- Steps -------------------------------------------------------------- */
 
-static int32_t plan_convert(struct program *p, const double *v, uint32_t n)
+static int32_t plan_convert(struct program *p,
+                            const struct feedline_recorded_step *s)
 {
-    (void)n;
-    return convert(p, (int32_t)v[0]);
+    return convert(p, (int32_t)s->value[0]);
 }
 
-static int32_t plan_crop(struct program *p, const double *v, uint32_t n)
+static int32_t plan_crop(struct program *p,
+                         const struct feedline_recorded_step *s)
 {
     static const uint8_t black[4];
-    (void)n;
+    const double *v = s->value;
     struct fdl_box box = {(int32_t)v[0], (int32_t)v[1], (int32_t)(v[2] - v[0]),
                           (int32_t)(v[3] - v[1])};
     return fdl_plan_window(p->plan, box, FDL_PAD_CONSTANT, black);
@@ -191,23 +211,210 @@ static int32_t resize_part(struct program *p, const double *v,
     return FEEDLINE_OK;
 }
 
-static int32_t plan_resize(struct program *p, const double *v, uint32_t n)
+static int32_t plan_resize(struct program *p,
+                           const struct feedline_recorded_step *s)
 {
+    const double *v = s->value;
     enum fdl_filter filter = filter_of(p, v[2]);
-    if (n > 3)
+    if (s->n > 3)
         return resize_part(p, v, filter);
     fdl_plan_resize(p->plan, (int32_t)v[0], (int32_t)v[1], filter);
     return FEEDLINE_OK;
 }
 
-static int32_t plan_transpose(struct program *p, const double *v, uint32_t n)
+static int32_t plan_transpose(struct program *p,
+                              const struct feedline_recorded_step *s)
 {
-    (void)n;
-    fdl_plan_transpose(p->plan, (enum fdl_transpose)v[0]);
+    fdl_plan_transpose(p->plan, (enum fdl_transpose)s->value[0]);
     return FEEDLINE_OK;
 }
 
+/* Values from `first` on: one for each channel, or none. */
+static int32_t fill_of(const struct program *p,
+                       const struct feedline_recorded_step *s, uint32_t first,
+                       uint8_t fill[FDL_CHANNELS_MAX])
+{
+    uint32_t n = s->n - first, channels = (uint32_t)channels_of(p->mode);
+    memset(fill, 0, FDL_CHANNELS_MAX);
+    if (n != 0 && n != channels)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "fill has %" PRIu32 " numbers, an image of mode %s "
+                        "%" PRIu32 " channels",
+                        n, name_of(p), channels);
+    for (uint32_t c = 0; c < n; c++)
+        fill[c] = (uint8_t)s->value[first + c];
+    return FEEDLINE_OK;
+}
+
+/* torchvision takes off what is negative before it mirrors the rest. */
+static void crop_margins(struct fdl_plan *plan, struct fdl_box *box)
+{
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    int32_t left = FDL_MAX(box->x, 0), top = FDL_MAX(box->y, 0);
+    int32_t right = FDL_MIN(box->x + box->width, width);
+    int32_t bottom = FDL_MIN(box->y + box->height, height);
+    fdl_plan_crop(plan,
+                  (struct fdl_box){left, top, right - left, bottom - top});
+    box->x -= left;
+    box->y -= top;
+}
+
+static int32_t plan_pad(struct program *p,
+                        const struct feedline_recorded_step *s)
+{
+    const double *v = s->value;
+    uint8_t fill[FDL_CHANNELS_MAX];
+    int32_t width = fdl_plan_width(p->plan), height = fdl_plan_height(p->plan);
+    int32_t left = (int32_t)v[0], top = (int32_t)v[1];
+    struct fdl_box box = {-left, -top, width + left + (int32_t)v[2],
+                          height + top + (int32_t)v[3]};
+    bool gone = box.x >= width || box.y >= height || box.x + box.width <= 0 ||
+                box.y + box.height <= 0;
+    if (box.width <= 0 || box.height <= 0 || gone)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "nothing of %" PRId32 "x%" PRId32 " is left", width,
+                        height);
+    int32_t status = fill_of(p, s, 5, fill);
+    if (status)
+        return status;
+    if (v[4] != FDL_PAD_CONSTANT)
+        crop_margins(p->plan, &box);
+    return fdl_plan_window(p->plan, box, (enum fdl_padding)v[4], fill);
+}
+
+static enum fdl_map_filter map_filter_of(const struct program *p, double number)
+{
+    if (number == 0 || (p->mode & MODES_PICKED))
+        return FDL_MAP_NEAREST;
+    return number == 2 ? FDL_MAP_BILINEAR : FDL_MAP_BICUBIC;
+}
+
+/* Affine or perspective, by the number of coefficients. */
+static int32_t plan_map(struct program *p,
+                        const struct feedline_recorded_step *s)
+{
+    bool affine = s->op == FEEDLINE_STEP_AFFINE;
+    uint8_t fill[FDL_CHANNELS_MAX];
+    int32_t width = (int32_t)s->value[0], height = (int32_t)s->value[1];
+    enum fdl_map_filter filter = map_filter_of(p, s->value[2]);
+    int32_t status = fill_of(p, s, affine ? 9 : 11, fill);
+    if (status)
+        return status;
+    if (affine)
+        return fdl_plan_affine_to(p->plan, s->value + 3, filter, width, height,
+                                  fill);
+    fdl_plan_perspective_to(p->plan, s->value + 3, filter, width, height, fill);
+    return FEEDLINE_OK;
+}
+
+/* ---- Colours ------------------------------------------------------------ */
+
+static int32_t adjust(struct program *p, enum fdl_adjust which, double factor)
+{
+    struct fdl_adjust_step a = {.n = 1, .order = {which}};
+    a.factor[which] = factor;
+    fdl_plan_adjust(p->plan, &a);
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_brightness(struct program *p,
+                               const struct feedline_recorded_step *s)
+{
+    return adjust(p, FDL_ADJUST_BRIGHTNESS, s->value[0]);
+}
+
+static int32_t plan_contrast(struct program *p,
+                             const struct feedline_recorded_step *s)
+{
+    return adjust(p, FDL_ADJUST_CONTRAST, s->value[0]);
+}
+
+static int32_t plan_color(struct program *p,
+                          const struct feedline_recorded_step *s)
+{
+    return adjust(p, FDL_ADJUST_SATURATION, s->value[0]);
+}
+
+static int32_t plan_sharpness(struct program *p,
+                              const struct feedline_recorded_step *s)
+{
+    fdl_plan_sharpness(p->plan, false, s->value[0]);
+    return FEEDLINE_OK;
+}
+
+/* torchvision goes by HSV, which has no alpha, and back to 255. */
+static int32_t plan_hue(struct program *p,
+                        const struct feedline_recorded_step *s)
+{
+    if (p->mode & (MODE_1 | MODE_L))
+        return FEEDLINE_OK;
+    int32_t channels = channels_of(p->mode);
+    int32_t status = convert(p, FDL_COLOURS(channels));
+    if (!status && p->mode == MODE_RGB)
+        status = adjust(p, FDL_ADJUST_HUE, s->value[0]);
+    return status ? status : convert(p, channels);
+}
+
+static int32_t plan_grayscale(struct program *p,
+                              const struct feedline_recorded_step *s)
+{
+    bool three = s->value[0] == 3;
+    if (three && p->mode == MODE_RGB) {
+        fdl_plan_gray(p->plan, false);
+        return FEEDLINE_OK;
+    }
+    int32_t status = convert(p, 1);
+    return status || !three ? status : convert(p, 3);
+}
+
+static int32_t plan_point(struct program *p,
+                          const struct feedline_recorded_step *s)
+{
+    static const enum fdl_point points[] = {
+        [FEEDLINE_STEP_POSTERIZE] = FDL_POINT_POSTERIZE,
+        [FEEDLINE_STEP_SOLARIZE] = FDL_POINT_SOLARIZE,
+        [FEEDLINE_STEP_INVERT] = FDL_POINT_INVERT,
+        [FEEDLINE_STEP_AUTOCONTRAST] = FDL_POINT_AUTOCONTRAST,
+        [FEEDLINE_STEP_EQUALIZE] = FDL_POINT_EQUALIZE,
+    };
+    fdl_plan_point(p->plan, points[s->op], s->value[0]);
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_tables(struct program *p,
+                           const struct feedline_recorded_step *s)
+{
+    fdl_plan_tables(p->plan, s->data);
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_gaussian_blur(struct program *p,
+                                  const struct feedline_recorded_step *s)
+{
+    fdl_plan_blur_box(p->plan, s->value[0], s->value[1]);
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_tensor_blur(struct program *p,
+                                const struct feedline_recorded_step *s)
+{
+    const double *v = s->value;
+    return fdl_plan_blur_gauss(p->plan, (int32_t)v[0], (int32_t)v[1], v[2],
+                               v[3]);
+}
+
 /* ---- The last pass ------------------------------------------------------ */
+
+static void erase(struct fdl_plan *plan, const struct feedline_recorded_step *s,
+                  uint32_t channels)
+{
+    const double *v = s->value;
+    struct fdl_erase_step e = {
+        .box = {(int32_t)v[0], (int32_t)v[1], (int32_t)v[2], (int32_t)v[3]}};
+    for (uint32_t c = 0; c < channels; c++)
+        e.value[c] = (float)v[4 + c];
+    fdl_plan_erase(plan, &e);
+}
 
 static void finish(struct program *p, const struct feedline_recorded_step *s)
 {
@@ -218,6 +425,8 @@ static void finish(struct program *p, const struct feedline_recorded_step *s)
     } else if (s->op == FEEDLINE_STEP_LOOKUP) {
         plan->lookup = s->data;
         plan->lookup_bytes = fdl_recorded_element(p->image);
+    } else if (s->op == FEEDLINE_STEP_ERASE) {
+        erase(plan, s, channels);
     } else {
         plan->norm.on = true;
         for (uint32_t c = 0; c < channels; c++) {
@@ -229,28 +438,58 @@ static void finish(struct program *p, const struct feedline_recorded_step *s)
 
 /* ---- All of it ---------------------------------------------------------- */
 
-typedef int32_t (*plan_fn)(struct program *p, const double *value, uint32_t n);
+struct pixel_step {
+    int32_t (*plan)(struct program *p, const struct feedline_recorded_step *s);
+    uint32_t modes; /* that Pillow or torchvision has it for */
+};
 
-static plan_fn pixel_step(uint32_t op)
+/* clang-format off */
+static const struct pixel_step pixel_steps[] = {
+    [FEEDLINE_STEP_CONVERT] = {plan_convert, MODES_ALL},
+    [FEEDLINE_STEP_CROP] = {plan_crop, MODES_ALL},
+    [FEEDLINE_STEP_RESIZE] = {plan_resize, MODES_ALL},
+    [FEEDLINE_STEP_TRANSPOSE] = {plan_transpose, MODES_ALL},
+    [FEEDLINE_STEP_PAD] = {plan_pad, MODES_ALL},
+    [FEEDLINE_STEP_AFFINE] = {plan_map, MODES_ALL},
+    [FEEDLINE_STEP_PERSPECTIVE] = {plan_map, MODES_ALL},
+    [FEEDLINE_STEP_BRIGHTNESS] = {plan_brightness, MODES_COLOUR},
+    [FEEDLINE_STEP_CONTRAST] = {plan_contrast, MODES_COLOUR},
+    [FEEDLINE_STEP_COLOR] = {plan_color, MODES_COLOUR},
+    [FEEDLINE_STEP_SHARPNESS] = {plan_sharpness, MODES_COLOUR},
+    [FEEDLINE_STEP_HUE] = {plan_hue, MODES_COLOUR | MODE_1},
+    [FEEDLINE_STEP_GRAYSCALE] = {plan_grayscale, MODES_ALL},
+    [FEEDLINE_STEP_POSTERIZE] = {plan_point, MODES_PLAIN},
+    [FEEDLINE_STEP_SOLARIZE] = {plan_point, MODES_PLAIN},
+    [FEEDLINE_STEP_INVERT] = {plan_point, MODES_PLAIN | MODE_1},
+    [FEEDLINE_STEP_AUTOCONTRAST] = {plan_point, MODES_PLAIN},
+    [FEEDLINE_STEP_EQUALIZE] = {plan_point, MODES_PLAIN},
+    [FEEDLINE_STEP_GAUSSIAN_BLUR] = {plan_gaussian_blur, MODES_COLOUR},
+    [FEEDLINE_STEP_TENSOR_BLUR] = {plan_tensor_blur, MODES_COLOUR},
+    [FEEDLINE_STEP_POINT] = {plan_tables, MODES_COLOUR | MODES_PICKED},
+};
+/* clang-format on */
+
+/* Of a plan, at most. */
+static uint32_t steps_of(uint32_t op)
 {
-    static const plan_fn functions[] = {
-        [FEEDLINE_STEP_CONVERT] = plan_convert,
-        [FEEDLINE_STEP_CROP] = plan_crop,
-        [FEEDLINE_STEP_RESIZE] = plan_resize,
-        [FEEDLINE_STEP_TRANSPOSE] = plan_transpose,
-    };
-    return op < FDL_COUNT_OF(functions) ? functions[op] : NULL;
+    switch (op) {
+    case FEEDLINE_STEP_HUE: /* without alpha and back */
+        return 3;
+    case FEEDLINE_STEP_PAD:
+    case FEEDLINE_STEP_GRAYSCALE:
+        return 2;
+    default:
+        return 1;
+    }
 }
 
-/* A step of a program becomes this many of a plan at most. */
-#define PLAN_STEPS_OF_ONE 2
-
-static int32_t check_room(const struct program *p)
+static int32_t check_room(const struct program *p, uint32_t op)
 {
-    if (p->plan->n_steps + PLAN_STEPS_OF_ONE <= FDL_PLAN_STEPS)
+    if (p->plan->n_steps + steps_of(op) <= FDL_PLAN_STEPS)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_ERANGE,
-                    "the steps before it take all the room for %d",
+                    "it and the steps before it are more than %d that are done "
+                    "one after the other",
                     FDL_PLAN_STEPS);
 }
 
@@ -269,15 +508,17 @@ static int32_t check_way(const struct program *p)
 static int32_t plan_step(struct program *p,
                          const struct feedline_recorded_step *s)
 {
-    plan_fn plan = pixel_step(s->op);
-    int32_t status = check_room(p);
+    int32_t status = check_room(p, s->op);
     if (status)
         return status;
-    if (!plan) {
+    if (s->op >= FDL_COUNT_OF(pixel_steps)) {
         finish(p, s);
         return FEEDLINE_OK;
     }
-    status = plan(p, s->value, s->n);
+    if (!(pixel_steps[s->op].modes & p->mode))
+        return fdl_fail(FEEDLINE_EINVAL, "it is not for images of mode %s",
+                        name_of(p));
+    status = pixel_steps[s->op].plan(p, s);
     if (!status)
         status = check_way(p);
     if (!status && !only_picks(p->plan))

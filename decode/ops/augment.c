@@ -148,7 +148,7 @@ static void add_rest(struct fdl_plan *plan, enum fdl_augment_library library,
         add_factor(plan, FDL_AUGMENT_COLOR, FDL_MIN(FDL_MAX(1 - m, 0), 1));
         break;
     case FDL_AUGMENT_GAUSSIAN_BLUR:
-        fdl_plan_blur_box(plan, m);
+        fdl_plan_blur_box(plan, m, m);
         break;
     default:
         break;

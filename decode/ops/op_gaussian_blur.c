@@ -71,7 +71,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
     fdl_note_double(plan, "sigma", sigma);
     return fdl_plan_blur_gauss(
         plan, (int32_t)fdl_op_number(o, ROW_KERNEL_SIZE, 0),
-        (int32_t)fdl_op_number(o, ROW_KERNEL_SIZE, 1), sigma);
+        (int32_t)fdl_op_number(o, ROW_KERNEL_SIZE, 1), sigma, sigma);
 }
 
 static int32_t plan_pil(const struct fdl_options *o, struct fdl_rng *rng,
@@ -83,7 +83,7 @@ static int32_t plan_pil(const struct fdl_options *o, struct fdl_rng *rng,
         return FEEDLINE_OK;
     double radius = draw_deviation(o, ROW_RADIUS, rng);
     fdl_note_double(plan, "radius", radius);
-    fdl_plan_blur_box(plan, radius);
+    fdl_plan_blur_box(plan, radius, radius);
     return FEEDLINE_OK;
 }
 

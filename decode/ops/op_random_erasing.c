@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "decode/ops/op.h"
 #include "decode/ops/shared_options.h"
+#include "decode/plan/erase.h"
 
 #include <math.h>
 
@@ -18,9 +19,6 @@ enum { NOISE_NO, NOISE_PIXELS, NOISE_BOX };
 
 #define VALUE_MAX 1e6
 #define COUNT_MAX 8
-
-/* Draws of one fdl_rng_normal. */
-#define NUMBERS_OF_PAIR 4
 
 static const struct fdl_option options[ROWS] = {
     [ROW_P] = FDL_OP_PROBABILITY("0.5", "anything is erased"),
@@ -42,52 +40,6 @@ static const struct fdl_option options[ROWS] = {
         FDL_OP_INT("count", 1, COUNT_MAX, "1", "",
                    "largest number of rectangles, which share the area"),
 };
-
-struct erasing {
-    struct fdl_box box;
-    float value[FDL_CHANNELS_MAX];
-    bool noise;
-    struct fdl_rng rng;
-};
-
-/* The row of `n` pixels in plane c that begins with pixel (x, y) of the box;
- * noise follows the planes and rows of it. */
-static void erase_row(const struct erasing *e, int32_t c, int32_t x, int32_t y,
-                      int32_t n, const struct fdl_output_format *format,
-                      void *dst, int32_t to_x, int32_t to_y)
-{
-    struct fdl_rng rng = e->rng;
-    double pair[2];
-    uint64_t at = ((uint64_t)(c * e->box.height + y)) * (uint64_t)e->box.width +
-                  (uint64_t)x;
-    if (e->noise)
-        fdl_rng_skip(&rng, at / 2 * NUMBERS_OF_PAIR);
-    if (e->noise && at % 2 == 1)
-        fdl_rng_normal(&rng, pair);
-    for (int32_t i = 0; i < n; i++, at++) {
-        if (e->noise && at % 2 == 0)
-            fdl_rng_normal(&rng, pair);
-        float value = e->noise ? (float)pair[at % 2] : e->value[c];
-        fdl_output_store(format, dst, c, to_y, to_x + i, value);
-    }
-}
-
-static void finish(const struct fdl_step *step,
-                   const struct fdl_output_format *format, int32_t x, int32_t y,
-                   void *dst)
-{
-    struct erasing e;
-    fdl_step_values(step, &e, sizeof(e));
-    int32_t left = FDL_MAX(e.box.x, x), top = FDL_MAX(e.box.y, y);
-    int32_t right = FDL_MIN(e.box.x + e.box.width, x + format->width);
-    int32_t bottom = FDL_MIN(e.box.y + e.box.height, y + format->height);
-    for (int32_t c = 0; c < format->channels && left < right; c++)
-        for (int32_t row = top; row < bottom; row++)
-            erase_row(&e, c, left - e.box.x, row - e.box.y, right - left,
-                      format, dst, left - x, row - y);
-}
-
-static const struct fdl_step_kind kind = {.finish = finish};
 
 /* false: ten tries were not enough. */
 static bool draw_box(const struct fdl_options *o, struct fdl_rng *rng,
@@ -113,7 +65,7 @@ static bool draw_box(const struct fdl_options *o, struct fdl_rng *rng,
 }
 
 static void draw_colour(const struct fdl_options *o, struct fdl_rng *rng,
-                        struct erasing *e)
+                        struct fdl_erase_step *e)
 {
     double pair[2];
     for (uint32_t c = 0; c < FDL_CHANNELS_MAX; c++) {
@@ -132,8 +84,8 @@ static void draw_colour(const struct fdl_options *o, struct fdl_rng *rng,
 static void add(const struct fdl_options *o, struct fdl_rng *rng,
                 const struct fdl_box *box, bool alone, struct fdl_plan *plan)
 {
-    struct erasing e = {.box = *box,
-                        .noise = fdl_option_int(o, ROW_NOISE) == NOISE_PIXELS};
+    struct fdl_erase_step e = {
+        .box = *box, .noise = fdl_option_int(o, ROW_NOISE) == NOISE_PIXELS};
     if (!alone)
         fdl_note_op(plan, "erase");
     fdl_note_box(plan, box);
@@ -141,7 +93,7 @@ static void add(const struct fdl_options *o, struct fdl_rng *rng,
         fdl_note_op_end(plan);
     draw_colour(o, rng, &e);
     e.rng = alone ? *rng : fdl_rng_branch(rng);
-    fdl_plan_add(plan, &kind, &e, sizeof(e));
+    fdl_plan_erase(plan, &e);
 }
 
 static int32_t plan_one(const struct fdl_options *o, struct fdl_rng *rng,

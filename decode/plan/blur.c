@@ -40,6 +40,12 @@ static struct fdl_box_weights box_of(double sigma)
     return box;
 }
 
+/* Along rows and along columns. */
+struct boxes {
+    bool along_x, along_y;
+    struct fdl_box_weights x, y;
+};
+
 /* Two lines in turn, with room for what is beyond their ends. */
 struct box_run {
     struct fdl_box_weights box;
@@ -106,30 +112,55 @@ static void blur_columns(const struct box_run *r, const struct fdl_image *image,
     }
 }
 
-/* Through `spare`, as large as the plane. */
-static void blur_plane(const struct box_run *r, const struct fdl_image *image,
-                       uint8_t *plane, uint8_t *spare)
+static void along_rows(const struct box_run *r, const struct fdl_image *image,
+                       const uint8_t *in, uint8_t *out)
 {
     size_t width = (size_t)image->width;
     for (size_t at = 0; at < image->plane; at += width) {
-        memcpy(r->line[0], plane + at, width);
-        blur_line(r, width, spare + at);
+        memcpy(r->line[0], in + at, width);
+        blur_line(r, width, out + at);
     }
+}
+
+/* The content of `in` is lost. */
+static void along_columns(const struct box_run *r,
+                          const struct fdl_image *image, uint8_t *in,
+                          uint8_t *out)
+{
     if (r->box.radius > FDL_BOX_NEAR) {
-        blur_columns(r, image, spare, plane);
+        blur_columns(r, image, in, out);
         return;
     }
-    pass_rows(r, image, spare, plane);
-    pass_rows(r, image, plane, spare);
-    pass_rows(r, image, spare, plane);
+    pass_rows(r, image, in, out);
+    pass_rows(r, image, out, in);
+    pass_rows(r, image, in, out);
+}
+
+/* Through `spare`, as large as the plane. */
+static void blur_plane(struct box_run *r, const struct boxes *boxes,
+                       const struct fdl_image *image, uint8_t *plane,
+                       uint8_t *spare)
+{
+    r->box = boxes->x;
+    if (boxes->along_x)
+        along_rows(r, image, plane, spare);
+    else
+        memcpy(spare, plane, image->plane);
+    r->box = boxes->y;
+    if (boxes->along_y)
+        along_columns(r, image, spare, plane);
+    else
+        memcpy(plane, spare, image->plane);
 }
 
 static int32_t run_box(const struct fdl_step *step, struct fdl_canvas *c)
 {
     struct box_run r = {.kernels = fdl_kernels[fdl_cpu_level()].gauss};
     struct fdl_image *image = &c->image, spare;
-    fdl_step_values(step, &r.box, sizeof(r.box));
-    r.margin = FDL_MAX(r.box.radius, FDL_BOX_NEAR) + 1;
+    struct boxes boxes;
+    fdl_step_values(step, &boxes, sizeof(boxes));
+    r.margin = FDL_MAX(boxes.x.radius, boxes.y.radius);
+    r.margin = FDL_MAX(r.margin, FDL_BOX_NEAR) + 1;
 
     size_t longest = (size_t)FDL_MAX(image->width, image->height);
     size_t pitch = longest + 2 * r.margin + FDL_PLANE_ALIGN;
@@ -142,7 +173,7 @@ static int32_t run_box(const struct fdl_step *step, struct fdl_canvas *c)
     r.line[0] = lines + r.margin;
     r.line[1] = lines + pitch + r.margin;
     for (int32_t i = 0; i < image->channels; i++)
-        blur_plane(&r, image, fdl_image_row(image, i, 0),
+        blur_plane(&r, &boxes, image, fdl_image_row(image, i, 0),
                    fdl_image_row(&spare, i, 0));
     return FEEDLINE_OK;
 }
@@ -153,12 +184,16 @@ static const struct fdl_step_kind box_kind = {
     .run = run_box,
 };
 
-void fdl_plan_blur_box(struct fdl_plan *plan, double sigma)
+void fdl_plan_blur_box(struct fdl_plan *plan, double sigma_x, double sigma_y)
 {
-    if ((float)sigma == 0)
-        return;
-    struct fdl_box_weights box = box_of(sigma);
-    fdl_plan_add(plan, &box_kind, &box, sizeof(box));
+    struct boxes boxes = {.along_x = (float)sigma_x != 0,
+                          .along_y = (float)sigma_y != 0};
+    if (boxes.along_x)
+        boxes.x = box_of(sigma_x);
+    if (boxes.along_y)
+        boxes.y = box_of(sigma_y);
+    if (boxes.along_x || boxes.along_y)
+        fdl_plan_add(plan, &box_kind, &boxes, sizeof(boxes));
 }
 
 /* ---- Taps --------------------------------------------------------------- */
@@ -171,7 +206,7 @@ void fdl_plan_blur_box(struct fdl_plan *plan, double sigma)
 
 struct gauss {
     int32_t width, height; /* of the kernel */
-    double sigma;
+    double sigma_x, sigma_y;
 };
 
 /* One side of a kernel of `size`, from its middle. */
@@ -221,8 +256,8 @@ static int32_t run_gauss(const struct fdl_step *step, struct fdl_canvas *c)
     struct gauss g;
     fdl_step_values(step, &g, sizeof(g));
     float weights[2][TAPS_MAX];
-    struct fdl_taps t[2] = {taps_of(g.width, g.sigma, weights[0]),
-                            taps_of(g.height, g.sigma, weights[1])};
+    struct fdl_taps t[2] = {taps_of(g.width, g.sigma_x, weights[0]),
+                            taps_of(g.height, g.sigma_y, weights[1])};
 
     struct fdl_image *image = &c->image, spare;
     size_t floats = (size_t)image->width + 2 * TAPS_MAX + FDL_PLANE_ALIGN;
@@ -245,7 +280,8 @@ static const struct fdl_step_kind gauss_kind = {
 };
 
 int32_t fdl_plan_blur_gauss(struct fdl_plan *plan, int32_t kernel_width,
-                            int32_t kernel_height, double sigma)
+                            int32_t kernel_height, double sigma_x,
+                            double sigma_y)
 {
     int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
     if (width <= kernel_width / 2 || height <= kernel_height / 2)
@@ -254,7 +290,7 @@ int32_t fdl_plan_blur_gauss(struct fdl_plan *plan, int32_t kernel_width,
                         " is too small to be reflected for a blur by a kernel "
                         "of %" PRId32 "x%" PRId32,
                         width, height, kernel_width, kernel_height);
-    struct gauss g = {kernel_width, kernel_height, sigma};
+    struct gauss g = {kernel_width, kernel_height, sigma_x, sigma_y};
     fdl_plan_add(plan, &gauss_kind, &g, sizeof(g));
     return FEEDLINE_OK;
 }

@@ -261,3 +261,25 @@ void fdl_plan_point(struct fdl_plan *plan, enum fdl_point which,
     if (last && histogram)
         last->kind = &with_histogram;
 }
+
+/* ---- Tables of others --------------------------------------------------- */
+
+static int32_t run_tables(const struct fdl_step *step, struct fdl_canvas *c)
+{
+    const uint8_t *tables;
+    fdl_step_values(step, &tables, sizeof(tables));
+    for (int32_t i = 0; i < c->image.channels; i++, tables += 256)
+        c->kernels->lookup(fdl_image_row(&c->image, i, 0), c->image.plane,
+                           tables);
+    return FEEDLINE_OK;
+}
+
+static const struct fdl_step_kind tables_kind = {
+    .commutes = FDL_WITH_FLIP | FDL_WITH_CROP,
+    .run = run_tables,
+};
+
+void fdl_plan_tables(struct fdl_plan *plan, const uint8_t *tables)
+{
+    fdl_plan_add(plan, &tables_kind, &tables, sizeof(tables));
+}

@@ -20,6 +20,10 @@ enum fdl_point {
     FDL_POINT_BRIGHTNESS, /* argument: the factor; fdl_plan_adjust uses it */
 };
 
+/* A uint8_t[256] for each channel, alpha too; it is there until the plan is
+ * done. */
+void fdl_plan_tables(struct fdl_plan *plan, const uint8_t *tables);
+
 /* Adds it; nothing if it would change nothing. */
 void fdl_plan_point(struct fdl_plan *plan, enum fdl_point which,
                     double argument);

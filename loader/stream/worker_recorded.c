@@ -28,8 +28,9 @@ static int32_t render_one(struct fdl_decoder *d,
         .size = from->n_bytes,
         .readable = from->n_bytes + FDL_ENCODED_PADDING,
     };
+    struct fdl_image_info info;
     struct fdl_render_cost one = {0};
-    int32_t status = fdl_recorded_render(d, &bytes, &from->image, &one);
+    int32_t status = fdl_recorded_render(d, &bytes, &from->image, &info, &one);
     if (status >= 0)
         add_cost(cost, &one);
     return status;

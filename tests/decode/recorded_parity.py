@@ -6,7 +6,7 @@ torchvision: the same elements, bit for bit.
 
 RENDER_RECORDED is the helper built from render_recorded.c; DATA has
 imagenet-sample/, and without it there are generated files alone. Every kernel
-level of the machine is tried. Exit status 77: no Pillow here.
+level of the machine is tried. Exit status 77: no torchvision here.
 """
 import os
 import pathlib
@@ -19,7 +19,9 @@ import tempfile
 try:
     import numpy as np
     import PIL
-    from PIL import Image
+    from PIL import Image, ImageEnhance, ImageFilter, ImageOps
+    import torch
+    import torchvision.transforms.functional as F
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -27,10 +29,14 @@ except ImportError as error:
 PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
 U8, F16, F32, BF16 = 1, 2, 3, 5
 LEVELS = ("c", "avx2", "avx512")
-CONVERT, CROP, RESIZE, TRANSPOSE = 1, 2, 3, 4
-SCALE, NORMALIZE, LOOKUP = 40, 41, 42
+CONVERT, CROP, RESIZE, TRANSPOSE, PAD, AFFINE, PERSPECTIVE = range(1, 8)
+BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, HUE, GRAYSCALE = range(8, 14)
+POSTERIZE, SOLARIZE, INVERT, AUTOCONTRAST, EQUALIZE = range(14, 19)
+GAUSSIAN_BLUR, TENSOR_BLUR, POINT = range(19, 22)
+SCALE, NORMALIZE, LOOKUP, ERASE = 40, 41, 42, 60
 CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 SIDE_MAX = 400
+APART = 5e-5  # of all values behind TENSOR_BLUR, by one level
 
 
 class Engine:
@@ -108,7 +114,7 @@ def resize(rng, image, file):
         whole = end - first < 0.01 or rng.random() < 0.2
         box[axis], box[axis + 2] = (0, n) if whole else (first, end)
     return (RESIZE, [*size, filter, *box], b""), \
-        image.resize(size, filter, box=box)
+        image.resize(size, filter, box=tuple(box))
 
 
 def transpose(rng, image, file):
@@ -116,7 +122,134 @@ def transpose(rng, image, file):
     return (TRANSPOSE, [number], b""), image.transpose(number)
 
 
-PIXEL_STEPS = [convert, crop, resize, transpose]
+def fill_of(rng, image):
+    """A number for each channel, or none; and what Pillow takes."""
+    n = len(image.getbands())
+    if rng.random() < 0.3:
+        return [], 0
+    high = 1 if image.mode == "1" else 63 if image.mode == "P" else 255
+    fill = [rng.randint(0, high) * (255 // high if image.mode == "1" else 1)
+            for _ in range(n)]
+    return fill, fill[0] if n == 1 else tuple(fill)
+
+
+def pad(rng, image, file):
+    sides = [rng.randint(-n // 4, n // 3 + 1) for n in image.size * 2]
+    if any(image.size[a] + sides[a] <= 0 or image.size[a] + sides[a + 2] <= 0 or
+           image.size[a] + sides[a] + sides[a + 2] <= 0 for a in (0, 1)):
+        return None
+    mode = rng.randrange(4) if image.mode in CHANNELS else 0
+    name = ("constant", "edge", "reflect", "symmetric")[mode]
+    fill, taken = fill_of(rng, image)
+    if mode:
+        fill, taken = [], 0
+    return (PAD, [*sides, mode, *fill], b""), F.pad(image, sides, taken, name)
+
+
+def new_size(rng, image):
+    return tuple(rng.choice((n, rng.randint(1, min(2 * n, SIDE_MAX))))
+                 for n in image.size)
+
+
+def affine(rng, image, file):
+    size, filter = new_size(rng, image), rng.choice((0, 2, 3))
+    a = [1, 0, 0, 0, 1, 0]
+    kind = rng.randrange(3)
+    if kind:
+        a[2], a[5] = (rng.randint(-n, n) for n in image.size)
+    if kind == 2:
+        a = [v + rng.gauss(0, 0.5) for v in a]
+    fill, taken = fill_of(rng, image)
+    return (AFFINE, [*size, filter, *a, *fill], b""), image.transform(
+        size, Image.Transform.AFFINE, a, filter, fillcolor=taken)
+
+
+def perspective(rng, image, file):
+    size, filter = new_size(rng, image), rng.choice((0, 2, 3))
+    a = [1 + rng.gauss(0, 0.2), rng.gauss(0, 0.2), rng.gauss(0, 9),
+         rng.gauss(0, 0.2), 1 + rng.gauss(0, 0.2), rng.gauss(0, 9),
+         rng.gauss(0, 0.001), rng.gauss(0, 0.001)]
+    fill, taken = fill_of(rng, image)
+    return (PERSPECTIVE, [*size, filter, *a, *fill], b""), image.transform(
+        size, Image.Transform.PERSPECTIVE, a, filter, fillcolor=taken)
+
+
+def enhanced(op, kind):
+    def step(rng, image, file):
+        factor = rng.choice((0, 1, rng.uniform(0, 2), rng.uniform(-3, 9)))
+        return (op, [factor], b""), kind(image).enhance(factor)
+    return step
+
+
+def hue(rng, image, file):
+    if "transparency" in file.info and "A" in image.mode:
+        return None  # comes back with alpha, of which the file has a rule
+    factor = rng.choice((0, 0.5, -0.5, rng.uniform(-0.5, 0.5)))
+    return (HUE, [factor], b""), F.adjust_hue(image, factor)
+
+
+def grayscale(rng, image, file):
+    if PILLOW < (10, 4) and image.mode == "P":
+        return None
+    channels = rng.choice((1, 3))
+    return (GRAYSCALE, [channels], b""), F.to_grayscale(image, channels)
+
+
+def posterize(rng, image, file):
+    bits = rng.randint(1, 8)
+    return (POSTERIZE, [bits], b""), ImageOps.posterize(image, bits)
+
+
+def solarize(rng, image, file):
+    threshold = rng.choice((rng.randint(0, 256), rng.uniform(-9, 300)))
+    return (SOLARIZE, [threshold], b""), ImageOps.solarize(image, threshold)
+
+
+def plain(op, function):
+    return lambda rng, image, file: ((op, [], b""), function(image))
+
+
+def invert(rng, image, file):
+    if image.mode == "1" and PILLOW < (10, 0):
+        return None
+    return (INVERT, [], b""), ImageOps.invert(image)
+
+
+def gaussian_blur(rng, image, file):
+    radii = [rng.choice((0, rng.uniform(0, 3), rng.uniform(0, 20)))
+             for _ in "xy"]
+    if PILLOW < (10, 3):  # takes one
+        radii[1] = radii[0]
+        return (GAUSSIAN_BLUR, radii, b""), \
+            image.filter(ImageFilter.GaussianBlur(radii[0]))
+    return (GAUSSIAN_BLUR, radii, b""), \
+        image.filter(ImageFilter.GaussianBlur(tuple(radii)))
+
+
+def point(rng, image, file):
+    noise = np.random.default_rng(rng.getrandbits(32))
+    tables = noise.integers(0, 256, (len(image.getbands()), 256), np.uint8)
+    if image.mode == "1":
+        tables = np.where(tables < 128, 0, 255).astype(np.uint8)
+    return (POINT, [], tables.tobytes()), image.point(tables.ravel().tolist())
+
+
+PLAIN, COLOUR = {"L", "RGB"}, set(CHANNELS)
+ALL = COLOUR | {"1", "P"}
+
+# And the modes that it is for.
+PIXEL_STEPS = [
+    (convert, ALL), (crop, ALL), (resize, ALL), (resize, ALL),
+    (transpose, ALL), (pad, ALL), (affine, ALL), (perspective, ALL),
+    (enhanced(BRIGHTNESS, ImageEnhance.Brightness), COLOUR),
+    (enhanced(CONTRAST, ImageEnhance.Contrast), COLOUR),
+    (enhanced(COLOR, ImageEnhance.Color), COLOUR),
+    (enhanced(SHARPNESS, ImageEnhance.Sharpness), COLOUR),
+    (hue, COLOUR), (grayscale, ALL), (posterize, PLAIN), (solarize, PLAIN),
+    (invert, PLAIN | {"1"}),
+    (plain(AUTOCONTRAST, ImageOps.autocontrast), PLAIN),
+    (plain(EQUALIZE, ImageOps.equalize), PLAIN),
+    (gaussian_blur, COLOUR), (point, COLOUR | {"1"})]
 
 
 # ---- Elements ----------------------------------------------------------------
@@ -156,7 +289,26 @@ def as_bytes(rng, pixels):
 
 
 def elements(rng, pixels):
-    return rng.choice((as_bytes, to_floats, looked_up))(rng, pixels)
+    kind = rng.choice((as_bytes, to_floats, looked_up))
+    steps, out, dtype = kind(rng, pixels)
+    while dtype and rng.random() < 0.3:
+        step, out = erase(rng, out)
+        steps.append(step)
+    return steps, out, dtype
+
+
+def erase(rng, out):
+    """As F.erase, of elements [height, width, channels]."""
+    height, width, channels = out.shape
+    box = [rng.randint(0, width - 1), rng.randint(0, height - 1),
+           rng.randint(1, width), rng.randint(1, height)]
+    value = [rng.randint(0, 255) if out.dtype == np.uint8 else rng.gauss(0, 2)
+             for _ in range(channels)]
+    left, top, width, height = box
+    tensor = torch.from_numpy(out.copy()).permute(2, 0, 1)
+    erased = F.erase(tensor, top, left, height, width,
+                     torch.tensor(value)[:, None, None])
+    return (ERASE, box + value, b""), erased.permute(1, 2, 0).numpy()
 
 
 # ---- Programs ----------------------------------------------------------------
@@ -164,7 +316,8 @@ def program(rng, file):
     """Steps, and what they make of the image by Pillow."""
     steps, image = [], file
     for _ in range(rng.choice((1, 2, 3, 5, 8))):
-        done = rng.choice(PIXEL_STEPS)(rng, image, file)
+        step, modes = rng.choice(PIXEL_STEPS)
+        done = step(rng, image, file) if image.mode in modes else None
         if done:
             steps.append(done[0])
             image = done[1]
@@ -178,26 +331,53 @@ def shown(steps):
                      for op, values, _ in steps)
 
 
+def carried_out(engine, path, steps, want, dtype, nhwc):
+    """What the engine makes, of the form and type of `want`."""
+    height, width, channels = want.shape
+    got = engine(path, steps, (channels, height, width), dtype, nhwc,
+                 want.itemsize)
+    if isinstance(got, str):
+        sys.exit(f"{engine.level}: {path}: {shown(steps)}: {got}")
+    got = np.frombuffer(got, want.dtype)
+    if nhwc:
+        return got.reshape(want.shape)
+    return got.reshape(channels, height, width).transpose(1, 2, 0)
+
+
+def bits_of(elements):
+    return np.ascontiguousarray(elements).view(np.uint8)
+
+
 def check(engines, rng, path, image):
     steps, made = program(rng, image)
     last, want, dtype = elements(rng, pixels_of(made))
     steps = steps + last
     nhwc = rng.random() < 0.5
-    height, width, channels = want.shape
-    if not nhwc:
-        want = want.transpose(2, 0, 1)
     for engine in engines:
-        got = engine(path, steps, (channels, height, width), dtype, nhwc,
-                     want.itemsize)
-        if isinstance(got, str):
-            sys.exit(f"{engine.level}: {path}: {shown(steps)}: {got}")
-        got = np.frombuffer(got, want.dtype).reshape(want.shape)
-        same = got.view(np.uint8) == np.ascontiguousarray(want).view(np.uint8)
-        if not same.all():
+        got = carried_out(engine, path, steps, want, dtype, nhwc)
+        if not np.array_equal(bits_of(got), bits_of(want)):
             at = np.argwhere(got != want)
             sys.exit(f"{engine.level}: {path}: {shown(steps)} nhwc={nhwc}: "
                      f"{len(at)} of {want.size} differ, the first at {at[0]}: "
                      f"{got[tuple(at[0])]} for {want[tuple(at[0])]}")
+
+
+def check_tensor_blur(engines, rng, path, image):
+    """Terms are added in an order that is torch's library's: some values are a
+    level apart."""
+    sides = [rng.choice([n for n in (1, 3, 5, 9, 23) if n <= limit])
+             for limit in image.size]
+    sigma = [rng.uniform(0.1, 4) for _ in sides]
+    want = pixels_of(F.gaussian_blur(image, sides, sigma))
+    steps = [(TENSOR_BLUR, sides + sigma, b"")]
+    apart = 0
+    for engine in engines:
+        got = carried_out(engine, path, steps, want, U8, True)
+        far = np.abs(got.astype(int) - want)
+        if far.max() > 1:
+            sys.exit(f"{engine.level}: {path}: {shown(steps)}: {far.max()}")
+        apart = max(apart, int(far.sum()))
+    return apart, want.size
 
 
 # ---- Files -------------------------------------------------------------------
@@ -252,12 +432,19 @@ def main():
     engines = [Engine(helper, level) for level in LEVELS]
     with tempfile.TemporaryDirectory() as folder:
         paths = list(files(rng, pathlib.Path(folder), data))
+        apart = values = 0
         for i in range(count):
             path = paths[i % len(paths)]
             with Image.open(path) as image:
                 check(engines, rng, path, image)
+            with Image.open(path) as image:
+                if i % 4 == 0 and image.mode in COLOUR:
+                    more = check_tensor_blur(engines, rng, path, image)
+                    apart, values = apart + more[0], values + more[1]
     if any([engine.close() for engine in engines]):
         sys.exit("render_recorded did not end well")
+    if apart > APART * values:
+        sys.exit(f"TENSOR_BLUR: {apart} of {values} values are a level apart")
     print(f"{count} programs on {len(paths)} files, levels "
           f"{', '.join(LEVELS)}: all equal")
 

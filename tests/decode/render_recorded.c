@@ -95,8 +95,9 @@ static void handle(struct fdl_decoder *d, const struct request *q,
         .width = q->width,
         .element_bytes = q->element_bytes,
     };
+    struct fdl_image_info info;
     struct fdl_render_cost cost;
-    int32_t status = fdl_recorded_render(d, &bytes, &image, &cost);
+    int32_t status = fdl_recorded_render(d, &bytes, &image, &info, &cost);
     if (status)
         respond(status, fdl_last_error(), strlen(fdl_last_error()));
     else

@@ -82,9 +82,12 @@ static int32_t carry_out(const struct feedline_recorded_image *image)
 {
     struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
     struct fdl_encoded bytes = raw_of(noise(), WIDTH, HEIGHT, 3);
+    struct fdl_image_info info;
     struct fdl_render_cost cost = {0};
-    int32_t status = fdl_recorded_render(d, &bytes, image, &cost);
-    assert_true(status || cost.pixels > 0);
+    int32_t status = fdl_recorded_render(d, &bytes, image, &info, &cost);
+    if (!status)
+        assert_true(cost.pixels > 0 && info.width == WIDTH &&
+                    info.height == HEIGHT);
     fdl_decoder_destroy(d);
     return status;
 }
@@ -121,6 +124,35 @@ TEST(values_are_checked)
         {STEP(RESIZE, 9, 9, 2, 0, 0), FEEDLINE_EINVAL, "7 with a box"},
         {STEP(RESIZE, 9, 9, 2, 1, 1, 1, 2), FEEDLINE_EINVAL, "is empty"},
         {STEP(TRANSPOSE, 7), FEEDLINE_ERANGE, "its number is 7"},
+        {STEP(PAD, 1, 1, 1, 1), FEEDLINE_EINVAL, "4 values; it takes 5 to 9"},
+        {STEP(PAD, 1, 1, 1, 1, 4), FEEDLINE_ERANGE, "mode is 4"},
+        {STEP(PAD, 1, 1, 1, 1, 0, 3, 256), FEEDLINE_ERANGE, "fill is 256"},
+        {STEP(PAD, 1, 1, 1, 1, 0, 3, 7), FEEDLINE_EINVAL,
+         "fill has 2 numbers, an image of mode RGB 3 channels"},
+        {STEP(PAD, -20, 0, -20, 0, 0), FEEDLINE_EINVAL,
+         "step 2 (PAD): nothing of 40x30 is left"},
+        {STEP(PAD, -40, 0, 90, 0, 1), FEEDLINE_EINVAL, "nothing of 40x30"},
+        {STEP(AFFINE, 9, 9, 1, 1, 0, 0, 0, 1, 0), FEEDLINE_ERANGE,
+         "filter is 1; it is 0 (nearest)"},
+        {STEP(AFFINE, 9, 9, 2, 1, 0, 0, 0, INFINITY, 0), FEEDLINE_EINVAL,
+         "a coefficient is inf"},
+        {STEP(AFFINE, 9, 9, 2, 1, 0, 0, 0, 1, 0, .5), FEEDLINE_EINVAL,
+         "fill is 0.5"},
+        {STEP(PERSPECTIVE, 9, 9, 2, 1, 0, 0, 0, 1, 0), FEEDLINE_EINVAL,
+         "9 values; it takes 11 to 15"},
+        {STEP(BRIGHTNESS, 2e6), FEEDLINE_ERANGE, "the factor is 2e+06"},
+        {STEP(HUE, .6), FEEDLINE_ERANGE, "the factor is 0.6"},
+        {STEP(GRAYSCALE, 2), FEEDLINE_ERANGE, "channels is 2; it is 1 or 3"},
+        {STEP(POSTERIZE, 9), FEEDLINE_ERANGE, "bits is 9"},
+        {STEP(INVERT, 1), FEEDLINE_EINVAL, "1 values; it takes 0 to 0"},
+        {STEP(GAUSSIAN_BLUR, 2, -1), FEEDLINE_ERANGE, "a radius is -1"},
+        {STEP(TENSOR_BLUR, 3, 4, 1, 1), FEEDLINE_EINVAL, "its sides are odd"},
+        {STEP(TENSOR_BLUR, 3, 3, 0, 1), FEEDLINE_ERANGE, "sigma is 0"},
+        {STEP(TENSOR_BLUR, 3, 61, 1, 1), FEEDLINE_EINVAL,
+         "step 2 (TENSOR_BLUR): an image of 40x30 is too small"},
+        {PLAIN(POINT), FEEDLINE_EINVAL, "data is NULL"},
+        {STEP(ERASE, 0, 0, 1, 1, 2), FEEDLINE_EINVAL, "one for each of 3"},
+        {STEP(ERASE, 0, 0, 0, 1, 2, 2, 2), FEEDLINE_ERANGE, "width is 0"},
         {PLAIN(LOOKUP), FEEDLINE_EINVAL, "data is NULL"},
         {STEP(NORMALIZE, 0, 0, 0, 1, 1, 1), FEEDLINE_EINVAL,
          "it comes right behind SCALE"},
@@ -130,7 +162,8 @@ TEST(values_are_checked)
                                                  bad[i].step};
         struct feedline_recorded_image image =
             program(steps, 2, 3, WIDTH, HEIGHT);
-        expect(fdl_recorded_check(&image), bad[i].status, bad[i].words);
+        if (fdl_recorded_check(&image)) /* else it is about the image */
+            expect(fdl_recorded_check(&image), bad[i].status, bad[i].words);
         expect(carry_out(&image), bad[i].status, bad[i].words);
     }
 }
@@ -143,6 +176,8 @@ TEST(order_is_checked)
         {STEP(TRANSPOSE, 0), PLAIN(SCALE), PLAIN(SCALE)},
         {STEP(TRANSPOSE, 0), PLAIN(SCALE), STEP_OF(LOOKUP, table)},
         {STEP_OF(LOOKUP, table), PLAIN(SCALE), STEP(TRANSPOSE, 0)},
+        {PLAIN(SCALE), STEP(ERASE, 0, 0, 1, 1, 0, 0, 0),
+         STEP(NORMALIZE, 0, 0, 0, 1, 1, 1)},
         {PLAIN(SCALE), STEP(NORMALIZE, 0, 0, 0, 1, 1, 1),
          STEP(NORMALIZE, 0, 0, 0, 1, 1, 1)},
     };
@@ -151,6 +186,7 @@ TEST(order_is_checked)
         "step 3 (SCALE): it cannot come behind SCALE",
         "step 3 (LOOKUP): it cannot come behind SCALE",
         "step 2 (SCALE): it cannot come behind LOOKUP",
+        "step 3 (NORMALIZE): it comes right behind SCALE",
         "step 3 (NORMALIZE): it comes right behind SCALE",
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -206,6 +242,45 @@ TEST(outputs_are_checked)
     image = floats(image);
     image.out = out + 1;
     expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "not aligned");
+}
+
+/* A value has to be one of a type. */
+TEST(elements_of_no_type_are_not_erased)
+{
+    static const double table[3 * 256];
+    struct feedline_recorded_step steps[] = {STEP_OF(LOOKUP, table),
+                                             STEP(ERASE, 0, 0, 1, 1, 0, 0, 0)};
+    struct feedline_recorded_image image = program(steps, 2, 3, WIDTH, HEIGHT);
+    image.out_bytes *= 8;
+    image.element_bytes = 8;
+    image.dtype = FEEDLINE_F32;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL,
+           "step 2 (ERASE): elements of 8 bytes are not of data type 3");
+}
+
+TEST(steps_are_for_some_modes)
+{
+    static const uint8_t tables[4 * 256];
+    static const struct feedline_recorded_step steps[][2] = {
+        {STEP(CONVERT, 4), STEP(POSTERIZE, 3)},
+        {STEP(CONVERT, 2), STEP(SOLARIZE, 3)},
+        {STEP(CONVERT, 4), PLAIN(INVERT)},
+        {STEP(CONVERT, 2), PLAIN(AUTOCONTRAST)},
+        {STEP(CONVERT, 4), PLAIN(EQUALIZE)},
+    };
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        int32_t channels = (int32_t)steps[i][0].value[0];
+        struct feedline_recorded_image image =
+            program(steps[i], 2, channels, WIDTH, HEIGHT);
+        expect(carry_out(&image), FEEDLINE_EINVAL,
+               channels == 4 ? "it is not for images of mode RGBA"
+                             : "it is not for images of mode LA");
+    }
+    struct feedline_recorded_step any = STEP_OF(POINT, tables);
+    struct feedline_recorded_image image = program(&any, 1, 3, WIDTH, HEIGHT);
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    for (size_t i = 0; i < image.out_bytes; i++)
+        assert_int_equal(out[i], 0);
 }
 
 TEST(what_does_not_fit_the_image_is_refused)
@@ -286,6 +361,13 @@ TEST(steps_have_room)
     struct feedline_recorded_image image =
         program(steps, COUNT(steps), 3, 11, 10);
     assert_int_equal(carry_out(&image), FEEDLINE_OK);
+
+    /* One that takes two may find no room. */
+    steps[0] = (struct feedline_recorded_step)STEP(CONVERT, 2);
+    for (size_t i = 1; i < COUNT(steps); i++)
+        steps[i] = (struct feedline_recorded_step)STEP(PAD, -1, 2, 1, -2, 1);
+    image = program(steps, COUNT(steps), 2, WIDTH, HEIGHT);
+    expect(carry_out(&image), FEEDLINE_ERANGE, "more than 64 that are done");
 }
 
 /* ---- What comes out ----------------------------------------------------- */
@@ -302,9 +384,10 @@ TEST(second_resampling_is_that_of_the_first_result)
 
     struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
     struct fdl_encoded bytes = raw_of(between, 23, 50, 3);
+    struct fdl_image_info info;
     struct fdl_render_cost cost;
     image = program(both + 1, 1, 3, 60, 9);
-    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
     memcpy(want, out, sizeof(want));
     fdl_decoder_destroy(d);
 
@@ -333,6 +416,24 @@ TEST(lookups_make_elements_of_each_size)
                     (uint8_t *)table + (c * 256 + noise()[i]) * bytes, bytes);
             }
         }
+    }
+}
+
+/* Of the finished elements, wherever they are. */
+TEST(rectangles_are_erased)
+{
+    struct feedline_recorded_step steps[] = {
+        PLAIN(SCALE), STEP(ERASE, 30, -2, 100, 5, 1, 2, 3)};
+    struct feedline_recorded_image image =
+        floats(program(steps, 2, 3, WIDTH, HEIGHT));
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    for (int32_t i = 0; i < WIDTH * HEIGHT * 3; i++) {
+        int32_t x = i / 3 % WIDTH, y = i / 3 / WIDTH;
+        float want = (float)noise()[i] / 255.0f, got;
+        if (x >= 30 && y < 3)
+            want = (float)(1 + i % 3);
+        memcpy(&got, out + (size_t)i * sizeof(got), sizeof(got));
+        assert_memory_equal(&got, &want, sizeof(got));
     }
 }
 
@@ -367,9 +468,10 @@ TEST(palettes_are_indices_until_converted)
     uint8_t *file = make_png(&m, &size), indices[20 * 10];
     struct fdl_encoded bytes = file_of(file, size);
     struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_image_info info;
     struct fdl_render_cost cost;
     struct feedline_recorded_image image = program(NULL, 0, 1, 20, 10);
-    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
     memcpy(indices, out, sizeof(indices));
     for (size_t i = 0; i < sizeof(indices); i++)
         assert_true(indices[i] < 16);
@@ -379,11 +481,11 @@ TEST(palettes_are_indices_until_converted)
     struct feedline_recorded_step steps[] = {
         STEP(CONVERT, 3), STEP(CROP, -1, 0, 20, 10), STEP(CROP, 1, 0, 21, 10)};
     image = program(steps, 1, 3, 20, 10);
-    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
     memcpy(colours, out, sizeof(colours));
     struct feedline_recorded_step late[] = {steps[1], steps[2], steps[0]};
     image = program(late, 3, 3, 20, 10);
-    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
     assert_memory_equal(out, colours, sizeof(colours));
     fdl_decoder_destroy(d);
     free(file);
@@ -394,17 +496,29 @@ TEST(palettes_are_indices_until_converted)
 TEST(every_allocation_may_fail)
 {
     struct feedline_recorded_step steps[] = {
-        STEP(RESIZE, 23, 50, 3), STEP(TRANSPOSE, 5), STEP(RESIZE, 60, 9, 1),
-        STEP(CONVERT, 4), STEP(RESIZE, 30, 30, 2, .5, .5, 50, 8)};
+        STEP(RESIZE, 23, 50, 3),
+        STEP(TRANSPOSE, 5),
+        STEP(RESIZE, 60, 9, 1),
+        STEP(CONVERT, 4),
+        STEP(RESIZE, 30, 30, 2, .5, .5, 50, 8),
+        STEP(AFFINE, 60, 70, 2, 1, .1, 0, .1, 1, 0),
+        STEP(COLOR, 2),
+        STEP(GAUSSIAN_BLUR, 1, 9),
+        STEP(TENSOR_BLUR, 3, 5, 1, 1),
+        STEP(HUE, .1),
+        STEP(SHARPNESS, 2),
+        STEP(PAD, 9, 9, 9, 9, 2),
+        STEP(CROP, 0, 0, 30, 30)};
     struct feedline_recorded_image image =
         program(steps, COUNT(steps), 4, 30, 30);
     struct fdl_encoded bytes = raw_of(noise(), WIDTH, HEIGHT, 3);
     int failures = 0;
     for (int n = 1;; n++) {
         struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+        struct fdl_image_info info;
         struct fdl_render_cost cost;
         memory_left = n;
-        int32_t status = fdl_recorded_render(d, &bytes, &image, &cost);
+        int32_t status = fdl_recorded_render(d, &bytes, &image, &info, &cost);
         bool reached = memory_left == 0;
         memory_left = 0;
         if (status) {
@@ -412,7 +526,8 @@ TEST(every_allocation_may_fail)
             failures++;
         }
         uint64_t held = fdl_decoder_memory(d);
-        assert_int_equal(fdl_recorded_render(d, &bytes, &image, &cost), 0);
+        assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost),
+                         0);
         assert_true(fdl_decoder_memory(d) >= held);
         fdl_decoder_destroy(d);
         if (!reached)

@@ -34,7 +34,6 @@ import argparse
 import collections
 import datetime
 import os
-import subprocess
 import sys
 import time
 
@@ -283,12 +282,6 @@ def print_failures(failures):
         print("%s was left out" % name)
 
 
-def plot(arguments):
-    subprocess.run(
-        [sys.executable, os.path.join(HERE, "draw_peers.py"),
-         arguments.json, arguments.plot], check=True)
-
-
 def parse():
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -321,9 +314,6 @@ def parse():
     parser.add_argument("--patience", type=float, default=0, metavar="SECONDS",
                         help="wait so long for the cores to be quiet before "
                         "each pair [%(default)s]")
-    parser.add_argument("--plot", metavar="NAME",
-                        help="draw the results as NAME-light.svg and "
-                        "NAME-dark.svg; needs --json")
     arguments = parser.parse_args()
     known = [name for name in (SHARD_PEERS if arguments.shards
                                else [*PEERS, *OWN])
@@ -336,8 +326,6 @@ def parse():
         parser.error("%d images in all epochs are less than %d batches of %d: "
                      "too little to measure; give --epochs, or --batch-size" % (
                          images, LEAST_BATCHES, arguments.batch_size))
-    if arguments.plot and arguments.json in (None, "-"):
-        parser.error("--plot draws what is in --json FILE")
     return arguments
 
 
@@ -385,8 +373,6 @@ def main():
         print_failures(failures)
     else:
         sbs.write_json(result, arguments.json)
-    if arguments.plot:
-        plot(arguments)
 
 
 if __name__ == "__main__":

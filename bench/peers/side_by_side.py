@@ -13,7 +13,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-LOADERBENCH = os.path.join(ROOT, "build", "bench", "loaderbench",
+LOADERBENCH = os.path.join(ROOT, "build", "tools", "loaderbench",
                            "loaderbench")
 
 

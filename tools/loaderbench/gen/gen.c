@@ -7,7 +7,7 @@
  */
 #include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/cli/commands.h"
-#include "tools/loaderbench/gen/gen_jpeg.h"
+#include "tools/loaderbench/gen/gen_photo.h"
 #include "tools/loaderbench/output.h"
 #include "tools/loaderbench/pack/shard_writer.h"
 #include "tools/loaderbench/report/document.h"

@@ -7,7 +7,7 @@
  * the right entry is estimated; three encodings are typical, MAX_TRIES are the
  * most.
  */
-#include "tools/loaderbench/gen/gen_jpeg.h"
+#include "tools/loaderbench/gen/gen_photo.h"
 
 /* clang-format off */
 #include <stdio.h> /* jpeglib.h needs FILE before it */

@@ -11,8 +11,7 @@
  * 1/g, g^4 = g + 1, modulo 1) keeps it within 2 %, and still makes image i from
  * seed and i alone.
  */
-#include "tools/loaderbench/gen/gen_plan.h"
-
+#include "tools/loaderbench/gen/gen_photo.h"
 #include "tools/loaderbench/gen/random.h"
 
 #include <stddef.h>

@@ -19,7 +19,6 @@
 
 #include <stdio.h>
 
-#define SLEEPS       0.95 /* of its work on a core, at most */
 #define LITTLE_SPARE 0.05 /* of the workers' time: they are the bottleneck */
 #define BUS_FULL     0.85 /* of the time something is copied */
 

@@ -211,7 +211,7 @@ struct double_counters {
     uint64_t contexts;                /* devices that have one */
     uint64_t calls;                   /* of the driver, by anybody */
     uint64_t broken_captures;
-    uint64_t live_events, live_allocations, live_registrations;
+    uint64_t live_allocations, live_registrations;
     uint64_t device_bytes, pinned_bytes;           /* now, */
     uint64_t most_device_bytes, most_pinned_bytes; /* and at most */
 };

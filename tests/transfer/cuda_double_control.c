@@ -402,8 +402,6 @@ void double_get_counters(struct double_counters *out)
     out->calls = w->n_calls;
     for (int i = 0; i < DOUBLE_DEVICES; i++)
         out->contexts += w->devices[i].used || w->devices[i].retained > 0;
-    for (struct double_event *e = w->events; e; e = e->next)
-        out->live_events++;
     for (struct double_allocation *a = w->allocations; a; a = a->next)
         out->live_allocations++;
     for (struct double_registration *r = w->registrations; r; r = r->next)

@@ -5,14 +5,15 @@
 # it lies. loaderbench installs itself.
 include(CMakePackageConfigHelpers)
 
-install(FILES include/feedline/bench.h include/feedline/exchange.h
+install(FILES include/feedline/bench.h include/feedline/custom_op.h
+              include/feedline/draws.h include/feedline/exchange.h
               include/feedline/feedline.h include/feedline/fields.h
               include/feedline/files.h include/feedline/live.h
               include/feedline/masks.h include/feedline/objects.h
               include/feedline/order.h include/feedline/packed.h
-              include/feedline/recorded.h
-              include/feedline/shuffle.h include/feedline/source.h
-              include/feedline/statistics.h include/feedline/targets.h
+              include/feedline/recorded.h include/feedline/shuffle.h
+              include/feedline/source.h include/feedline/statistics.h
+              include/feedline/targets.h include/feedline/traces.h
               include/feedline/tuning.h include/feedline/views.h
               include/feedline/watch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)

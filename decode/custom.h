@@ -10,7 +10,7 @@
 #include "base/philox.h"
 #include "decode/ops/op.h"
 
-#include <feedline/feedline.h>
+#include <feedline/custom_op.h>
 
 struct feedline_rng { /* what a run function draws from */
     struct fdl_rng rng;

@@ -17,7 +17,7 @@
 #include "decode/plan/mix.h"
 #include "decode/plan/plan.h"
 
-#include <feedline/feedline.h>
+#include <feedline/custom_op.h>
 #include <feedline/views.h>
 
 #include <stdbool.h>

@@ -20,9 +20,9 @@
  *    that, so programs built against an older header keep working.
  * 4. Strings are UTF-8, NUL-terminated and borrowed for the call. Returned
  *    `const char *` are static unless the comment says otherwise.
- * 5. Nothing here is inline and, with one exception, nothing calls back into
- *    the caller, so all of it can be used through an FFI. The exception is the
- *    run function of a custom operation; that section says why.
+ * 5. Nothing here is inline and nothing calls back into the caller, so all of
+ *    it can be used through an FFI. Functions of the program's own are in
+ *    custom_op.h (operations) and source.h (reading).
  *
  * A handle belongs to the process that made it. After fork() every call on it
  * in the child returns FEEDLINE_EFORK and every _destroy does nothing.
@@ -257,100 +257,6 @@ FEEDLINE_API int32_t feedline_pipeline_json(const feedline_pipeline *p,
  * feedline_option_get_info(name, ...). */
 FEEDLINE_API const char *feedline_op_name(uint32_t index);
 
-/* ---- Custom operations: the only callback in this header ---------------- */
-
-/* An operation runs for every sample, between two other operations, on the
- * worker that runs those. Handing each image to the caller and back would cost
- * two thread switches per sample and hide the work from the statistics.
- *
- * A run function
- * - is called on several worker threads at once: it must be thread-safe, and
- *   `user` is the same pointer in all of them;
- * - may sleep or wait: this delays one worker only, and wall and CPU time are
- *   measured separately (stop waits until it returns);
- * - changes the pixels in place; width, height and channels stay the same;
- * - takes its random numbers only from call->rng;
- * - calls no feedline function but feedline_rng_* and feedline_op_waited, keeps
- *   no pointer from the call, and lets no C++ exception or longjmp escape;
- * - returns: if it ends its thread (pthread_exit, cancellation), next returns
- *   FEEDLINE_EUSER, names it, and the run is over;
- * - returns FEEDLINE_OK or a FEEDLINE_E* code, which becomes the status of this
- *   sample, handled according to on_error. Any other value counts as
- *   FEEDLINE_EUSER.
- *
- * In the statistics it is a separate stage, under its name. A function made by
- * an FFI works, but if it needs an interpreter lock its calls run one at a
- * time; stop the loader before that interpreter ends. */
-
-/* uint8 pixels, rows top to bottom, channels interleaved (HWC): channel c of
- * pixel (x, y) is data[y * row_bytes + x * channels + c]. */
-struct feedline_image {
-    uint8_t *data;
-    int64_t row_bytes; /* from row to row; at least width * channels */
-    int32_t width, height;
-    int32_t channels; /* the option: 1 to 4; alpha is the last of 2 and 4 */
-    int32_t reserved;
-};
-
-/* Random state of one sample at one place in the pipeline. Its numbers depend
- * on seed, epoch, sample and place only, so a run repeats exactly with any
- * number of workers. */
-typedef struct feedline_rng feedline_rng;
-
-FEEDLINE_API uint32_t feedline_rng_u32(feedline_rng *rng);
-FEEDLINE_API double feedline_rng_uniform(feedline_rng *rng); /* in [0, 1) */
-
-/* In [0, n), without bias; 0 if n is 0. */
-FEEDLINE_API uint32_t feedline_rng_below(feedline_rng *rng, uint32_t n);
-
-/* One call. A struct, not a parameter list, so that later versions can append
- * fields; valid until run returns. */
-struct feedline_op_call {
-    uint32_t struct_size;
-    uint32_t place; /* of this operation in the pipeline, from 0 */
-    uint64_t epoch;
-    int64_t sample_index; /* position in the data set */
-    uint32_t copy;        /* with option repeats: which, from 0 */
-    uint32_t view;        /* after five_crop or ten_crop: which, from 0 */
-    struct feedline_image image;
-    feedline_rng *rng;
-    void *scratch; /* this call's own scratch_bytes; NULL if 0 */
-    void *user;
-    int64_t begin_ns; /* CLOCK_MONOTONIC, right before run was called */
-};
-
-/* Inside run: reports that ns of the call's time so far were spent waiting for
- * a lock that all calls share, such as an interpreter's. Becomes lock_ns of the
- * stage and evidence for LOCK_BOUND. */
-FEEDLINE_API void feedline_op_waited(const struct feedline_op_call *call,
-                                     int64_t ns);
-
-struct feedline_op_def {
-    uint32_t struct_size;   /* sizeof, set by the caller */
-    uint32_t flags;         /* must be 0 */
-    uint64_t scratch_bytes; /* 64-byte aligned, of any content */
-    const char *name;       /* lower_snake; unlike any other operation of p */
-    int32_t (*run)(const struct feedline_op_call *call);
-    void *user;        /* may be NULL */
-    const char *label; /* what verdicts and costs call it, "python (`blur`)";
-                          NULL, or a definition that ends before it: name */
-};
-
-/* Makes def->name known to feedline_pipeline_add(p, name, NULL). def, name and
- * label are copied; run and user must outlive every loader created from p. At
- * most 8 in a pipeline (ERANGE). EINVAL: a name that is taken or invalid. */
-FEEDLINE_API int32_t feedline_pipeline_register(
-    feedline_pipeline *p, const struct feedline_op_def *def);
-
-/* Operations from a shared object. It exports
- *     int32_t feedline_op_register(feedline_pipeline *p);
- * which calls feedline_pipeline_register for each and returns FEEDLINE_OK or an
- * error, which is passed on. The object stays loaded until the process ends.
- * ENOENT: no such file, or no such function in it; EINVAL: dlopen refuses it,
- * for the reason in the detail. */
-FEEDLINE_API int32_t feedline_pipeline_load(feedline_pipeline *p,
-                                            const char *path);
-
 /* ---- Loader ------------------------------------------------------------- */
 
 /* create, start, next, set_stream, restore, stop and destroy: one consumer
@@ -460,59 +366,6 @@ FEEDLINE_API int32_t feedline_loader_save(const feedline_loader *l, char *buf,
                                           uint64_t capacity, uint64_t *needed);
 FEEDLINE_API int32_t feedline_loader_restore(feedline_loader *l,
                                              const char *state);
-
-/* ---- Drawn parameters of one sample -------------------------------------- */
-
-enum feedline_interpolation {
-    FEEDLINE_BILINEAR = 0,
-    FEEDLINE_NEAREST = 1,
-    FEEDLINE_BOX = 2,
-    FEEDLINE_HAMMING = 3,
-    FEEDLINE_BICUBIC = 4,
-    FEEDLINE_LANCZOS = 5
-};
-
-/* Enough to recompute the pixels elsewhere. In terms of Pillow, for the decoded
- * `image`, or with option apply_exif for ImageOps.exif_transpose(image):
- *   image.crop((x, y, x + width, y + height))
- *        .resize((resize_width, resize_height), interpolation)
- *        .crop((window_x, window_y, window_x + window_width, ...))
- *   and, if flip, .transpose(FLIP_LEFT_RIGHT), and, if vertical_flip,
- *   .transpose(FLIP_TOP_BOTTOM).
- * These include flips before the resize, which matter where a filter chooses
- * between two equally near pixels: if resize_mirrored, put
- * .transpose(FLIP_LEFT_RIGHT) on both sides of .resize(), and if
- * resize_mirrored_vertical .transpose(FLIP_TOP_BOTTOM). */
-struct feedline_draw {
-    uint32_t struct_size;
-    int32_t flip;                /* 0 or 1 */
-    int32_t x, y, width, height; /* crop of the source image, pixels */
-    int32_t resize_width, resize_height;
-    int32_t window_x, window_y, window_width, window_height;
-    int32_t vertical_flip; /* 0 or 1 */
-    int32_t interpolation; /* enum feedline_interpolation */
-    int32_t resize_mirrored, resize_mirrored_vertical; /* 0 or 1 */
-};
-
-/* Any thread. width, height: of the source image, pixels; of the upright one
- * with option apply_exif. copy: below option repeats, or below 65536 with
- * order=given; view: below views in feedline_epoch_info; else EINVAL. Depends
- * on seed, epoch, sample, copy, view, image size and pipeline only; all but the
- * view's own crop and flip is the same for every view of a copy. */
-FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
-                                              uint64_t epoch,
-                                              uint64_t sample_index,
-                                              uint32_t copy, uint32_t view,
-                                              int32_t width, int32_t height,
-                                              struct feedline_draw *out);
-
-/* What the whole pipeline draws, as feedline_loader_get_draw: {"operations":
- * [...]}, each with its name ("op") and drawn parameters, in pipeline order.
- * Constant parameters are in feedline_pipeline_json. */
-FEEDLINE_API int32_t feedline_loader_draw_json(
-    const feedline_loader *l, uint64_t epoch, uint64_t sample_index,
-    uint32_t copy, uint32_t view, int32_t width, int32_t height, char *buf,
-    uint64_t capacity, uint64_t *needed);
 
 /* ---- Batch: a lease on one slot of the output ring ---------------------- */
 
@@ -844,50 +697,6 @@ FEEDLINE_API int32_t feedline_loader_stats_table(feedline_loader *l,
                                                  uint32_t row_limit, char *buf,
                                                  uint64_t capacity,
                                                  uint64_t *needed);
-
-/* ---- Trace -------------------------------------------------------------- */
-
-/* Every thread of a loader always records events in its own ring, which holds
- * the last 4096. This writes them to `path`, completely or not at all, as
- * Chrome JSON for ui.perfetto.dev. Options trace* record over a schedule
- * instead. Any thread. EIO names the file. */
-FEEDLINE_API int32_t feedline_loader_trace_save(feedline_loader *l,
-                                                const char *path);
-
-/* Records everything that begins from since_ns (CLOCK_MONOTONIC; 0: now) until
- * feedline_loader_record_end into `path`, as Chrome JSON. A thread copies the
- * rings meanwhile, so nothing is overwritten; events before the call are there
- * if the rings still have them. The file has its name once it is complete, and
- * is no larger than option trace_limit. Destroying the loader ends a recording.
- * The consumer's thread, as the next two. ESTATE: another recording is under
- * way. ERANGE: since_ns is negative or in the future. EIO names the file. */
-FEEDLINE_API int32_t feedline_loader_record(feedline_loader *l,
-                                            const char *path, int64_t since_ns);
-
-/* A step of the program ended: the slice "ProfilerStep#number" reaches from the
- * step before, or the beginning of the recording, to now. ESTATE: no recording
- * is under way. */
-FEEDLINE_API int32_t feedline_loader_record_step(feedline_loader *l,
-                                                 uint64_t number);
-
-/* at_step: 1: the recording ended with its last step; 0: it ends now. ESTATE as
- * above. */
-FEEDLINE_API int32_t feedline_loader_record_end(feedline_loader *l,
-                                                int32_t at_step);
-
-enum feedline_trace_action {
-    FEEDLINE_TRACE_NONE = 0,
-    FEEDLINE_TRACE_WARMUP = 1,
-    FEEDLINE_TRACE_RECORD = 2,
-    FEEDLINE_TRACE_RECORD_AND_SAVE = 3 /* the last step of a cycle */
-};
-
-/* What torch.profiler.schedule does in a step, counted from 0: skip_first
- * steps, then `repeat` cycles (0: without end) of `wait` idle, `warmup` and
- * `active` recorded steps. Any thread. EINVAL: active is 0. */
-FEEDLINE_API int32_t feedline_trace_action(uint64_t skip_first, uint64_t wait,
-                                           uint64_t warmup, uint64_t active,
-                                           uint64_t repeat, uint64_t step);
 
 /* ---- Transfer to a device (any thread) ---------------------------------- */
 

@@ -4,6 +4,7 @@
 #include "decode/custom.h"
 #include "loader/read/user_read.h"
 
+#include <feedline/custom_op.h>
 #include <feedline/recorded.h>
 
 uint32_t feedline_rng_u32(feedline_rng *rng)

@@ -10,6 +10,7 @@
 #include "loader/order/state.h"
 #include "loader/stream/ring.h"
 
+#include <feedline/draws.h>
 #include <feedline/exchange.h>
 #include <feedline/order.h>
 

@@ -5,6 +5,7 @@
 #include "decode/pipeline.h"
 #include "loader/api/api.h"
 
+#include <feedline/custom_op.h>
 #include <feedline/views.h>
 
 #include <dlfcn.h>

@@ -6,6 +6,8 @@
 #include "loader/report/recorder.h"
 #include "profiler/trace/trace_schedule.h"
 
+#include <feedline/traces.h>
+
 int32_t feedline_loader_trace_save(feedline_loader *l, const char *path)
 {
     int32_t status = fdl_api_enter_loader(l);

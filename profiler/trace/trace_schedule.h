@@ -10,7 +10,7 @@
 #ifndef FDL_PROFILER_TRACE_SCHEDULE_H
 #define FDL_PROFILER_TRACE_SCHEDULE_H
 
-#include <feedline/feedline.h>
+#include <feedline/traces.h>
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -53,10 +53,6 @@ F16 = 2
 F32 = 3
 I64 = 4
 BF16 = 5
-TRACE_NONE = 0
-TRACE_WARMUP = 1
-TRACE_RECORD = 2
-TRACE_RECORD_AND_SAVE = 3
 IMAGES = 0
 LABELS = 1
 TARGETS = 2
@@ -77,6 +73,10 @@ SOURCE_IN_ORDER = 0x4
 MIX_NONE = 0
 MIXUP = 1
 CUTMIX = 2
+TRACE_NONE = 0
+TRACE_WARMUP = 1
+TRACE_RECORD = 2
+TRACE_RECORD_AND_SAVE = 3
 VIEW = 16
 
 
@@ -121,45 +121,6 @@ class sample_info(SizedStructure):
         ("offset", c_uint64),
         ("bytes", c_uint64),
         ("name", c_char_p),
-    ]
-
-
-class image(Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("row_bytes", c_int64),
-        ("width", c_int32),
-        ("height", c_int32),
-        ("channels", c_int32),
-        ("reserved", c_int32),
-    ]
-
-
-class op_call(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("place", c_uint32),
-        ("epoch", c_uint64),
-        ("sample_index", c_int64),
-        ("copy", c_uint32),
-        ("view", c_uint32),
-        ("image", image),
-        ("rng", c_void_p),
-        ("scratch", c_void_p),
-        ("user", c_void_p),
-        ("begin_ns", c_int64),
-    ]
-
-
-class op_def(SizedStructure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("scratch_bytes", c_uint64),
-        ("name", c_char_p),
-        ("run", run_function),
-        ("user", c_void_p),
-        ("label", c_char_p),
     ]
 
 
@@ -250,6 +211,45 @@ class device_info(SizedStructure):
         ("copy_engines", c_int32),
         ("name", c_char * 64),
         ("pci", c_char * 16),
+    ]
+
+
+class image(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("row_bytes", c_int64),
+        ("width", c_int32),
+        ("height", c_int32),
+        ("channels", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class op_call(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("place", c_uint32),
+        ("epoch", c_uint64),
+        ("sample_index", c_int64),
+        ("copy", c_uint32),
+        ("view", c_uint32),
+        ("image", image),
+        ("rng", c_void_p),
+        ("scratch", c_void_p),
+        ("user", c_void_p),
+        ("begin_ns", c_int64),
+    ]
+
+
+class op_def(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("scratch_bytes", c_uint64),
+        ("name", c_char_p),
+        ("run", run_function),
+        ("user", c_void_p),
+        ("label", c_char_p),
     ]
 
 
@@ -534,12 +534,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
     ),
     "op_name": (c_char_p, (c_uint32,)),
-    "rng_u32": (c_uint32, (c_void_p,)),
-    "rng_uniform": (c_double, (c_void_p,)),
-    "rng_below": (c_uint32, (c_void_p, c_uint32)),
-    "op_waited": (None, (c_void_p, c_int64)),
-    "pipeline_register": (c_int32, (c_void_p, POINTER(op_def))),
-    "pipeline_load": (c_int32, (c_void_p, c_char_p)),
     "loader_create": (
         c_int32,
         (c_void_p, c_void_p, c_void_p, POINTER(c_void_p)),
@@ -564,21 +558,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "loader_set_position": (c_int32, (c_void_p, c_uint64, c_uint64)),
     "loader_save": (c_int32, (c_void_p, c_char_p, c_uint64, POINTER(c_uint64))),
     "loader_restore": (c_int32, (c_void_p, c_char_p)),
-    "loader_draw_json": (
-        c_int32,
-        (
-            c_void_p,
-            c_uint64,
-            c_uint64,
-            c_uint32,
-            c_uint32,
-            c_int32,
-            c_int32,
-            c_char_p,
-            c_uint64,
-            POINTER(c_uint64),
-        ),
-    ),
     "batch_get_info": (c_int32, (c_void_p, POINTER(batch_info))),
     "batch_wait": (c_int32, (c_void_p, c_void_p)),
     "batch_release": (None, (c_void_p,)),
@@ -597,14 +576,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         c_int32,
         (c_void_p, c_char_p, c_uint32, c_char_p, c_uint64, POINTER(c_uint64)),
     ),
-    "loader_trace_save": (c_int32, (c_void_p, c_char_p)),
-    "loader_record": (c_int32, (c_void_p, c_char_p, c_int64)),
-    "loader_record_step": (c_int32, (c_void_p, c_uint64)),
-    "loader_record_end": (c_int32, (c_void_p, c_int32)),
-    "trace_action": (
-        c_int32,
-        (c_uint64, c_uint64, c_uint64, c_uint64, c_uint64, c_uint64),
-    ),
     "device_count": (c_int32, ()),
     "device_look": (c_int32, (c_char_p, POINTER(device_info))),
     "device_get_info": (c_int32, (c_char_p, POINTER(device_info))),
@@ -616,6 +587,27 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "busy_work": (c_int32, (c_void_p, c_int64)),
     "busy_wait": (c_int32, (c_void_p,)),
     "busy_destroy": (None, (c_void_p,)),
+    "rng_u32": (c_uint32, (c_void_p,)),
+    "rng_uniform": (c_double, (c_void_p,)),
+    "rng_below": (c_uint32, (c_void_p, c_uint32)),
+    "op_waited": (None, (c_void_p, c_int64)),
+    "pipeline_register": (c_int32, (c_void_p, POINTER(op_def))),
+    "pipeline_load": (c_int32, (c_void_p, c_char_p)),
+    "loader_draw_json": (
+        c_int32,
+        (
+            c_void_p,
+            c_uint64,
+            c_uint64,
+            c_uint32,
+            c_uint32,
+            c_int32,
+            c_int32,
+            c_char_p,
+            c_uint64,
+            POINTER(c_uint64),
+        ),
+    ),
     "batch_export": (
         c_int32,
         (c_void_p, c_uint32, c_uint32, POINTER(c_void_p)),
@@ -678,6 +670,14 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "dataset_open_source": (c_int32, (POINTER(source), POINTER(c_void_p))),
     "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
     "batch_get_targets": (c_int32, (c_void_p, POINTER(batch_targets))),
+    "loader_trace_save": (c_int32, (c_void_p, c_char_p)),
+    "loader_record": (c_int32, (c_void_p, c_char_p, c_int64)),
+    "loader_record_step": (c_int32, (c_void_p, c_uint64)),
+    "loader_record_end": (c_int32, (c_void_p, c_int32)),
+    "trace_action": (
+        c_int32,
+        (c_uint64, c_uint64, c_uint64, c_uint64, c_uint64, c_uint64),
+    ),
     "loader_explain": (
         c_int32,
         (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),

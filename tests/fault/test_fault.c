@@ -11,6 +11,8 @@
 #include "loader/stream/failure.h"
 #include "tests/loader/fixture.h"
 
+#include <feedline/traces.h>
+
 #define N         18
 #define MAX_CALLS 4000 /* far more than a run makes */
 

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "test.h"
 
+#include <feedline/custom_op.h>
 #include <feedline/targets.h>
 
 #include <stdbool.h>

@@ -17,6 +17,8 @@
 #include "tools/loaderbench/run/run.h"
 #include "tools/loaderbench/top/top.h"
 
+#include <feedline/custom_op.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -21,6 +21,8 @@
 #include "slow_reads.h"
 #include "still_clock.h"
 
+#include <feedline/custom_op.h>
+
 #include <math.h>
 
 #define ROUNDED   (10 * US) /* of a bucket, all waits together */

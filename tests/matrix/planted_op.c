@@ -4,6 +4,7 @@
  * of its own, and tells nobody. And threads that only spin, as a badly set
  * numerical library has them.
  */
+#include <feedline/custom_op.h>
 #include <feedline/feedline.h>
 
 #include <pthread.h>

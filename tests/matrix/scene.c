@@ -10,6 +10,7 @@
 #include "tests/wrap.h"
 
 #include <feedline/bench.h>
+#include <feedline/custom_op.h>
 
 #include <unistd.h>
 

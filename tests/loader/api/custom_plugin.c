@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A shared object with two operations, as a user would write it. */
+#include <feedline/custom_op.h>
 #include <feedline/feedline.h>
 
 static int32_t invert(const struct feedline_op_call *call)

@@ -8,6 +8,8 @@
 #include "loader/report/evidence.h"
 #include "tests/loader/fixture.h"
 
+#include <feedline/draws.h>
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>

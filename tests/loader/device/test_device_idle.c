@@ -15,6 +15,7 @@
 #include "test.h"
 
 #include <feedline/bench.h>
+#include <feedline/custom_op.h>
 #include <feedline/exchange.h>
 #include <feedline/feedline.h>
 #include <feedline/order.h>

@@ -9,6 +9,7 @@
 #include "loader/stream/engine_own.h"
 #include "order_rig.h"
 
+#include <feedline/draws.h>
 #include <feedline/order.h>
 
 static struct order_rig rig;

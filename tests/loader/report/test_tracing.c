@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "tests/loader/fixture.h"
 
+#include <feedline/traces.h>
+
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -2,6 +2,7 @@
 /* Calls of a second thread; see errands.h. */
 #include "errands.h"
 
+#include <feedline/draws.h>
 #include <feedline/order.h>
 #include <feedline/tuning.h>
 

@@ -12,6 +12,7 @@
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 
+#include <feedline/draws.h>
 #include <feedline/exchange.h>
 #include <feedline/views.h>
 

@@ -6,6 +6,8 @@
  */
 #include "tests/loader/fixture.h"
 
+#include <feedline/draws.h>
+
 #define N     29
 #define SIDE  24
 #define IMAGE (3 * SIDE * SIDE)

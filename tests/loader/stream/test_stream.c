@@ -7,6 +7,8 @@
 #include "dice.h"
 #include "tests/loader/fixture.h"
 
+#include <feedline/draws.h>
+
 #define N 61 /* not a multiple of the batch size */
 
 FIXTURE_IMAGES(N)

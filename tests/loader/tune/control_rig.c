@@ -7,6 +7,8 @@
 #include "loader/stream/engine_own.h"
 #include "loader/tune/control_own.h"
 
+#include <feedline/custom_op.h>
+
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/stat.h>

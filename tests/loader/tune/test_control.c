@@ -10,6 +10,8 @@
 #include "loader/stream/engine_own.h"
 #include "loader/tune/control_own.h"
 
+#include <feedline/traces.h>
+
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -4,6 +4,8 @@
 #include "tools/loaderbench/case/case.h"
 #include "tools/loaderbench/doc.h"
 
+#include <feedline/custom_op.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #ifndef LOADERBENCH_PACK_ENCODE_H
 #define LOADERBENCH_PACK_ENCODE_H
 
+#include <feedline/custom_op.h>
 #include <feedline/feedline.h>
 
 #include <stdbool.h>

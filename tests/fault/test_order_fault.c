@@ -127,7 +127,7 @@ TEST_WITH(threads_fail, setup, teardown)
 TEST_WITH(append_leaves_nothing_behind, setup, teardown)
 {
     struct order_batch a = batch_of(4), b = batch_of(5);
-    feedline_loader *l = order_loader(&rig, "reader=pread workers=1 tuner=off");
+    SCOPED_LOADER l = order_loader(&rig, "reader=pread workers=1 tuner=off");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     inject_arm(INJECT_MEMORY, 1, true);
     int32_t status = order_append(l, &a);
@@ -138,7 +138,6 @@ TEST_WITH(append_leaves_nothing_behind, setup, teardown)
     assert_ok(feedline_loader_end(l));
     feedline_batch *none;
     assert_int_equal(feedline_loader_next(l, -1, &none), FEEDLINE_END);
-    feedline_loader_destroy(l);
 }
 
 /* Without memory for more a program that keeps every batch is told so, at once;
@@ -146,7 +145,7 @@ TEST_WITH(append_leaves_nothing_behind, setup, teardown)
 TEST_WITH(no_memory_to_grow_is_no_hang, setup, teardown)
 {
     feedline_batch *kept[BATCHES], *none;
-    feedline_loader *l =
+    SCOPED_LOADER l =
         order_loader(&rig, "reader=memory workers=1 depth=1 tuner=off "
                            "held=grow live=false");
     struct order_batch one = order_row(0, 1, 1);
@@ -176,7 +175,6 @@ TEST_WITH(no_memory_to_grow_is_no_hang, setup, teardown)
         order_check(&rig, kept[i], &one, 0, 0);
         feedline_batch_release(kept[i]);
     }
-    feedline_loader_destroy(l);
 }
 
 TEST(pixels_without_memory)

@@ -191,7 +191,7 @@ static void run(const struct pipeline *p, uint64_t seed, struct truth *t)
     slow_bus_forget();
     slow_reads_set(&p->storage);
     int64_t read_before = slow_reads_slept_ns();
-    feedline_loader *l = make_loader(p);
+    SCOPED_LOADER l = make_loader(p);
     ledger_log_use(&books);
     assert_ok(feedline_loader_start(l, 0));
     int64_t begin = nap_now();
@@ -200,7 +200,6 @@ static void run(const struct pipeline *p, uint64_t seed, struct truth *t)
     gather(l, t);
     t->read_ns = slow_reads_slept_ns() - read_before;
     ledger_log_use(NULL);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Judging ------------------------------------------------------------ */

@@ -30,7 +30,7 @@ TEST(dotnet_climbs_and_keeps_swinging)
     struct sim_scenario s = test_plain(0.010, 4, 0.0);
     s.sleep.mean = 0.2 / 16; /* 20 workers are needed, all asleep */
     s.batches = 20000;
-    struct sim_result r;
+    SCOPED_RESULT r;
     run(&s, "dotnet", &r);
     uint64_t late = 0;
     for (uint64_t i = 0; i < r.n_points; i++)
@@ -38,7 +38,6 @@ TEST(dotnet_climbs_and_keeps_swinging)
     assert_int_equal(r.points[0].knobs.workers, 4);
     assert_true(r.workers > 8);
     assert_true(late > 20);
-    sim_result_free(&r);
 }
 
 /* The library's own is driven by nothing but proposals: it starts where it is

@@ -64,12 +64,11 @@ TEST(cores_saturate)
 {
     struct sim_scenario s = test_plain(0.1, 4, 0.8);
     for (uint32_t workers = 4; workers <= 64; workers *= 2) {
-        struct sim_result r = run(&s, workers, 32, 1);
+        SCOPED_RESULT r = run(&s, workers, 32, 1);
         close_to(r.seconds, 2000 * 0.2, 0.002);
         close_to(r.cpu, 4, 0.003);
         close_to((double)r.last.runq_ns * 1e-9, (workers - 4) * r.seconds,
                  0.003);
-        sim_result_free(&r);
     }
 }
 
@@ -99,7 +98,7 @@ TEST(quota_in_periods)
     struct sim_scenario s = test_plain(0.01, 3, 0.8);
     s.period = 0.1;
     for (uint32_t workers = 2; workers <= 64; workers *= 4) {
-        struct sim_result r = run(&s, workers, 32, 1);
+        SCOPED_RESULT r = run(&s, workers, 32, 1);
         double cores = workers < 3 ? workers : 3;
         close_to(r.seconds, 2000 * 0.8 / cores, 0.003);
         double off = workers <= 3 ? 0 : workers - cores;
@@ -107,7 +106,6 @@ TEST(quota_in_periods)
             assert_int_equal(r.last.throttle_ns, 0);
         else
             close_to((double)r.last.throttle_ns * 1e-9, off * r.seconds, 0.01);
-        sim_result_free(&r);
     }
 }
 
@@ -127,11 +125,10 @@ TEST(storage_saturates)
     s.latency.mean = 0.05;
     s.parallel = 8;
     for (uint32_t io = 8; io <= 128; io *= 4) {
-        struct sim_result r = run(&s, 16, 64, io);
+        SCOPED_RESULT r = run(&s, 16, 64, io);
         close_to(r.seconds, 2000 * 16 * 0.05 / 8, 0.01);
         close_to((double)r.last.read_ns * 1e-9 / (double)r.last.reads,
                  0.05 * io / 8, 0.02);
-        sim_result_free(&r);
     }
     s.parallel = 0;
     s.bandwidth = 20e6; /* 200 reads of 100 kB */
@@ -175,11 +172,10 @@ TEST(interference)
     struct sim_scenario s = test_plain(0.1, 4, 0.8);
     s.eta = 0.5;
     s.step.mean = 0.3; /* workers: 0.2 s a batch on all cores */
-    struct sim_result r = run(&s, 4, 8, 1);
+    SCOPED_RESULT r = run(&s, 4, 8, 1);
     /* In their 0.2 s the consumer gets on by 0.2 / 1.5. */
     close_to(r.seconds, 2000 * (0.3 + 0.2 - 0.2 / 1.5), 0.005);
     assert_true(r.user > 0.99);
-    sim_result_free(&r);
 }
 
 /* Two loaders share the cores of the quota evenly. */
@@ -203,12 +199,11 @@ TEST(phases)
     s.phase[2].from = 1000;
     s.phase[1].work = 2;
     s.phase[2].cores = 0.5;
-    struct sim_result r = run(&s, 8, 4, 1);
+    SCOPED_RESULT r = run(&s, 8, 4, 1);
     close_to(r.seconds, 500 * 0.2 + 500 * 0.4 + 1000 * 0.4, 0.01);
     assert_int_equal(r.n_marks, 21);
     close_to(r.marks[5].seconds, 500 * 0.2, 0.02);
     close_to(r.marks[10].seconds - r.marks[5].seconds, 500 * 0.4, 0.02);
-    sim_result_free(&r);
 }
 
 TEST(pauses)
@@ -216,10 +211,9 @@ TEST(pauses)
     struct sim_scenario s = test_plain(0.1, 4, 0.1);
     s.pause_every = 100;
     s.pause = 7;
-    struct sim_result r = run(&s, 2, 4, 1);
+    SCOPED_RESULT r = run(&s, 2, 4, 1);
     /* The one after the last batch is not waited for. */
     close_to(r.seconds, 2000 * 0.1 + 19 * 7 + 7, 0.03);
-    sim_result_free(&r);
 }
 
 /* An M/D/1-like queue: log-normal work on one worker, deep enough, keeps the
@@ -228,12 +222,11 @@ TEST(log_normal)
 {
     struct sim_scenario s = test_plain(0.001, 4, 0.8);
     s.work.cv = 0.5;
-    struct sim_result r = run(&s, 1, 8, 1);
+    SCOPED_RESULT r = run(&s, 1, 8, 1);
     close_to(r.seconds, 2000 * 0.8, 0.01);
     double sigma = sqrt(log(1.25));
     double tail = 0.05 * exp(3.09 * sigma - sigma * sigma / 2);
     close_to((double)r.last.sample_tail_ns * 1e-9, tail, 0.15);
-    sim_result_free(&r);
 }
 
 TEST(pareto)

@@ -82,7 +82,7 @@ TEST(memory_is_split_well)
     for (uint32_t workers = 1; workers <= 8; workers++)
         for (uint32_t depth = 1; depth <= 12; depth++) {
             struct fdl_knobs k = {.workers = workers, .depth = depth};
-            struct sim_result r;
+            SCOPED_RESULT r;
             while (fdl_knobs_memory(&s.limits, &k) <= s.limits.memory_bytes)
                 k.io_depth++;
             if (k.io_depth < 2)
@@ -90,7 +90,6 @@ TEST(memory_is_split_well)
             k.io_depth--;
             assert_true(sim_run(&s, NULL, &k, 1, &r));
             best = fmin(best, r.seconds);
-            sim_result_free(&r);
         }
     assert_true(o.stall > 0.02); /* it is short */
     assert_true(o.seconds <= 1.004 * best && o.seconds >= best * 0.996);
@@ -112,7 +111,7 @@ TEST(nothing_is_better)
         struct sim_oracle o = find(&s);
         for (uint32_t n = 1; n <= 40; n += 1 + n / 3) {
             struct fdl_knobs k = facts.def;
-            struct sim_result r;
+            SCOPED_RESULT r;
             k.workers = n;
             if (fdl_knobs_memory(&s.limits, &k) > s.limits.memory_bytes)
                 break;
@@ -120,7 +119,6 @@ TEST(nothing_is_better)
             if (r.seconds < 0.985 * o.seconds)
                 fail_msg("%s: %u workers: %g s, oracle %g s", s.name, n,
                          r.seconds, o.seconds);
-            sim_result_free(&r);
         }
     }
 }

@@ -60,10 +60,9 @@ TEST(sums_of_time)
         sim_family_scenario(&sim_families[i], 3, &s);
         shorten(&s);
         for (unsigned walk = 0; walk < 2; walk++) {
-            struct sim_result r = run(&s, walk ? &test_walker : NULL, NULL, 5);
+            SCOPED_RESULT r = run(&s, walk ? &test_walker : NULL, NULL, 5);
             assert_false(r.stuck);
             check_sums(&s, &r);
-            sim_result_free(&r);
         }
     }
 }
@@ -75,10 +74,9 @@ TEST(random_scenarios)
         struct sim_scenario s;
         sim_random_scenario(seed + i, &s);
         shorten(&s);
-        struct sim_result r = run(&s, &test_walker, NULL, i);
+        SCOPED_RESULT r = run(&s, &test_walker, NULL, i);
         check_sums(&s, &r);
         assert_false(r.stuck);
-        sim_result_free(&r);
     }
 }
 
@@ -91,11 +89,10 @@ TEST(workers_identity)
     s.latency.cv = 1;
     s.sleep.mean = 0.004;
     s.period = 0.1;
-    struct sim_result r = run(&s, NULL, &k, 1);
+    SCOPED_RESULT r = run(&s, NULL, &k, 1);
     const struct fdl_tuner_reading *x = &r.last;
     same(x->work_ns + x->blocked_ns + x->starved_ns, 6 * x->now_ns, 1000);
     assert_true(x->blocked_ns > 0 && x->starved_ns > 0);
-    sim_result_free(&r);
 }
 
 /* Who waits for what: for workers, for reads, for nobody. */
@@ -127,18 +124,15 @@ TEST(same_seed_same_run)
     struct sim_scenario s;
     sim_random_scenario(77, &s);
     shorten(&s);
-    struct sim_result a = run(&s, &test_walker, NULL, 1);
-    struct sim_result b = run(&s, &test_walker, NULL, 1);
-    struct sim_result c = run(&s, &test_walker, NULL, 2);
+    SCOPED_RESULT a = run(&s, &test_walker, NULL, 1);
+    SCOPED_RESULT b = run(&s, &test_walker, NULL, 1);
+    SCOPED_RESULT c = run(&s, &test_walker, NULL, 2);
     assert_true(a.seconds == b.seconds && a.wait == b.wait);
     assert_memory_equal(&a.last, &b.last, sizeof(a.last));
     assert_int_equal(a.n_points, b.n_points);
     for (uint64_t i = 0; i < a.n_points; i++)
         assert_true(a.points[i].seconds == b.points[i].seconds);
     assert_true(a.seconds != c.seconds);
-    sim_result_free(&a);
-    sim_result_free(&b);
-    sim_result_free(&c);
 }
 
 /* The work of sample n is the same whoever asks for it: total time on cores
@@ -150,9 +144,8 @@ TEST(same_work_for_all)
     s.work.pareto = 1.5;
     for (uint32_t i = 0; i < 3; i++) {
         struct fdl_knobs k = {.workers = 1 + 7 * i, .depth = 2, .io_depth = 4};
-        struct sim_result r = run(&s, NULL, &k, 9);
+        SCOPED_RESULT r = run(&s, NULL, &k, 9);
         cpu[i] = (double)r.last.cpu_ns / (double)r.last.samples;
-        sim_result_free(&r);
     }
     assert_true(fabs(cpu[1] / cpu[0] - 1) < 0.01);
     assert_true(fabs(cpu[2] / cpu[0] - 1) < 0.01);
@@ -185,10 +178,9 @@ TEST(batches_one_by_one)
     s.latency.cv = 2;
     s.work.cv = 1;
     last_batches = last_now = 0;
-    struct sim_result r = run(&s, &c, NULL, 4);
+    SCOPED_RESULT r = run(&s, &c, NULL, 4);
     assert_int_equal(last_batches, 1999); /* nobody is asked after the last */
     assert_true(r.readings > 1999);
-    sim_result_free(&r);
 }
 
 /* ---- Knobs and memory --------------------------------------------------- */
@@ -202,7 +194,7 @@ TEST(knobs_within_limits)
     s.limits.io_depth_max = 12;
     s.latency.mean = 0.02;
     s.limits.memory_bytes = 12 << 20;
-    struct sim_result r = run(&s, &test_walker, NULL, 4);
+    SCOPED_RESULT r = run(&s, &test_walker, NULL, 4);
     uint64_t over = 0;
     assert_true(r.n_points > 1000);
     for (uint64_t i = 0; i < r.n_points; i++) {
@@ -217,7 +209,6 @@ TEST(knobs_within_limits)
     assert_true(r.memory_setting > s.limits.memory_bytes);
     assert_true(r.memory_peak > 0 &&
                 r.memory_peak <= r.memory_setting + s.limits.batch_bytes * 5);
-    sim_result_free(&r);
 }
 
 /* What is held never exceeds what the setting may take. */
@@ -228,11 +219,10 @@ TEST(memory_of_a_setting)
     s.latency.cv = 1;
     for (uint32_t i = 1; i < 40; i += 6) {
         struct fdl_knobs k = {.workers = i, .depth = 41 - i, .io_depth = i};
-        struct sim_result r = run(&s, NULL, &k, 4);
+        SCOPED_RESULT r = run(&s, NULL, &k, 4);
         assert_true(r.memory_peak <= fdl_knobs_memory(&s.limits, &k));
         assert_true(r.memory_peak >= (uint64_t)k.depth << 20);
         assert_int_equal(r.violations, 0);
-        sim_result_free(&r);
     }
 }
 
@@ -283,11 +273,10 @@ TEST(bad_clock_and_lost_readings)
     s.lost = 0.25;
     backwards = looks_seen = 0;
     before_ns = INT64_MIN;
-    struct sim_result r = run(&s, &c, NULL, 6);
+    SCOPED_RESULT r = run(&s, &c, NULL, 6);
     assert_true(backwards > 100);
     assert_true(looks_seen > 1400 && looks_seen < 1600);
     assert_int_equal(looks_seen, r.readings);
-    sim_result_free(&r);
 }
 
 static double quota_seen[2];
@@ -315,9 +304,8 @@ TEST(quota_is_announced)
     s.phase[1] = s.phase[0];
     s.phase[1].from = 1000;
     s.phase[1].cores = 0.5;
-    struct sim_result r = run(&s, &c, NULL, 6);
+    SCOPED_RESULT r = run(&s, &c, NULL, 6);
     assert_true(quota_seen[0] == 4 && quota_seen[1] == 2);
-    sim_result_free(&r);
 }
 
 static bool share_seen;
@@ -339,9 +327,8 @@ TEST(a_share_is_announced)
     struct sim_scenario s = test_plain(0.1, 4, 0.1);
     c.observe = note_share;
     for (s.loaders = 1; s.loaders <= 2; s.loaders++) {
-        struct sim_result r = run(&s, &c, NULL, 6);
+        SCOPED_RESULT r = run(&s, &c, NULL, 6);
         assert_int_equal(share_seen, s.loaders > 1);
-        sim_result_free(&r);
     }
 }
 
@@ -365,11 +352,10 @@ TEST(signals_come_late)
     struct sim_controller c = {.name = "note", .observe = note_runq};
     struct fdl_knobs k = {.workers = 8, .depth = 8, .io_depth = 1};
     struct sim_scenario s = test_plain(0.001, 4, 0.04);
-    struct sim_result r = run(&s, &c, &k, 1); /* 20 s */
+    SCOPED_RESULT r = run(&s, &c, &k, 1); /* 20 s */
     assert_in_range(runq_changes, 70, 82);
     assert_true(runq_seen <= r.last.runq_ns);
     assert_true(r.last.runq_ns - runq_seen <= 4 * 260000000ll);
-    sim_result_free(&r);
 }
 
 TEST(on_demand)
@@ -377,9 +363,8 @@ TEST(on_demand)
     struct sim_controller c = {.name = "torch 0", .on_demand = true};
     struct fdl_knobs one = {.workers = 1, .depth = 1, .io_depth = 1};
     struct sim_scenario s = test_plain(0.1, 4, 0.2);
-    struct sim_result r = run(&s, &c, &one, 1);
+    SCOPED_RESULT r = run(&s, &c, &one, 1);
     assert_true(fabs(r.seconds / (2000 * 0.3) - 1) < 0.001);
-    sim_result_free(&r);
 }
 
 TEST_MAIN("sim_runs")

@@ -72,6 +72,10 @@ void rig_open_driver(struct driver *run);
 void rig_open(struct rig *r);
 void rig_close(struct rig *r);
 
+/* One that is closed where its block ends; clang does not count that as a
+ * use. */
+#define SCOPED_RIG __attribute__((cleanup(rig_close), unused)) struct rig
+
 /* The program's own use of CUDA: the primary context of a device is current. */
 void rig_use_device(struct rig *r, int device);
 uint32_t rig_draw(struct rig *r, uint32_t below);

@@ -35,7 +35,7 @@ TEST(equals_host)
     static const char *const dtypes[] = {"u8", "f32", "f16", "bf16"};
     static const char *const layouts[] = {"nchw", "nhwc"};
     static const char *const finishes[] = {"host", "device", "auto"};
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     for (uint32_t i = 0; i < 24; i++) {
         char options[64];
@@ -45,7 +45,6 @@ TEST(equals_host)
         check_equal(&r, options, i % 4 ? finishes[i / 8] : "auto",
                     RIG_BATCHES + 2);
     }
-    rig_close(&r);
 }
 
 /* torchvision's floats, too. */
@@ -54,7 +53,7 @@ TEST(equals_host_in_any_rounding)
     static const char *const forms[] = {"dtype=f32", "dtype=f32 layout=nhwc",
                                         "dtype=f16", "dtype=bf16"};
     static const char *const roundings[] = {"divide", "multiply"};
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     for (uint32_t i = 0; i < 8; i++) {
         char options[64];
@@ -62,13 +61,12 @@ TEST(equals_host_in_any_rounding)
                  roundings[i % 2]);
         check_equal(&r, options, "device", RIG_BATCHES);
     }
-    rig_close(&r);
 }
 
 TEST(equals_host_in_any_channels)
 {
     static const char *const finishes[] = {"host", "device"};
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     for (uint32_t i = 0; i < 16; i++) {
         char options[64];
@@ -76,33 +74,30 @@ TEST(equals_host_in_any_channels)
                  i / 8 ? "bf16" : "f32", i / 2 % 4 + 1);
         check_equal(&r, options, finishes[i % 2], RIG_BATCHES);
     }
-    rig_close(&r);
 }
 
 TEST(equals_host_in_any_sizes)
 {
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     check_equal(&r, "dtype=u8 max_sample_bytes=200k", "auto", 2 * RIG_BATCHES);
     check_equal(&r, "dtype=u8 layout=nhwc max_sample_bytes=200k", "host",
                 RIG_BATCHES);
-    rig_close(&r);
 }
 
 /* Each view has a chain of its own, so the host finishes them. */
 TEST(equals_host_in_views)
 {
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     check_equal(&r, "dtype=u8 op=views", "auto", RIG_BATCHES);
     check_equal(&r, "dtype=f32 layout=nhwc op=views", "auto", RIG_BATCHES);
-    rig_close(&r);
 }
 
 /* Mixed in the last pass, wherever that is made, and the targets beside. */
 TEST(equals_host_mixed)
 {
-    struct rig r;
+    SCOPED_RIG r;
     struct pair p;
     rig_open(&r);
     check_equal(&r, "dtype=u8 op=mix", "auto", RIG_BATCHES);
@@ -128,7 +123,6 @@ TEST(equals_host_mixed)
     feedline_batch_release(db);
     feedline_batch_release(hb);
     rig_pair_close(&r, &p);
-    rig_close(&r);
 }
 
 /* on_error=zero: zeros, whatever a black pixel would become. */
@@ -136,7 +130,7 @@ TEST(equals_host_where_samples_failed)
 {
     static const char *const dtypes[] = {"f32", "f16", "bf16"};
     static const uint32_t bad[] = {0, 13, 14, 15, RIG_IMAGES - 1};
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     for (uint32_t i = 0; i < FDL_COUNT_OF(bad); i++)
         memset(r.images.data[bad[i]], 0, 64);
@@ -151,14 +145,13 @@ TEST(equals_host_where_samples_failed)
                 "device", 8);
     check_equal(&r, "on_error=zero dtype=f32 op=mix", "device",
                 2 * RIG_BATCHES);
-    rig_close(&r);
 }
 
 /* Large ones go in pieces, as they are filled, also when the stream ends in the
  * middle of one. */
 TEST(equals_host_in_parts)
 {
-    struct rig r;
+    SCOPED_RIG r;
     struct pair p;
     struct feedline_device_stats s = {.struct_size = sizeof(s)};
     rig_open(&r);
@@ -178,7 +171,6 @@ TEST(equals_host_in_parts)
         fail_msg("%llu copies of %llu batches: none went in parts",
                  (unsigned long long)s.copies, (unsigned long long)s.batches);
     rig_pair_close(&r, &p);
-    rig_close(&r);
 }
 
 /* A child stays while the parent fills slots that were pinned before. */
@@ -278,7 +270,7 @@ TEST(release_on_another_stream)
 
 TEST(four_streams_may_wait)
 {
-    struct rig r;
+    SCOPED_RIG r;
     struct pair p;
     rig_open(&r);
     rig_pair_open(&r, &p, "cuda:0", "auto", "dtype=u8");
@@ -292,14 +284,13 @@ TEST(four_streams_may_wait)
     feedline_batch_release(b);
     feedline_batch_release(hb);
     rig_pair_close(&r, &p);
-    rig_close(&r);
 }
 
 TEST(host_batches_need_no_stream)
 {
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
-    feedline_loader *host = rig_loader(r.dataset, "host", "dtype=u8");
+    SCOPED_LOADER host = rig_loader(r.dataset, "host", "dtype=u8");
     struct feedline_device_stats s = {.struct_size = sizeof(s)};
     for (uint32_t i = 0; i < 3 * RIG_BATCHES; i++) {
         feedline_batch *b = fixture_take(host);
@@ -311,8 +302,6 @@ TEST(host_batches_need_no_stream)
     }
     assert_error(feedline_loader_get_device_stats(host, &s), FEEDLINE_ESTATE,
                  "host");
-    feedline_loader_destroy(host);
-    rig_close(&r);
 }
 
 /* ---- Stopping, positions ------------------------------------------------ */
@@ -368,17 +357,16 @@ static void stop_and_destroy(struct rig *r, uint32_t taken)
 
 TEST(batches_outlive_the_loader)
 {
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     for (uint32_t i = 0; i < TEST_ROUNDS(30); i++)
         stop_and_destroy(&r, 1 + i % 3);
-    rig_close(&r);
 }
 
 /* Work that a stream still has to do when the last of it all is given back. */
 TEST(released_last_while_it_is_read)
 {
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     for (uint32_t i = 0; i < 10; i++) {
         feedline_loader *device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
@@ -402,12 +390,11 @@ TEST(released_last_while_it_is_read)
         feedline_busy_destroy(busy);
         rig_echo_close(&r, &e);
     }
-    rig_close(&r);
 }
 
 TEST(goes_on_where_it_was_saved)
 {
-    struct rig r;
+    SCOPED_RIG r;
     struct pair p;
     rig_open(&r);
     for (uint32_t taken = 0; taken < 2 * RIG_BATCHES; taken += 3) {
@@ -426,14 +413,13 @@ TEST(goes_on_where_it_was_saved)
             rig_pair_next(&r, &p, 0, r.streams[0]);
         rig_pair_close(&r, &p);
     }
-    rig_close(&r);
 }
 
 /* ---- Several loaders, several devices ----------------------------------- */
 
 TEST(two_loaders_on_one_device)
 {
-    struct rig r;
+    SCOPED_RIG r;
     struct pair p[2];
     rig_open(&r);
     rig_pair_open(&r, &p[0], "cuda:0", "auto", "dtype=u8 layout=nhwc");
@@ -444,12 +430,11 @@ TEST(two_loaders_on_one_device)
     }
     for (uint32_t k = 0; k < 2; k++)
         rig_pair_close(&r, &p[k]);
-    rig_close(&r);
 }
 
 TEST(two_devices)
 {
-    struct rig r;
+    SCOPED_RIG r;
     struct pair p[2];
     fdl_cuda_stream streams[2];
     static const char *const names[] = {"cuda:0", "cuda:1"};
@@ -474,7 +459,6 @@ TEST(two_devices)
         rig_pair_close(&r, &p[k]);
     }
     rig_use_device(&r, 0);
-    rig_close(&r);
 }
 
 /* No call leaves another device current than it found; the calls that cannot

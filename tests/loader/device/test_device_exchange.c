@@ -85,7 +85,7 @@ TEST(a_copy_finishes_the_batch)
 /* There are none to share, and twice as many to copy. */
 TEST(images_that_are_finished_late)
 {
-    struct rig r;
+    SCOPED_RIG r;
     struct pair p;
     void *tensor, *to[2];
     rig_open(&r);
@@ -113,12 +113,11 @@ TEST(images_that_are_finished_late)
     feedline_batch_release(db);
     feedline_batch_release(hb);
     rig_pair_close(&r, &p);
-    rig_close(&r);
 }
 
 TEST(a_copy_of_any_sizes)
 {
-    struct rig r;
+    SCOPED_RIG r;
     struct pair p;
     void *images;
     rig_open(&r);
@@ -138,37 +137,32 @@ TEST(a_copy_of_any_sizes)
     }
     assert_cuda(r.run.cuda->MemFree(images));
     rig_pair_close(&r, &p);
-    rig_close(&r);
 }
 
 TEST(a_copy_that_cannot_be)
 {
-    struct rig r;
+    SCOPED_RIG r;
     uint8_t here[64];
     rig_open(&r);
-    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
+    SCOPED_LOADER device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
     feedline_batch *b = fixture_take(device);
     for (uint32_t s = 0; s < 4; s++)
         assert_ok(feedline_batch_copy(b, NULL, NULL, r.streams[s]));
     assert_error(feedline_batch_copy(b, here, NULL, r.streams[4]),
                  FEEDLINE_ERANGE, "4");
     feedline_batch_release(b);
-    feedline_loader_destroy(device);
-    rig_close(&r);
 }
 
 /* Its batches are in memory of the device. */
 TEST(no_memory_is_lent)
 {
-    struct rig r;
+    SCOPED_RIG r;
     static _Alignas(64) uint8_t here[64];
     rig_open(&r);
-    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
+    SCOPED_LOADER device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
     feedline_batch_release(fixture_take(device));
     assert_error(feedline_loader_lend(device, here, sizeof(here)),
                  FEEDLINE_ENOSYS, "on a device");
-    feedline_loader_destroy(device);
-    rig_close(&r);
 }
 
 /* ---- Tensors ------------------------------------------------------------ */

@@ -74,11 +74,10 @@ TEST(equals_host_in_a_given_order)
         {"auto", "dtype=f32 depth=9"},
         {"auto", "dtype=u8 max_sample_bytes=64k"},
     };
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++)
         check_equal(&r, how[i][0], how[i][1]);
-    rig_close(&r);
 }
 
 /* Every batch of an epoch is held until its end. Their copies are still under
@@ -87,7 +86,7 @@ TEST(kept_batches_stay)
 {
     static const char *const how[][2] = {{"device", "dtype=f32 depth=1"},
                                          {"auto", "dtype=u8 depth=3"}};
-    struct rig r;
+    SCOPED_RIG r;
     rig_open(&r);
     for (size_t k = 0; k < 2; k++) {
         feedline_batch *on_device[KEPT], *on_host[KEPT];
@@ -111,7 +110,6 @@ TEST(kept_batches_stay)
         end(p.device, p.host);
         rig_pair_close(&r, &p);
     }
-    rig_close(&r);
 }
 
 TEST_MAIN("device_order")

@@ -335,3 +335,24 @@ void fdl_entry_store_put(struct fdl_entry_store *s, uint64_t index,
     if (e)
         append(e, notes);
 }
+
+void fdl_entry_store_begin(struct fdl_entry_store *s, uint64_t index,
+                           struct fdl_entry_notes *notes,
+                           struct fdl_encoded *bytes)
+{
+    if (!notes)
+        return;
+    fdl_entry_notes_begin(notes, fdl_entry_store_get(s, index), true);
+    bytes->notes = notes;
+}
+
+void fdl_entry_store_end(struct fdl_entry_store *s, uint64_t index,
+                         const struct fdl_entry_notes *notes,
+                         struct fdl_render_cost *cost)
+{
+    if (!notes || !notes->valid)
+        return;
+    fdl_entry_store_put(s, index, notes);
+    cost->mcus += notes->decoded;
+    cost->mcus_jumped += notes->jumped;
+}

@@ -18,7 +18,9 @@
 #ifndef FDL_LOADER_ENTRY_STORE_H
 #define FDL_LOADER_ENTRY_STORE_H
 
+#include "decode/formats/encoded.h"
 #include "decode/formats/jpeg_entries.h"
+#include "decode/plan/render_cost.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,6 +48,16 @@ const struct fdl_entries *fdl_entry_store_get(struct fdl_entry_store *s,
 /* Keeps what a decode of the sample noted, if it is valid. */
 void fdl_entry_store_put(struct fdl_entry_store *s, uint64_t index,
                          const struct fdl_entry_notes *notes);
+
+/* Both for a decode of the sample's bytes. begin: what is known of them goes to
+ * the decoder, which notes more. end: that is kept, and counted in *cost. notes
+ * NULL: neither does anything. */
+void fdl_entry_store_begin(struct fdl_entry_store *s, uint64_t index,
+                           struct fdl_entry_notes *notes,
+                           struct fdl_encoded *bytes);
+void fdl_entry_store_end(struct fdl_entry_store *s, uint64_t index,
+                         const struct fdl_entry_notes *notes,
+                         struct fdl_render_cost *cost);
 
 /* Of records. */
 uint64_t fdl_entry_store_memory(const struct fdl_entry_store *s);

@@ -536,7 +536,7 @@ static void make_entries(struct fdl_engine *e)
     int64_t asked = fdl_option_int(o, FDL_OPT_JPEG_INDEX);
     bool always = asked == FDL_JPEG_INDEX_TRUE;
     uint64_t budget = option_u64(o, FDL_OPT_JPEG_INDEX_BUDGET);
-    if (asked == FDL_JPEG_INDEX_FALSE || e->no_pixels || ds->raw_width > 0)
+    if (asked == FDL_JPEG_INDEX_FALSE || e->is_encoded || ds->raw_width > 0)
         return;
     if (budget == 0)
         budget = fdl_machine_get()->memory_limit_bytes / JPEG_INDEX_PART /

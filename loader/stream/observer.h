@@ -24,7 +24,9 @@ struct fdl_sample_record {
     uint32_t place;                   /* in its batch, in samples */
     uint32_t width, height;           /* of its image; 0: it was not opened */
     uint64_t bytes;                   /* of its file */
-    uint64_t made, pixel_bytes;       /* bytes of its images, and of a pixel */
+    uint64_t made;                    /* bytes of its images */
+    uint64_t source, output;          /* pixels of all in their files, and
+                                         made; 0 where none was opened */
     int64_t read_start, read_done, begin, end;
     const struct fdl_render_cost *cost; /* of the last attempt to render */
     bool failed;

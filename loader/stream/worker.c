@@ -108,28 +108,6 @@ static int32_t render_chains(struct fdl_worker *w, struct fdl_draw_key key,
     return status;
 }
 
-/* What is known of the sample's file goes to the decoder ... */
-static void begin_entries(struct fdl_worker *w, uint64_t index,
-                          struct fdl_encoded *bytes)
-{
-    if (!w->notes)
-        return;
-    fdl_entry_notes_begin(w->notes,
-                          fdl_entry_store_get(w->engine->entries, index), true);
-    bytes->notes = w->notes;
-}
-
-/* ... and what the decoder noted is kept. */
-static void end_entries(struct fdl_worker *w, uint64_t index,
-                        struct fdl_render_cost *cost)
-{
-    if (!w->notes || !w->notes->valid)
-        return;
-    fdl_entry_store_put(w->engine->entries, index, w->notes);
-    cost->mcus = w->notes->decoded;
-    cost->mcus_jumped = w->notes->jumped;
-}
-
 /* Opens the image of the sample in r and renders it; objects may be NULL. */
 static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
                             struct fdl_laid_objects *objects, feedline_batch *b,
@@ -140,13 +118,13 @@ static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
     struct fdl_image_info info;
     fdl_read_pad(r);
     fdl_read_encoded(r, &encoded);
-    begin_entries(w, r->index, &encoded);
+    fdl_entry_store_begin(e->entries, r->index, w->notes, &encoded);
     int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
     if (status < 0)
         return status;
     if (r != &w->spare) {
-        w->width = (uint32_t)info.width;
-        w->height = (uint32_t)info.height;
+        w->made.width = (uint32_t)info.width;
+        w->made.height = (uint32_t)info.height;
     }
     struct fdl_draw_key key = {
         .seed = fdl_engine_seed(e),
@@ -160,12 +138,22 @@ static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
     status = b->layout->chains ? render_chains(w, key, &info, b, place, cost)
                                : render_view(w, &key, &info, b, place, cost);
     fdl_decoder_abort(w->decoder);
-    end_entries(w, r->index, cost);
+    fdl_entry_store_end(e->entries, r->index, w->notes, cost);
     if (status < 0 || !w->masks)
         return status;
     if (objects) /* draws may depend on where they were */
         fdl_slot_objects_lay(w->engine->dataset, r->index, objects);
     return fdl_worker_render_mask(w, &key, &info, b, place, cost);
+}
+
+/* What was made of a sample that is replaced does not count. */
+static int32_t render_recorded(struct fdl_worker *w, const struct fdl_read *r,
+                               struct fdl_render_cost *cost)
+{
+    const struct fdl_recorded_tools tools = {w->decoder, w->engine->entries,
+                                             w->notes};
+    w->made = (struct fdl_recorded_made){0};
+    return fdl_worker_render_recorded(&tools, r, cost, &w->made);
 }
 
 /* Renders the sample in r to its place; the detail is this thread's error line.
@@ -188,7 +176,7 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
         status =
             fdl_slot_objects_take(w->engine->dataset, r->index, b, &objects);
     if (status >= 0 && e->is_recorded)
-        status = fdl_worker_render_recorded(w->decoder, r, cost, &w->made);
+        status = render_recorded(w, r, cost);
     else if (status >= 0 && !e->is_encoded)
         status =
             render_image(w, r, has_objects ? &objects : NULL, b, place, cost);
@@ -311,18 +299,22 @@ static void describe(const struct fdl_worker *w, const struct fdl_read *r,
                      const feedline_batch *b, struct fdl_sample_record *out)
 {
     const struct fdl_output_format *f = &b->layout->format;
+    const struct fdl_recorded_made *m = &w->made;
+    uint64_t pixel = (uint64_t)f->channels * fdl_dtype_bytes(f->dtype);
+    bool recorded = w->engine->is_recorded;
     *out = (struct fdl_sample_record){
         .ticket = r->ticket,
         .epoch = r->epoch,
         .sequence = b->range.sequence,
         .index = r->index,
         .place = r->place / w->engine->config.views,
-        .width = w->width,
-        .height = w->height,
+        .width = m->width,
+        .height = m->height,
         .bytes = r->size,
-        .made = w->engine->is_recorded ? w->made
-                                       : fdl_slot_sample_bytes(b, r->place),
-        .pixel_bytes = (uint64_t)f->channels * fdl_dtype_bytes(f->dtype),
+        .made = recorded ? m->bytes : fdl_slot_sample_bytes(b, r->place),
+        .source = recorded ? m->source : (uint64_t)m->width * m->height,
+        .output =
+            recorded ? m->output : fdl_slot_sample_bytes(b, r->place) / pixel,
         .read_start = fdl_load(&r->times->read_start),
         .read_done = fdl_load(&r->times->read_done),
     };
@@ -345,8 +337,7 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     struct fdl_render_cost cost = {0};
     struct fdl_sample_times *times = r->times;
     struct fdl_sample_record record;
-    w->width = w->height = 0;
-    w->made = 0;
+    w->made = (struct fdl_recorded_made){0};
     fdl_progress_enter(&w->at, r, r->index, FDL_STEP_DECODE);
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
     fdl_nvtx_push(FDL_NVTX_DECODE, r->ticket, 1);

@@ -12,6 +12,7 @@
 #include "decode/decoder.h"
 #include "loader/read/window.h"
 #include "loader/stream/progress.h"
+#include "loader/stream/worker_recorded.h"
 #include "profiler/measure/stage.h"
 #include "profiler/measure/timebook.h"
 
@@ -30,10 +31,10 @@ struct fdl_engine;
 
 struct fdl_worker {
     struct fdl_engine *engine;
-    void *books;            /* the observer's, of this worker */
-    struct fdl_stage read;  /* what it reads itself; written by it only */
-    uint32_t width, height; /* of its image, if that was opened */
-    uint64_t made;          /* bytes of its recorded images */
+    void *books;           /* the observer's, of this worker */
+    struct fdl_stage read; /* what it reads itself; written by it only */
+    struct fdl_recorded_made made; /* of its sample; of one that is not
+                                      recorded width and height alone */
     struct fdl_decoder *decoder;
     struct fdl_decoder *masks;     /* its own, where there are masks */
     struct fdl_entry_notes *notes; /* NULL: there is no JPEG index */

@@ -15,13 +15,35 @@ static void add_cost(struct fdl_render_cost *sum,
     sum->parts.clock_reads += one->parts.clock_reads;
     sum->augment_ns += one->augment_ns;
     sum->pixels += one->pixels;
+    sum->mcus += one->mcus;
+    sum->mcus_jumped += one->mcus_jumped;
     sum->clock_reads += one->clock_reads;
     sum->truncated |= one->truncated;
 }
 
-static int32_t render_one(struct fdl_decoder *d,
-                          const struct fdl_record_image *from,
-                          struct fdl_render_cost *cost)
+static uint64_t pixels(int32_t width, int32_t height)
+{
+    return (uint64_t)width * (uint64_t)height;
+}
+
+static void add_made(struct fdl_recorded_made *sum,
+                     const struct fdl_image_info *info,
+                     const struct feedline_recorded_image *image)
+{
+    if (sum->width == 0) {
+        sum->width = (uint32_t)info->width;
+        sum->height = (uint32_t)info->height;
+    }
+    sum->source += pixels(info->width, info->height);
+    sum->output += pixels(image->width, image->height);
+    sum->bytes += image->out_bytes;
+}
+
+/* index: of the sample in the JPEG index, or no notes. */
+static int32_t render_one(const struct fdl_recorded_tools *tools,
+                          const struct fdl_record_image *from, uint64_t index,
+                          struct fdl_render_cost *cost,
+                          struct fdl_recorded_made *made)
 {
     struct fdl_encoded bytes = {
         .data = from->bytes,
@@ -30,26 +52,35 @@ static int32_t render_one(struct fdl_decoder *d,
     };
     struct fdl_image_info info;
     struct fdl_render_cost one = {0};
-    int32_t status = fdl_recorded_render(d, &bytes, &from->image, &info, &one);
-    if (status >= 0)
-        add_cost(cost, &one);
-    return status;
+    fdl_entry_store_begin(tools->entries, index, tools->notes, &bytes);
+    int32_t status =
+        fdl_recorded_render(tools->decoder, &bytes, &from->image, &info, &one);
+    if (status < 0)
+        return status;
+    fdl_entry_store_end(tools->entries, index, tools->notes, &one);
+    add_cost(cost, &one);
+    add_made(made, &info, &from->image);
+    return FEEDLINE_OK;
 }
 
-int32_t fdl_worker_render_recorded(struct fdl_decoder *d,
+int32_t fdl_worker_render_recorded(const struct fdl_recorded_tools *tools,
                                    const struct fdl_read *r,
-                                   struct fdl_render_cost *cost, uint64_t *made)
+                                   struct fdl_render_cost *cost,
+                                   struct fdl_recorded_made *made)
 {
     const struct fdl_record *record = (const void *)r->data;
+    struct fdl_recorded_tools others = *tools;
     char buf[FDL_RECORD_NAME_BYTES];
+    others.notes = NULL;
     for (uint32_t i = 0; i < record->n; i++) {
         const struct fdl_record_image *from = &record->images[i];
-        int32_t status = render_one(d, from, cost);
+        bool noted = from->bytes == record->images[0].bytes;
+        int32_t status =
+            render_one(noted ? tools : &others, from, r->index, cost, made);
         if (status < 0)
             return fdl_fail(status, "%s: %s",
                             fdl_record_name(&from->image, i, buf),
                             fdl_last_error());
-        *made += from->image.out_bytes;
     }
     return FEEDLINE_OK;
 }

@@ -5,14 +5,30 @@
 #define FDL_LOADER_WORKER_RECORDED_H
 
 #include "decode/decoder.h"
+#include "loader/dataset/entry_store.h"
 #include "loader/read/window.h"
 
-/* Makes each image of the record in r, where the program wants it. Adds to
- * *cost, and to *made the bytes of what was made. The decoder's errors, which
- * name the image; some may be made then. */
-int32_t fdl_worker_render_recorded(struct fdl_decoder *d,
+/* What they take. */
+struct fdl_recorded_tools {
+    struct fdl_decoder *decoder;
+    struct fdl_entry_store *entries; /* the JPEG index: of the first image's
+                                        bytes, which others may have as well */
+    struct fdl_entry_notes *notes;   /* NULL: there is none */
+};
+
+/* And what comes of them. */
+struct fdl_recorded_made {
+    uint32_t width, height;  /* of the first image in its file; 0: none */
+    uint64_t source, output; /* pixels of all in their files, and made */
+    uint64_t bytes;          /* made */
+};
+
+/* Makes each image of the record in r, where the program wants it, and adds to
+ * *cost and *made. The decoder's errors, which name the image; some may be made
+ * then. */
+int32_t fdl_worker_render_recorded(const struct fdl_recorded_tools *tools,
                                    const struct fdl_read *r,
                                    struct fdl_render_cost *cost,
-                                   uint64_t *made);
+                                   struct fdl_recorded_made *made);
 
 #endif

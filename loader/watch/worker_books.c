@@ -127,8 +127,8 @@ static void count_pixels(struct fdl_worker_books *b,
     if (r->width == 0)
         return;
     fdl_counter_add(&b->pixels.samples, 1);
-    fdl_counter_add(&b->pixels.source, (uint64_t)r->width * r->height);
-    fdl_counter_add(&b->pixels.output, r->made / r->pixel_bytes);
+    fdl_counter_add(&b->pixels.source, r->source);
+    fdl_counter_add(&b->pixels.output, r->output);
     fdl_counter_add(&b->pixels.mcus, r->cost->mcus);
     fdl_counter_add(&b->pixels.mcus_jumped, r->cost->mcus_jumped);
 }

@@ -642,4 +642,43 @@ TEST_WITH(statistics_know_what_was_read_and_made, setup, teardown)
     feedline_dataset_close(ds);
 }
 
+/* Image 0 is of file `index`, where there is an image 0. */
+TEST_WITH(slow_samples_have_a_size, setup, teardown)
+{
+    uint32_t seen = 0;
+    feedline_dataset *ds = recorded_dataset(&rig);
+    SCOPED_LOADER l = recorded_loader(ds, "epochs=1 drop_last=false");
+    recorded_run(&rig, l, 1);
+    for (uint32_t i = 0; i < 10; i++) {
+        struct feedline_slow_sample slow = {.struct_size = sizeof(slow)};
+        if (feedline_loader_get_slow(l, i, &slow) < 0)
+            break;
+        if (slow.width == 0)
+            continue;
+        assert_int_equal(slow.width, rig.width[slow.sample_index]);
+        assert_int_equal(slow.height, rig.height[slow.sample_index]);
+        seen++;
+    }
+    assert_true(seen > 0);
+    feedline_dataset_close(ds);
+}
+
+/* Where crops of a JPEG begin, which the first epochs note. */
+TEST_WITH(later_epochs_enter_at_the_crop, setup, teardown)
+{
+    feedline_dataset *ds = recorded_dataset(&rig);
+    SCOPED_LOADER none = recorded_loader(ds, "jpeg_index=false");
+    assert_int_equal(recorded_run(&rig, none, 5), 0);
+    assert_int_equal(fixture_stats(none).jpeg_mcus, 0);
+    assert_ok(feedline_loader_stop(none));
+    recorded_forget(&rig);
+    SCOPED_LOADER l = recorded_loader(ds, "jpeg_index=true");
+    assert_int_equal(recorded_run(&rig, l, 5), 0);
+    struct feedline_stats s = fixture_stats(l);
+    assert_true(s.jpeg_mcus_jumped > 0 && s.jpeg_mcus > 0);
+    assert_ok(feedline_loader_stop(l));
+    recorded_forget(&rig);
+    feedline_dataset_close(ds);
+}
+
 TEST_MAIN("recorded_samples")

@@ -33,6 +33,7 @@ enum kind {
     RADIUS,
     KERNEL,
     SIGMA,
+    SWITCH,
     ANY
 };
 
@@ -56,6 +57,7 @@ static const struct {
     [RADIUS] = {false, 0, FDL_BLUR_SIGMA_MAX},
     [KERNEL] = {true, 1, FDL_BLUR_SIZE_MAX},
     [SIGMA] = {false, 1e-6, FDL_BLUR_SIGMA_MAX},
+    [SWITCH] = {true, 0, 1},
     [ANY] = {false, -DBL_MAX, DBL_MAX},
 };
 
@@ -113,7 +115,21 @@ static const struct op_rule rules[] = {
     RULE(TENSOR_BLUR, .least = 4, .most = 4,
          .value = {{"a side of the kernel", KERNEL}, [2] = {"sigma", SIGMA}}),
     RULE(POINT, .data = true),
-    RULE(SCALE, TO_ELEMENTS),
+    RULE(TENSOR_RESIZE, .least = 3, .most = 3,
+         .value = {{"width", SIDE}, {"height", SIDE}, {"filter", FILTER}}),
+    RULE(TENSOR_BRIGHTNESS, .least = 1, .most = 1,
+         .value = {{"the factor", FACTOR}}),
+    RULE(TENSOR_CONTRAST, .least = 1, .most = 1,
+         .value = {{"the factor", FACTOR}}),
+    RULE(TENSOR_SATURATION, .least = 1, .most = 1,
+         .value = {{"the factor", FACTOR}}),
+    RULE(TENSOR_HUE, .least = 1, .most = 1, .value = {{"the factor", SHIFT}}),
+    RULE(TENSOR_SHARPNESS, .least = 1, .most = 1,
+         .value = {{"the factor", FACTOR}}),
+    RULE(TENSOR_GRAYSCALE, .least = 1, .most = 1,
+         .value = {{"channels", GRAY_CHANNELS}}),
+    RULE(TENSOR_AUTOCONTRAST, OF_PIXELS),
+    RULE(SCALE, TO_ELEMENTS, .most = 1, .value = {{"its rounding", SWITCH}}),
     RULE(NORMALIZE, ON_FLOATS, .least = 2, .most = 8,
          .value = {{"a mean or std", ANY}}),
     RULE(LOOKUP, TO_ELEMENTS, .data = true),
@@ -190,8 +206,8 @@ static int32_t check_box(const double *corner)
     return FEEDLINE_OK;
 }
 
-/* Of a map: nearest, bilinear or bicubic. */
-static int32_t check_map(double filter)
+/* Of a map, or of tensors: nearest, bilinear or bicubic. */
+static int32_t check_common_filter(double filter)
 {
     if (filter == 0 || filter == 2 || filter == 3)
         return FEEDLINE_OK;
@@ -269,10 +285,12 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
         return check_box(step->value + 3);
     case FEEDLINE_STEP_AFFINE:
     case FEEDLINE_STEP_PERSPECTIVE:
-        return check_map(step->value[2]);
+    case FEEDLINE_STEP_TENSOR_RESIZE:
+        return check_common_filter(step->value[2]);
     case FEEDLINE_STEP_TENSOR_BLUR:
         return check_kernel(step->value);
     case FEEDLINE_STEP_GRAYSCALE:
+    case FEEDLINE_STEP_TENSOR_GRAYSCALE:
         if (step->value[0] == 2)
             return fdl_fail(FEEDLINE_ERANGE, "channels is 2; it is 1 or 3");
         return FEEDLINE_OK;

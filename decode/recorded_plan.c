@@ -178,13 +178,11 @@ static int32_t plan_crop(struct program *p,
     return fdl_plan_window(p->plan, box, FDL_PAD_CONSTANT, black);
 }
 
-static enum fdl_filter filter_of(const struct program *p, double number)
+static enum fdl_filter filter_of(double number)
 {
     static const enum fdl_filter filters[] = {
         FDL_FILTER_NEAREST, FDL_FILTER_LANCZOS, FDL_FILTER_BILINEAR,
         FDL_FILTER_BICUBIC, FDL_FILTER_BOX,     FDL_FILTER_HAMMING};
-    if (p->mode & MODES_PICKED)
-        return FDL_FILTER_NEAREST;
     return filters[(size_t)number];
 }
 
@@ -215,17 +213,52 @@ static int32_t plan_resize(struct program *p,
                            const struct feedline_recorded_step *s)
 {
     const double *v = s->value;
-    enum fdl_filter filter = filter_of(p, v[2]);
+    enum fdl_filter filter = filter_of(v[2]);
+    if (p->mode & MODES_PICKED)
+        filter = FDL_FILTER_NEAREST;
     if (s->n > 3)
         return resize_part(p, v, filter);
     fdl_plan_resize(p->plan, (int32_t)v[0], (int32_t)v[1], filter);
     return FEEDLINE_OK;
 }
 
+static int32_t plan_tensor_resize(struct program *p,
+                                  const struct feedline_recorded_step *s)
+{
+    const double *v = s->value;
+    p->plan->tensor = true;
+    fdl_plan_resize(p->plan, (int32_t)v[0], (int32_t)v[1], filter_of(v[2]));
+    p->plan->tensor = false;
+    return FEEDLINE_OK;
+}
+
+/* Whether nothing was done yet but conversions. */
+static bool is_whole(const struct program *p)
+{
+    const struct fdl_geometry *g = &p->plan->geometry;
+    const struct fdl_image_info *info = &p->d->info;
+    return p->plan->n_steps == 0 && !g->flip && !g->flip_vertical &&
+           g->box.width == info->width && g->box.height == info->height &&
+           !fdl_geometry_is_resampled(g) && info->orientation == 1;
+}
+
+/* One that comes first, as exif_transpose does, turns the decoder's rows. */
 static int32_t plan_transpose(struct program *p,
                               const struct feedline_recorded_step *s)
 {
-    fdl_plan_transpose(p->plan, (enum fdl_transpose)s->value[0]);
+    static const int32_t orientations[FDL_TRANSPOSES] = {[FDL_ROTATE_90] = 8,
+                                                         [FDL_ROTATE_270] = 6,
+                                                         [FDL_TRANSPOSE] = 5,
+                                                         [FDL_TRANSVERSE] = 7};
+    enum fdl_transpose how = (enum fdl_transpose)s->value[0];
+    struct fdl_image_info *info = &p->d->info;
+    if (orientations[how] == 0 || !is_whole(p)) {
+        fdl_plan_transpose(p->plan, how);
+        return FEEDLINE_OK;
+    }
+    info->orientation = orientations[how];
+    p->d->turn = fdl_turn_of(info->orientation);
+    fdl_geometry_init(&p->plan->geometry, info->height, info->width);
     return FEEDLINE_OK;
 }
 
@@ -309,36 +342,37 @@ static int32_t plan_map(struct program *p,
 
 /* ---- Colours ------------------------------------------------------------ */
 
-static int32_t adjust(struct program *p, enum fdl_adjust which, double factor)
+/* Of both kinds of images. */
+static bool of_tensor(uint32_t op)
 {
-    struct fdl_adjust_step a = {.n = 1, .order = {which}};
-    a.factor[which] = factor;
+    return op >= FEEDLINE_STEP_TENSOR_RESIZE &&
+           op <= FEEDLINE_STEP_TENSOR_AUTOCONTRAST;
+}
+
+static int32_t plan_adjust(struct program *p,
+                           const struct feedline_recorded_step *s)
+{
+    static const uint8_t adjusts[] = {
+        [FEEDLINE_STEP_BRIGHTNESS] = FDL_ADJUST_BRIGHTNESS,
+        [FEEDLINE_STEP_CONTRAST] = FDL_ADJUST_CONTRAST,
+        [FEEDLINE_STEP_COLOR] = FDL_ADJUST_SATURATION,
+        [FEEDLINE_STEP_HUE] = FDL_ADJUST_HUE,
+        [FEEDLINE_STEP_TENSOR_BRIGHTNESS] = FDL_ADJUST_BRIGHTNESS,
+        [FEEDLINE_STEP_TENSOR_CONTRAST] = FDL_ADJUST_CONTRAST,
+        [FEEDLINE_STEP_TENSOR_SATURATION] = FDL_ADJUST_SATURATION,
+        [FEEDLINE_STEP_TENSOR_HUE] = FDL_ADJUST_HUE,
+    };
+    struct fdl_adjust_step a = {
+        .n = 1, .order = {adjusts[s->op]}, .tensor = of_tensor(s->op)};
+    a.factor[adjusts[s->op]] = s->value[0];
     fdl_plan_adjust(p->plan, &a);
     return FEEDLINE_OK;
-}
-
-static int32_t plan_brightness(struct program *p,
-                               const struct feedline_recorded_step *s)
-{
-    return adjust(p, FDL_ADJUST_BRIGHTNESS, s->value[0]);
-}
-
-static int32_t plan_contrast(struct program *p,
-                             const struct feedline_recorded_step *s)
-{
-    return adjust(p, FDL_ADJUST_CONTRAST, s->value[0]);
-}
-
-static int32_t plan_color(struct program *p,
-                          const struct feedline_recorded_step *s)
-{
-    return adjust(p, FDL_ADJUST_SATURATION, s->value[0]);
 }
 
 static int32_t plan_sharpness(struct program *p,
                               const struct feedline_recorded_step *s)
 {
-    fdl_plan_sharpness(p->plan, false, s->value[0]);
+    fdl_plan_sharpness(p->plan, of_tensor(s->op), s->value[0]);
     return FEEDLINE_OK;
 }
 
@@ -351,7 +385,7 @@ static int32_t plan_hue(struct program *p,
     int32_t channels = channels_of(p->mode);
     int32_t status = convert(p, FDL_COLOURS(channels));
     if (!status && p->mode == MODE_RGB)
-        status = adjust(p, FDL_ADJUST_HUE, s->value[0]);
+        status = plan_adjust(p, s);
     return status ? status : convert(p, channels);
 }
 
@@ -367,6 +401,18 @@ static int32_t plan_grayscale(struct program *p,
     return status || !three ? status : convert(p, 3);
 }
 
+static int32_t plan_tensor_grayscale(struct program *p,
+                                     const struct feedline_recorded_step *s)
+{
+    int32_t status = FEEDLINE_OK;
+    if (p->mode == MODE_RGB) {
+        fdl_plan_gray(p->plan, true);
+        status = leave_file(p);
+    }
+    /* Of three that are equal, Pillow's luma is the same again. */
+    return status ? status : convert(p, (int32_t)s->value[0]);
+}
+
 static int32_t plan_point(struct program *p,
                           const struct feedline_recorded_step *s)
 {
@@ -376,6 +422,7 @@ static int32_t plan_point(struct program *p,
         [FEEDLINE_STEP_INVERT] = FDL_POINT_INVERT,
         [FEEDLINE_STEP_AUTOCONTRAST] = FDL_POINT_AUTOCONTRAST,
         [FEEDLINE_STEP_EQUALIZE] = FDL_POINT_EQUALIZE,
+        [FEEDLINE_STEP_TENSOR_AUTOCONTRAST] = FDL_POINT_AUTOCONTRAST_TENSOR,
     };
     fdl_plan_point(p->plan, points[s->op], s->value[0]);
     return FEEDLINE_OK;
@@ -421,7 +468,9 @@ static void finish(struct program *p, const struct feedline_recorded_step *s)
     struct fdl_plan *plan = p->plan;
     uint32_t channels = (uint32_t)p->image->channels;
     if (s->op == FEEDLINE_STEP_SCALE) {
-        plan->stepwise = true;
+        plan->rounds = true;
+        plan->rounding = s->n > 0 && s->value[0] == 1 ? FDL_ROUNDING_MULTIPLY
+                                                      : FDL_ROUNDING_DIVIDE;
     } else if (s->op == FEEDLINE_STEP_LOOKUP) {
         plan->lookup = s->data;
         plan->lookup_bytes = fdl_recorded_element(p->image);
@@ -452,9 +501,9 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_PAD] = {plan_pad, MODES_ALL},
     [FEEDLINE_STEP_AFFINE] = {plan_map, MODES_ALL},
     [FEEDLINE_STEP_PERSPECTIVE] = {plan_map, MODES_ALL},
-    [FEEDLINE_STEP_BRIGHTNESS] = {plan_brightness, MODES_COLOUR},
-    [FEEDLINE_STEP_CONTRAST] = {plan_contrast, MODES_COLOUR},
-    [FEEDLINE_STEP_COLOR] = {plan_color, MODES_COLOUR},
+    [FEEDLINE_STEP_BRIGHTNESS] = {plan_adjust, MODES_COLOUR},
+    [FEEDLINE_STEP_CONTRAST] = {plan_adjust, MODES_COLOUR},
+    [FEEDLINE_STEP_COLOR] = {plan_adjust, MODES_COLOUR},
     [FEEDLINE_STEP_SHARPNESS] = {plan_sharpness, MODES_COLOUR},
     [FEEDLINE_STEP_HUE] = {plan_hue, MODES_COLOUR | MODE_1},
     [FEEDLINE_STEP_GRAYSCALE] = {plan_grayscale, MODES_ALL},
@@ -466,6 +515,15 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_GAUSSIAN_BLUR] = {plan_gaussian_blur, MODES_COLOUR},
     [FEEDLINE_STEP_TENSOR_BLUR] = {plan_tensor_blur, MODES_COLOUR},
     [FEEDLINE_STEP_POINT] = {plan_tables, MODES_COLOUR | MODES_PICKED},
+    [FEEDLINE_STEP_TENSOR_RESIZE] = {plan_tensor_resize,
+                                     MODES_COLOUR | MODE_P},
+    [FEEDLINE_STEP_TENSOR_BRIGHTNESS] = {plan_adjust, MODES_PLAIN},
+    [FEEDLINE_STEP_TENSOR_CONTRAST] = {plan_adjust, MODES_PLAIN},
+    [FEEDLINE_STEP_TENSOR_SATURATION] = {plan_adjust, MODES_PLAIN},
+    [FEEDLINE_STEP_TENSOR_HUE] = {plan_adjust, MODES_PLAIN},
+    [FEEDLINE_STEP_TENSOR_SHARPNESS] = {plan_sharpness, MODES_PLAIN},
+    [FEEDLINE_STEP_TENSOR_GRAYSCALE] = {plan_tensor_grayscale, MODES_PLAIN},
+    [FEEDLINE_STEP_TENSOR_AUTOCONTRAST] = {plan_point, MODES_PLAIN},
 };
 /* clang-format on */
 
@@ -477,6 +535,7 @@ static uint32_t steps_of(uint32_t op)
         return 3;
     case FEEDLINE_STEP_PAD:
     case FEEDLINE_STEP_GRAYSCALE:
+    case FEEDLINE_STEP_TENSOR_GRAYSCALE:
         return 2;
     default:
         return 1;

@@ -510,7 +510,7 @@ static void prepare_finish(struct fdl_decoder *d, const struct fdl_plan *plan,
 {
     const struct fdl_norm *norm = &plan->norm;
     enum fdl_rounding rounding =
-        plan->stepwise ? FDL_ROUNDING_DIVIDE : d->limits.rounding;
+        plan->rounds ? plan->rounding : d->limits.rounding;
     bool floats = format->dtype != FEEDLINE_U8 && !plan->lookup;
     bool ready =
         d->affine_valid && d->rounding == rounding && same_norm(&d->norm, norm);

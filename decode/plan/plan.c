@@ -98,6 +98,11 @@ static void add_frame(struct fdl_plan *plan, const struct fdl_frame_step *w)
     plan->height = w->box.height;
 }
 
+static enum fdl_nearest nearest_of(const struct fdl_plan *plan)
+{
+    return plan->tensor ? FDL_NEAREST_TORCH : FDL_NEAREST_PILLOW;
+}
+
 static void add_resize(struct fdl_plan *plan, struct fdl_resize_step *s)
 {
     if (plan->mask.on) {
@@ -118,6 +123,7 @@ void fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
         return;
     if (plan->n_pixel_steps == 0 && !fdl_geometry_is_resampled(g)) {
         g->filter = filter;
+        g->nearest = nearest_of(plan);
         g->tensor = plan->tensor;
         int32_t status = fdl_geometry_resize(g, width, height);
         fdl_assert(status == FEEDLINE_OK);
@@ -125,6 +131,7 @@ void fdl_plan_resize(struct fdl_plan *plan, int32_t width, int32_t height,
         struct fdl_resize_step s = {.width = width,
                                     .height = height,
                                     .filter = filter,
+                                    .nearest = nearest_of(plan),
                                     .tensor = plan->tensor};
         add_resize(plan, &s);
     }
@@ -140,6 +147,7 @@ void fdl_plan_resize_part(struct fdl_plan *plan, int32_t width, int32_t height,
                                 .x = *x,
                                 .y = *y,
                                 .filter = filter,
+                                .nearest = nearest_of(plan),
                                 .tensor = plan->tensor};
     add_resize(plan, &s);
 }

@@ -52,9 +52,9 @@ struct fdl_plan {
     int32_t width, height; /* of what the pixel steps produce */
     int32_t channels;      /* that are decoded; 0: those of the output */
 
-    struct fdl_norm norm;  /* of floats */
-    bool stepwise;         /* rounded as to_tensor and normalize do it, whatever
-                              option rounding says */
+    struct fdl_norm norm; /* of floats */
+    bool rounds;          /* them as follows, whatever option rounding says */
+    enum fdl_rounding rounding;
     const void *lookup;    /* in their place: for each channel a table of what
                               bytes become; NULL: none */
     uint32_t lookup_bytes; /* of an element in it */

@@ -80,8 +80,23 @@ enum feedline_step_op {
                                          width, height, sigma along x and y */
     FEEDLINE_STEP_POINT = 21, /* data: a uint8_t[256] table for each channel */
 
+    /* Of an image that is a uint8 tensor, as torchvision's v2 does: its colours
+       are computed in float, as torch does with AVX2. TENSOR_CONTRAST is exact
+       up to 65793 pixels: how torch rounds greater sums depends on its threads.
+       The others of v2 are those above. */
+    FEEDLINE_STEP_TENSOR_RESIZE = 22,     /* width, height, filter (nearest,
+                                         bilinear, bicubic; antialias) */
+    FEEDLINE_STEP_TENSOR_BRIGHTNESS = 23, /* factor; to 27 */
+    FEEDLINE_STEP_TENSOR_CONTRAST = 24,
+    FEEDLINE_STEP_TENSOR_SATURATION = 25,
+    FEEDLINE_STEP_TENSOR_HUE = 26,
+    FEEDLINE_STEP_TENSOR_SHARPNESS = 27,
+    FEEDLINE_STEP_TENSOR_GRAYSCALE = 28, /* channels that come out: 1, 3 */
+    FEEDLINE_STEP_TENSOR_AUTOCONTRAST = 29,
+
     /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
-    FEEDLINE_STEP_SCALE = 40, /* x / 255 in float32, as to_tensor */
+    FEEDLINE_STEP_SCALE = 40, /* none or 0: x / 255 in float32, as to_tensor; 1:
+                                 x times 1 / 255, as to_dtype of v2 */
     FEEDLINE_STEP_NORMALIZE =
         41,                    /* after SCALE: mean and std, each per channel */
     FEEDLINE_STEP_LOOKUP = 42, /* data: for each channel a table of 256 elements

@@ -22,9 +22,14 @@ try:
     from PIL import Image, ImageEnhance, ImageFilter, ImageOps
     import torch
     import torchvision.transforms.functional as F
+    from torchvision.transforms import InterpolationMode as Mode
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
+try:
+    from torchvision.transforms.v2 import functional as v2
+except ImportError:
+    v2 = None
 
 PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
 U8, F16, F32, BF16 = 1, 2, 3, 5
@@ -33,6 +38,10 @@ CONVERT, CROP, RESIZE, TRANSPOSE, PAD, AFFINE, PERSPECTIVE = range(1, 8)
 BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, HUE, GRAYSCALE = range(8, 14)
 POSTERIZE, SOLARIZE, INVERT, AUTOCONTRAST, EQUALIZE = range(14, 19)
 GAUSSIAN_BLUR, TENSOR_BLUR, POINT = range(19, 22)
+TENSOR_RESIZE, TENSOR_BRIGHTNESS, TENSOR_CONTRAST, TENSOR_SATURATION = range(
+    22, 26)
+TENSOR_HUE, TENSOR_SHARPNESS, TENSOR_GRAYSCALE, TENSOR_AUTOCONTRAST = range(
+    26, 30)
 SCALE, NORMALIZE, LOOKUP, ERASE = 40, 41, 42, 60
 CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 SIDE_MAX = 400
@@ -252,6 +261,61 @@ PIXEL_STEPS = [
     (gaussian_blur, COLOUR), (point, COLOUR | {"1"})]
 
 
+# ---- Tensors -----------------------------------------------------------------
+# The same of tensors of bytes, by v2.
+
+MODES = {0: Mode.NEAREST, 2: Mode.BILINEAR, 3: Mode.BICUBIC}
+SUM_MAX = 65793  # pixels whose luma torch adds up without rounding
+
+
+def tensor_resize(rng, tensor):
+    height, width = (rng.choice((n, rng.randint(2, min(3 * n + 3, SIDE_MAX))))
+                     for n in tensor.shape[1:])
+    filter = rng.choice(list(MODES))
+    return (TENSOR_RESIZE, [width, height, filter], b""), \
+        v2.resize(tensor, [height, width], MODES[filter])
+
+
+def tensor_adjusted(op, function, low, high):
+    def step(rng, tensor):
+        if op == TENSOR_CONTRAST and tensor[0].numel() > SUM_MAX:
+            return None
+        factor = rng.choice((0, rng.uniform(low, high)))
+        return (op, [factor], b""), function(tensor, factor)
+    return step
+
+
+def tensor_grayscale(rng, tensor):
+    channels = rng.choice((1, 3))
+    return (TENSOR_GRAYSCALE, [channels], b""), \
+        v2.rgb_to_grayscale(tensor, channels)
+
+
+def tensor_steps():
+    return [
+        tensor_resize, tensor_resize, tensor_grayscale,
+        tensor_adjusted(TENSOR_BRIGHTNESS, v2.adjust_brightness, 0, 3),
+        tensor_adjusted(TENSOR_CONTRAST, v2.adjust_contrast, 0, 3),
+        tensor_adjusted(TENSOR_SATURATION, v2.adjust_saturation, 0, 3),
+        tensor_adjusted(TENSOR_HUE, v2.adjust_hue, -0.5, 0.5),
+        tensor_adjusted(TENSOR_SHARPNESS, v2.adjust_sharpness, 0, 3),
+        lambda rng, tensor: ((TENSOR_AUTOCONTRAST, [], b""),
+                             v2.autocontrast(tensor))]
+
+
+def of_tensors(rng, pixels):
+    """A few steps, and what they make of pixels [height, width, channels]."""
+    steps, tensor = [], torch.from_numpy(pixels.copy()).permute(2, 0, 1)
+    for _ in range(rng.randint(1, 3)):
+        # some versions of torch read images of one column wrongly
+        done = rng.choice(tensor_steps())(rng, tensor.contiguous()) \
+            if min(tensor.shape[1:]) > 1 else None
+        if done:
+            steps.append(done[0])
+            tensor = done[1]
+    return steps, tensor.permute(1, 2, 0).numpy()
+
+
 # ---- Elements ----------------------------------------------------------------
 def pixels_of(image):
     """An array [height, width, channels] of bytes; a bit is 0 or 255."""
@@ -262,10 +326,14 @@ def pixels_of(image):
 
 
 def to_floats(rng, pixels):
-    """What ToTensor and Normalize make of them, in float32."""
+    """What ToTensor, or ToDtype of v2, and Normalize make of them, in
+    float32."""
     channels = pixels.shape[2]
-    steps, floats = [(SCALE, [], b"")], pixels.astype(np.float32) / \
-        np.float32(255)
+    floats = pixels.astype(np.float32)
+    if rng.random() < 0.5:
+        steps, floats = [(SCALE, [], b"")], floats / np.float32(255)
+    else:
+        steps, floats = [(SCALE, [1], b"")], floats * np.float32(1 / 255)
     if rng.random() < 0.6:
         mean = [rng.uniform(0, 1) for _ in range(channels)]
         std = [rng.choice((0.5, rng.uniform(0.01, 2))) for _ in mean]
@@ -350,7 +418,11 @@ def bits_of(elements):
 
 def check(engines, rng, path, image):
     steps, made = program(rng, image)
-    last, want, dtype = elements(rng, pixels_of(made))
+    pixels = pixels_of(made)
+    if v2 and made.mode in PLAIN and rng.random() < 0.3:
+        more, pixels = of_tensors(rng, pixels)
+        steps = steps + more
+    last, want, dtype = elements(rng, pixels)
     steps = steps + last
     nhwc = rng.random() < 0.5
     for engine in engines:

@@ -151,6 +151,10 @@ TEST(values_are_checked)
         {STEP(TENSOR_BLUR, 3, 61, 1, 1), FEEDLINE_EINVAL,
          "step 2 (TENSOR_BLUR): an image of 40x30 is too small"},
         {PLAIN(POINT), FEEDLINE_EINVAL, "data is NULL"},
+        {STEP(TENSOR_RESIZE, 9, 9, 1), FEEDLINE_ERANGE,
+         "step 2 (TENSOR_RESIZE): filter is 1; it is 0 (nearest), 2"},
+        {STEP(TENSOR_GRAYSCALE, 2), FEEDLINE_ERANGE, "it is 1 or 3"},
+        {STEP(TENSOR_HUE, -1), FEEDLINE_ERANGE, "the factor is -1"},
         {STEP(ERASE, 0, 0, 1, 1, 2), FEEDLINE_EINVAL, "one for each of 3"},
         {STEP(ERASE, 0, 0, 0, 1, 2, 2, 2), FEEDLINE_ERANGE, "width is 0"},
         {PLAIN(LOOKUP), FEEDLINE_EINVAL, "data is NULL"},
@@ -201,6 +205,9 @@ TEST(order_is_checked)
     expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "std of channel 1");
     std[1].n = 2;
     expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "3 channels take");
+    std[0].n = 1;
+    std[0].value[0] = 2;
+    expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "its rounding is 2");
 }
 
 TEST(outputs_are_checked)
@@ -267,6 +274,7 @@ TEST(steps_are_for_some_modes)
         {STEP(CONVERT, 4), PLAIN(INVERT)},
         {STEP(CONVERT, 2), PLAIN(AUTOCONTRAST)},
         {STEP(CONVERT, 4), PLAIN(EQUALIZE)},
+        {STEP(CONVERT, 4), STEP(TENSOR_BRIGHTNESS, 1)},
     };
     for (size_t i = 0; i < COUNT(steps); i++) {
         int32_t channels = (int32_t)steps[i][0].value[0];
@@ -345,11 +353,13 @@ TEST(steps_are_added_where_they_must)
         STEP(RESIZE, 20, 17, 2), STEP(CONVERT, 1), STEP(CONVERT, 3)};
     struct feedline_recorded_step turned[] = {STEP(TRANSPOSE, 2),
                                               STEP(RESIZE, 9, 9, 3)};
+    struct feedline_recorded_step cropped[] = {
+        STEP(CROP, 0, 0, 40, 29), STEP(TRANSPOSE, 2), STEP(RESIZE, 9, 9, 3)};
     assert_int_equal(plan_of(again, 1).n_steps, 0);
     assert_int_equal(plan_of(again, 2).n_steps, 1);
     assert_int_equal(plan_of(later, 3).n_steps, 2);
-    assert_int_equal(plan_of(turned, 1).n_steps, 1);
-    assert_int_equal(plan_of(turned, 2).n_steps, 2);
+    assert_int_equal(plan_of(turned, 2).n_steps, 0); /* as the file is read */
+    assert_int_equal(plan_of(cropped, 3).n_steps, 2);
 }
 
 TEST(steps_have_room)

@@ -15,11 +15,11 @@
  * - takes its random numbers only from call->rng;
  * - calls no feedline function but feedline_rng_* and feedline_op_waited, keeps
  *   no pointer from the call, and lets no C++ exception or longjmp escape;
- * - returns: if it ends its thread (pthread_exit, cancellation), next returns
- *   FEEDLINE_EUSER, names it, and the run is over;
  * - returns FEEDLINE_OK or a FEEDLINE_E* code, which becomes the status of this
- *   sample, handled according to on_error. Any other value counts as
- *   FEEDLINE_EUSER.
+ *   sample, handled according to option on_error; any other value counts as
+ *   FEEDLINE_EUSER;
+ * - does not end its thread (pthread_exit, cancellation): feedline_loader_next
+ *   then returns FEEDLINE_EUSER, names the operation, and the run is over.
  *
  * In the statistics it is a separate stage, under its name. A function made by
  * an FFI works, but if it needs an interpreter lock its calls run one at a
@@ -42,7 +42,8 @@ struct feedline_image {
     uint8_t *data;
     int64_t row_bytes; /* from row to row; at least width * channels */
     int32_t width, height;
-    int32_t channels; /* the option: 1 to 4; alpha is the last of 2 and 4 */
+    int32_t channels; /* as option channels: 1 to 4; alpha is the last of 2
+                         and of 4 */
     int32_t reserved;
 };
 
@@ -51,10 +52,11 @@ struct feedline_image {
  * number of workers. */
 typedef struct feedline_rng feedline_rng;
 
+/* The next random number: of all 32 bits, or in [0, 1). */
 FEEDLINE_API uint32_t feedline_rng_u32(feedline_rng *rng);
-FEEDLINE_API double feedline_rng_uniform(feedline_rng *rng); /* in [0, 1) */
+FEEDLINE_API double feedline_rng_uniform(feedline_rng *rng);
 
-/* In [0, n), without bias; 0 if n is 0. */
+/* The next random number in [0, n), without bias; 0 if n is 0. */
 FEEDLINE_API uint32_t feedline_rng_below(feedline_rng *rng, uint32_t n);
 
 /* One call. A struct, not a parameter list, so that later versions can append
@@ -64,30 +66,33 @@ struct feedline_op_call {
     uint32_t place; /* of this operation in the pipeline, from 0 */
     uint64_t epoch;
     int64_t sample_index; /* position in the data set */
-    uint32_t copy;        /* with option repeats: which, from 0 */
-    uint32_t view;        /* after five_crop or ten_crop: which, from 0 */
+    uint32_t copy; /* which copy of the sample, from 0 (option repeats) */
+    uint32_t view; /* which image of the sample, from 0 (five_crop,
+                             ten_crop) */
     struct feedline_image image;
     feedline_rng *rng;
-    void *scratch; /* this call's own scratch_bytes; NULL if 0 */
-    void *user;
+    void *scratch;    /* scratch_bytes of the definition, for this call; NULL if
+                      that is 0 */
+    void *user;       /* of the definition */
     int64_t begin_ns; /* CLOCK_MONOTONIC, right before run was called */
 };
 
 /* Inside run: reports that ns of the call's time so far were spent waiting for
- * a lock that all calls share, such as an interpreter's. Becomes lock_ns of the
- * stage and evidence for LOCK_BOUND. */
+ * a lock that all calls share, such as an interpreter's. It becomes lock_ns of
+ * the operation's stage, and evidence for the verdict LOCK_BOUND. */
 FEEDLINE_API void feedline_op_waited(const struct feedline_op_call *call,
                                      int64_t ns);
 
 struct feedline_op_def {
-    uint32_t struct_size;   /* sizeof, set by the caller */
-    uint32_t flags;         /* must be 0 */
-    uint64_t scratch_bytes; /* 64-byte aligned, of any content */
+    uint32_t struct_size;
+    uint32_t flags;         /* must be 0 (EABI) */
+    uint64_t scratch_bytes; /* memory that each call gets, 64-byte aligned, of
+                               any content */
     const char *name;       /* lower_snake; unlike any other operation of p */
     int32_t (*run)(const struct feedline_op_call *call);
-    void *user;        /* may be NULL */
+    void *user;        /* handed to run; may be NULL */
     const char *label; /* what verdicts and costs call it, "python (`blur`)";
-                          NULL, or a definition that ends before it: name */
+                          NULL: name */
 };
 
 /* Makes def->name known to feedline_pipeline_add(p, name, NULL). def, name and

@@ -46,11 +46,14 @@ struct feedline_draw {
     int32_t resize_mirrored, resize_mirrored_vertical; /* 0 or 1 */
 };
 
-/* Any thread. width, height: of the source image, pixels; of the upright one
- * with option apply_exif. copy: below option repeats, or below 65536 with
- * order=given; view: below views in feedline_epoch_info; else EINVAL. Depends
- * on seed, epoch, sample, copy, view, image size and pipeline only; all but the
- * view's own crop and flip is the same for every view of a copy. */
+/* What is drawn for one image of a sample; any thread. width, height: of the
+ * source image in pixels, of the upright one with option apply_exif. copy:
+ * below option repeats, or below 65536 with order=given; view: below views of
+ * feedline_epoch_info. EINVAL: one of these is out of range.
+ *
+ * The result depends on seed, epoch, sample, copy, view, image size and
+ * pipeline only. With five_crop and ten_crop, all but a view's own crop and
+ * flip is the same for every view. */
 FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
                                               uint64_t epoch,
                                               uint64_t sample_index,
@@ -58,9 +61,10 @@ FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
                                               int32_t width, int32_t height,
                                               struct feedline_draw *out);
 
-/* What the whole pipeline draws, as feedline_loader_get_draw: {"operations":
- * [...]}, each with its name ("op") and drawn parameters, in pipeline order.
- * Constant parameters are in feedline_pipeline_json. */
+/* What the whole pipeline draws for one image, with the arguments of
+ * feedline_loader_get_draw: {"operations": [...]}, each with its name ("op")
+ * and drawn parameters, in pipeline order. Constant parameters are in
+ * feedline_pipeline_json. */
 FEEDLINE_API int32_t feedline_loader_draw_json(
     const feedline_loader *l, uint64_t epoch, uint64_t sample_index,
     uint32_t copy, uint32_t view, int32_t width, int32_t height, char *buf,

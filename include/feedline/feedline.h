@@ -8,21 +8,36 @@
  *
  * 1. An int32_t result is a status: 0 = done; > 0 = a note, nothing is wrong
  *    (FEEDLINE_END); < 0 = an error. After an error, feedline_last_error() has
- *    one line of detail, on the thread that got the error. Functions ending in
- *    _count return the count, or an error.
- * 2. Receiver first, inputs next, outputs last. On error a handle output is
- *    set to NULL and a struct output is left as it was.
+ *    one line of detail, on the thread that got the error. A function whose
+ *    name ends in _count and that has no output returns the count instead, or
+ *    an error.
+ * 2. The handle comes first, then the inputs, then the outputs. Unless the
+ *    status is OK, a handle output is NULL; on error, a struct output is left
+ *    as it was.
  * 3. A typedef'd name is an opaque handle: the caller of _create, _open or
  *    _next owns it and passes it to exactly one _destroy, _close or _release
  *    (which return void and accept NULL). A name spelled with `struct` is
- *    plain data; a struct that is an output starts with its own size: set
- *    struct_size = sizeof before the call, and the library fills no more than
- *    that, so programs built against an older header keep working.
- * 4. Strings are UTF-8, NUL-terminated and borrowed for the call. Returned
- *    `const char *` are static unless the comment says otherwise.
+ *    plain data. Where its first field is struct_size, set that to sizeof the
+ *    struct before the call, for an input as for an output (EINVAL without):
+ *    the library reads and fills no more than that, so programs built against
+ *    an older header keep working. Fields named `reserved` are 0.
+ * 4. Strings are UTF-8 and end with a NUL. The library does not keep a string
+ *    that it is given; one that it returns is static, and not for free(),
+ *    unless the comment says otherwise.
  * 5. Nothing here is inline and nothing calls back into the caller, so all of
  *    it can be used through an FFI. Functions of the program's own are in
  *    custom_op.h (operations) and source.h (reading).
+ *
+ * Names ending in _ns are nanoseconds. Indices count from 0; a function that
+ * returns a struct by index reports ERANGE past the end.
+ *
+ * What most programs need is in this header, the rest in others beside it:
+ *
+ *   data         files.h fields.h masks.h objects.h source.h recorded.h
+ *   order        order.h shuffle.h
+ *   pixels       custom_op.h views.h targets.h draws.h packed.h
+ *   batches      exchange.h (DLPack, copies, lent memory)
+ *   measuring    statistics.h traces.h live.h tuning.h watch.h bench.h
  *
  * A handle belongs to the process that made it. After fork() every call on it
  * in the child returns FEEDLINE_EFORK and every _destroy does nothing.
@@ -50,13 +65,16 @@ extern "C" {
 
 /* ---- Version and features (any thread) ---------------------------------- */
 
-/* The version of the loaded library: "0.1.0", and as the number 0x00MMmmpp. */
+/* The version of the library that the program runs with: "0.1.0", and as the
+ * number 0x00MMmmpp (major, minor, patch). */
 FEEDLINE_API const char *feedline_version(void);
 FEEDLINE_API uint32_t feedline_version_number(void);
 
 #define FEEDLINE_FEATURE_URING 0x1u /* the io_uring reader is built in   */
 #define FEEDLINE_FEATURE_CUDA  0x2u /* the CUDA transfer is built in     */
 #define FEEDLINE_FEATURE_WEBP  0x4u /* WebP images are decoded           */
+
+/* What this library was built with: FEEDLINE_FEATURE_*, or'ed. */
 FEEDLINE_API uint32_t feedline_features(void);
 
 /* ---- Status: values are pinned, never renumbered, never reused ---------- */
@@ -93,8 +111,9 @@ enum feedline_status {
 FEEDLINE_API const char *feedline_status_name(int32_t status);
 FEEDLINE_API const char *feedline_status_text(int32_t status);
 
-/* Detail of the last error on this thread, "" if none; valid until the next
- * feedline call on this thread. Check the status to learn whether it failed. */
+/* Detail of the last call on this thread if that failed, else ""; valid until
+ * the next feedline call on this thread. Whether a call failed, its status
+ * says. */
 FEEDLINE_API const char *feedline_last_error(void);
 
 /* ---- Options: one table behind C, job files, environment and --help ----- */
@@ -118,18 +137,19 @@ struct feedline_option_info {
     uint32_t flags; /* FEEDLINE_OPT_* */
     int32_t type;   /* enum feedline_option_type */
     int32_t reserved;
-    int64_t min, max; /* of INT, SIZE and TIME, inclusive, in base units */
-    double double_min, double_max; /* of DOUBLE and each of DOUBLES */
+    int64_t min, max; /* of INT, SIZE (bytes) and TIME (ns), inclusive */
+    double double_min, double_max; /* of DOUBLE and of each of DOUBLES,
+                                      inclusive; may be infinite */
     const char *name;
-    const char *default_text; /* as typed */
+    const char *default_text; /* as a user would type it */
     const char *unit;         /* "bytes", "pixels"; "" if none */
-    const char *choices;      /* "a|b|c", ENUM, or BOOL with more; or NULL */
+    const char *choices;      /* "a|b|c" of an ENUM; "false|true|a" of a BOOL
+                                 with further choices; else NULL */
     const char *help;         /* one line */
 };
 
 /* Any thread. scope: "loader", an operation such as "resize", or a scheme of
- * shards such as "tar:". ENOENT for an unknown scope, ERANGE for an index past
- * the end. */
+ * shards such as "tar:". ENOENT: an unknown scope. */
 FEEDLINE_API int32_t feedline_option_count(const char *scope);
 FEEDLINE_API int32_t feedline_option_get_info(const char *scope, uint32_t index,
                                               struct feedline_option_info *out);
@@ -138,16 +158,17 @@ FEEDLINE_API int32_t feedline_option_get_info(const char *scope, uint32_t index,
 
 typedef struct feedline_config feedline_config;
 
-/* Starts from the defaults, then applies the environment:
- * FEEDLINE_BATCH_SIZE=128 sets batch_size. A variable with an invalid value is
- * an error that names it. */
+/* A set of the loader's options (docs/options.md): the defaults, then what the
+ * environment sets, such as FEEDLINE_BATCH_SIZE=128 for batch_size. A variable
+ * with an invalid value is an error that names it. */
 FEEDLINE_API int32_t feedline_config_create(feedline_config **out);
 FEEDLINE_API void feedline_config_destroy(feedline_config *cfg);
 
-/* An unknown key is FEEDLINE_ENOENT, and the detail names the closest known
- * key. A value that does not parse is EINVAL; one out of range is ERANGE. A
- * dash in a key stands for an underscore. set_int takes INT, SIZE, TIME, BOOL
- * and ENUM options, in base units. */
+/* Sets or reads one option. A dash in a key stands for an underscore. An
+ * unknown key is ENOENT, and the detail names the closest known one. A value
+ * that does not parse is EINVAL; one out of range is ERANGE. set_int and
+ * get_int are for INT, SIZE (bytes), TIME (nanoseconds), BOOL (0 or 1) and ENUM
+ * (the index of the choice); EINVAL for others. */
 FEEDLINE_API int32_t feedline_config_set(feedline_config *cfg, const char *key,
                                          const char *text);
 FEEDLINE_API int32_t feedline_config_set_int(feedline_config *cfg,
@@ -155,16 +176,19 @@ FEEDLINE_API int32_t feedline_config_set_int(feedline_config *cfg,
 FEEDLINE_API int32_t feedline_config_get_int(const feedline_config *cfg,
                                              const char *key, int64_t *out);
 
-/* Read [global] and then [section] (NULL: only [global]) of an ini-style job
- * file. Errors name file, line and key; then nothing is set. */
+/* Sets what a job file says: lines of key=value, those under [global] and then
+ * those under [section] (NULL: only [global]). On an error, which names file,
+ * line and key, nothing is set. ENOENT: no such file or section. */
 FEEDLINE_API int32_t feedline_config_load(feedline_config *cfg,
                                           const char *path,
                                           const char *section);
 
-/* All *_json() write at most `capacity` bytes, including the terminating NUL,
- * and always set `*needed` to the size of the whole text with its NUL. Pass
- * (NULL, 0) first to learn it. ERANGE if the text did not fit and capacity was
- * not 0. */
+/* The options and their values as a JSON object.
+ *
+ * This holds for every function with buf, capacity and needed: it writes at
+ * most `capacity` bytes, including the terminating NUL, and sets *needed to the
+ * size of the whole text with its NUL. Pass (NULL, 0) first to learn that size.
+ * ERANGE: the text did not fit, and capacity was not 0. */
 FEEDLINE_API int32_t feedline_config_json(const feedline_config *cfg, char *buf,
                                           uint64_t capacity, uint64_t *needed);
 
@@ -172,39 +196,51 @@ FEEDLINE_API int32_t feedline_config_json(const feedline_config *cfg, char *buf,
 
 typedef struct feedline_dataset feedline_dataset;
 
-/* uri: "folder:/data/train" (one folder per class, ordered and labelled as
- * torchvision's ImageFolder), "list:/data/train.tsv" (path, blank, label on
- * each line; paths relative to the list; for parts of files path, label, offset
- * and length with TABs between, under a first line of these words; columns that
- * ?fields= chooses: feedline/fields.h), "coco:a.json?images=train2017" (boxes,
- * feedline/objects.h), "idx:/data/mnist" (or "idx:IMAGES,LABELS"), shards such
- * as "zip:/data/{000..146}.zip" (docs/options.md, "Shards"), or a bare path,
- * whose kind is detected; "?quarantine=FILE": feedline/files.h. Errors name it:
- * ENOENT: missing, or an empty class; EIO: not readable; EINVAL: not clear. */
+/* uri says what to read:
+ * - "folder:/data/train": one folder per class, ordered and labelled as
+ *   torchvision's ImageFolder;
+ * - "list:/data/train.tsv": a path, a space and a label on each line; paths are
+ *   relative to the list. With a first line that names columns, separated by
+ *   TABs, samples can be parts of files (path, label, offset, length) and have
+ *   further fields (feedline/fields.h);
+ * - "coco:a.json?images=train2017": with its boxes (feedline/objects.h);
+ * - "idx:/data/mnist", or "idx:IMAGES,LABELS": MNIST's format;
+ * - shards, such as "zip:/data/{000..146}.zip" (docs/options.md, "Shards");
+ * - a path without a scheme, whose kind is detected.
+ * "?quarantine=FILE" leaves samples out (feedline/files.h).
+ *
+ * Errors name the file. ENOENT: it does not exist, or a class has no images;
+ * EIO: it cannot be read; EINVAL: its content, or the uri, is not valid. */
 FEEDLINE_API int32_t feedline_dataset_open(const char *uri,
                                            feedline_dataset **out);
 
-/* Paths are copied; labels NULL: all 0. */
+/* One image file per sample, in this order. paths and labels, each [count], are
+ * copied; labels NULL: all are 0. No file is opened before it is needed. */
 FEEDLINE_API int32_t feedline_dataset_open_paths(const char *const *paths,
                                                  const int64_t *labels,
                                                  uint64_t count,
                                                  feedline_dataset **out);
 
-/* Encoded images in memory. The arrays are copied, the bytes they point to are
+/* Encoded images in memory: sample i is the sizes[i] bytes at data[i]. The
+ * arrays, each [count], are copied; labels NULL: all are 0. The bytes are
  * borrowed: they must stay unchanged until the data set and every loader made
- * from it are gone. Sample i is called "memory:i" in messages. */
+ * from it are gone. Messages call sample i "memory:i". */
 FEEDLINE_API int32_t feedline_dataset_open_memory(const void *const *data,
                                                   const uint64_t *sizes,
                                                   const int64_t *labels,
                                                   uint64_t count,
                                                   feedline_dataset **out);
 
-/* Decoded images in memory, all alike: count x height x width x channels of
- * uint8, dense, channels interleaved (1: gray, 3: RGB). Borrowed as above.
- * labels NULL means all 0; they are copied. EINVAL: other channels, or 0. */
+/* Decoded images in memory, all of one size: count x height x width x channels
+ * of uint8, dense, channels interleaved (1: gray, 3: RGB). The pixels are
+ * borrowed: they must stay unchanged until the data set and every loader made
+ * from it are gone. labels is copied; NULL: all are 0. EINVAL: another number
+ * of channels, no images, or a side that is not 1 to 65535. */
 FEEDLINE_API int32_t feedline_dataset_open_pixels(
     const uint8_t *pixels, const int64_t *labels, uint64_t count,
     int32_t height, int32_t width, int32_t channels, feedline_dataset **out);
+
+/* *out: the number of samples. */
 FEEDLINE_API int32_t feedline_dataset_get_count(const feedline_dataset *ds,
                                                 uint64_t *out);
 
@@ -212,23 +248,25 @@ struct feedline_sample_info {
     uint32_t struct_size;
     uint32_t reserved;
     int64_t label;
-    const char *path; /* for messages; lives as long as the data set */
-    const char *file; /* where its bytes are; NULL: in memory */
+    const char *path; /* what messages call it; lives as long as the data set */
+    const char *file; /* where its bytes are; NULL: not in a file. Lives as long
+                         as the data set */
     uint64_t offset;  /* of its first byte in that file */
     uint64_t bytes;   /* UINT64_MAX: all of the file from there on */
-    const char *name; /* path, but below the folder of the data set */
+    const char *name; /* path without the data set's folder; lives as long as
+                         the data set */
 };
 FEEDLINE_API int32_t
 feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,
                             struct feedline_sample_info *out);
 
-/* Classes in label order; 0 classes where labels have no names. The name
- * (NULL past the end) lives as long as the data set. */
+/* The number of classes, 0 where labels have no names, and the name of the
+ * class of a label: NULL past the end; it lives as long as the data set. */
 FEEDLINE_API int32_t feedline_dataset_class_count(const feedline_dataset *ds);
 FEEDLINE_API const char *feedline_dataset_class_name(const feedline_dataset *ds,
                                                      uint32_t label);
 
-/* Loaders that were made of the data set keep it alive until they are gone. */
+/* The caller is done with the data set. Loaders made from it go on using it. */
 FEEDLINE_API void feedline_dataset_close(feedline_dataset *ds);
 
 /* ---- Pipeline: what to do with each image (one thread at a time) -------- */
@@ -237,57 +275,72 @@ typedef struct feedline_pipeline feedline_pipeline;
 
 /* recipe: "train" (random_resized_crop 224, horizontal_flip, normalize), "none"
  * or NULL (no operation), or another of docs/recipes.md, such as "timm-a1".
- * With "_u8" behind its name it does not normalize, for dtype=u8. */
+ * With "_u8" after its name ("train_u8") it does not normalize, for batches of
+ * uint8 (option dtype=u8). ENOENT: no such recipe. */
 FEEDLINE_API int32_t feedline_pipeline_create(const char *recipe,
                                               feedline_pipeline **out);
 FEEDLINE_API void feedline_pipeline_destroy(feedline_pipeline *p);
 
 /* Adds an operation at the end, e.g. (p, "random_resized_crop", "size=224
- * scale=0.08:1"). An operation on pixels (color_jitter, pad, a custom one) goes
- * before the normalize of a recipe, as it needs uint8 pixels; after a normalize
- * that was added explicitly it is an error. Arguments are checked here, not
- * when the first image arrives; NULL is "". */
+ * scale=0.08:1"). args: options as name=value with spaces between; NULL is "".
+ * They are checked here, not when the first image arrives. An operation on
+ * pixels (color_jitter, pad, a custom one) needs uint8 and so goes before the
+ * normalize of a recipe; after a normalize that was added by this function it
+ * is EINVAL. ENOENT: no such operation or option. */
 FEEDLINE_API int32_t feedline_pipeline_add(feedline_pipeline *p, const char *op,
                                            const char *args);
+
+/* The operations and their options as a JSON array, in their order. */
 FEEDLINE_API int32_t feedline_pipeline_json(const feedline_pipeline *p,
                                             char *buf, uint64_t capacity,
                                             uint64_t *needed);
 
-/* Names of the built-in operations; NULL past the end. Their options:
- * feedline_option_get_info(name, ...). */
+/* Names of the built-in operations; NULL past the end. Any thread. Their
+ * options: feedline_option_get_info(name, ...). */
 FEEDLINE_API const char *feedline_op_name(uint32_t index);
 
 /* ---- Loader ------------------------------------------------------------- */
 
-/* create, start, next, set_stream, restore, stop and destroy: one consumer
- * thread at a time. interrupt, statistics, options and failures: any thread. */
+/* A loader delivers batches to its consumer: the thread that calls next, start,
+ * set_stream, get_position, set_position, save, restore, stop and destroy, one
+ * thread at a time. interrupt, options, draws, failures and statistics: any
+ * thread.
+ *
+ * It makes one endless stream of samples, epoch after epoch. A run is the time
+ * from its start until stop or an error, during which its threads exist. */
 typedef struct feedline_loader feedline_loader;
 typedef struct feedline_batch feedline_batch;
 
-/* Copies cfg and p and keeps ds alive; the caller may destroy all three. cfg
- * NULL means the defaults. */
+/* Copies cfg and p and keeps ds alive; the caller may destroy all three right
+ * after the call. cfg NULL: what feedline_config_create gives. */
 FEEDLINE_API int32_t feedline_loader_create(const feedline_config *cfg,
                                             feedline_dataset *ds,
                                             const feedline_pipeline *p,
                                             feedline_loader **out);
 
-/* Makes the next batch the first of `epoch`. If the stream is already there
- * (after FEEDLINE_END of epoch - 1), nothing restarts and prefetched batches
- * are used; otherwise they are discarded. Batches still held stay valid. After
- * an error, start restarts the loader. */
+/* Makes the next batch the first of `epoch`. Where that is the next batch
+ * anyway (after FEEDLINE_END of epoch - 1), batches prepared ahead are used;
+ * otherwise they are discarded, and a new run begins, also after an error or
+ * stop. Batches that the caller holds stay valid. */
 FEEDLINE_API int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch);
 
-/* The next batch in order. timeout_ns: 0 polls, < 0 waits. Returns OK; END,
- * once after the last batch of each epoch (the next call continues with the
- * next epoch, until option "epochs" of them have been delivered, then END
- * forever); TIMEOUT; INTERRUPTED; or an error. With on_error=raise the error of
- * a failed sample is returned in place of its batch and names the file; after
- * an error only statistics, start, stop and destroy work. ESTATE if the caller
- * holds every batch that memory allows: release one first, or set held=grow,
- * which gives ENOMEM only when memory runs out, until one is released. A loader
- * that was not started starts with epoch 0; one whose restart failed, at its
- * last position. With device=cuda:N a batch is returned once its copy is
- * queued; EDEVICE if the GPU fails. */
+/* The next batch in order, which the caller then holds until it releases it.
+ * timeout_ns: 0 polls, < 0 waits as long as it takes. A loader that was not
+ * started starts with epoch 0; one whose restart failed, at its last position.
+ * With device=cuda:N a batch is returned once its copy is queued. Returns
+ *
+ * - OK;
+ * - END, once after the last batch of each epoch. The next call continues with
+ *   the next epoch; after as many epochs as option epochs has, it is END again;
+ * - TIMEOUT, or INTERRUPTED (feedline_loader_interrupt);
+ * - the error of a failed sample, which names the file, in place of its batch
+ *   (option on_error=raise). This ends the run: only start, set_position or
+ *   restore begin another; statistics, stop and destroy work;
+ * - ESTATE: the caller holds every batch that memory allows; release one first.
+ *   With held=grow another is allocated, and ENOMEM is returned where there is
+ *   no memory for it. The run goes on. Or: stop was called, or the run ended
+ *   with an error, and there was no start since;
+ * - EDEVICE: the GPU failed, which ends the run. */
 FEEDLINE_API int32_t feedline_loader_next(feedline_loader *l,
                                           int64_t timeout_ns,
                                           feedline_batch **out);
@@ -309,53 +362,60 @@ FEEDLINE_API int32_t feedline_loader_next(feedline_loader *l,
 FEEDLINE_API int32_t feedline_loader_set_stream(feedline_loader *l,
                                                 void *stream);
 
-/* Any thread, also from a signal handler: the next() now waiting, or else the
- * following one, returns INTERRUPTED. */
+/* Any thread, also from a signal handler: the call of next() that is waiting,
+ * or else the following one, returns INTERRUPTED. */
 FEEDLINE_API int32_t feedline_loader_interrupt(feedline_loader *l);
 
-/* stop joins every worker; start may follow. Batches the caller holds stay
- * valid after stop and destroy, until released. On a device stop frees the
- * device's memory of all others, and the next start makes it again; pinned
- * memory stays. */
+/* stop ends the run and joins its threads; start may follow. Batches that the
+ * caller holds stay valid after stop and destroy, until released. With
+ * device=cuda:N, stop frees the device memory of all others, and the next start
+ * allocates it again; pinned memory stays. */
 FEEDLINE_API int32_t feedline_loader_stop(feedline_loader *l);
 FEEDLINE_API void feedline_loader_destroy(feedline_loader *l);
 
-/* Options with the flag LIVE, on a running loader: workers, depth, io_depth
- * (ESTATE for others). They never change what is delivered, only when. The
- * number is kept from then on; 0 hands the option to the tuner (ERANGE with
+/* Changes an option with the flag LIVE, during a run or not: workers, depth or
+ * io_depth (ESTATE for others). They never change what is delivered, only when.
+ * The number is kept from then on; 0 hands the option to the tuner (ERANGE with
  * tuner=off). */
 FEEDLINE_API int32_t feedline_loader_set_int(feedline_loader *l,
                                              const char *key, int64_t value);
 
-/* The value in force: for an option that was "auto", what was chosen. */
+/* The value in force: for an option that was "auto", what was chosen. Numbers
+ * as in feedline_config_get_int. */
 FEEDLINE_API int32_t feedline_loader_get_int(const feedline_loader *l,
                                              const char *key, int64_t *out);
 FEEDLINE_API int32_t feedline_loader_config_json(const feedline_loader *l,
                                                  char *buf, uint64_t capacity,
                                                  uint64_t *needed);
 
-/* One epoch, for this rank. */
+/* One epoch, as the options rank and world divide it: what this loader
+ * delivers of it. */
 struct feedline_epoch_info {
     uint32_t struct_size;
     uint32_t views;   /* images of each sample: 5 or 10 with five_crop or
                          ten_crop, else 1 */
-    uint64_t samples; /* of this rank in an epoch, after shard_tail */
-    uint64_t batches; /* after drop_last */
-    int64_t shape[4]; /* of a full batch of images, as in the tensor: H and W
-                         are 0 with max_sample_bytes */
-    uint64_t batch_bytes; /* of its slot, with labels; with max_sample_bytes,
-                             if all images had that size; if the device finishes
-                             batches, of what crosses the bus */
+    uint64_t samples; /* with option shard_tail applied; views not counted */
+    uint64_t batches; /* with option drop_last applied */
+    int64_t shape[4]; /* of the images of a full batch, as in
+                         feedline_batch_info; H and W are 0 with
+                         max_sample_bytes */
+    uint64_t batch_bytes; /* memory of a full batch, labels included. With
+                             max_sample_bytes: if all images had that size. If
+                             the device finishes batches: what is copied to
+                             it */
 };
 FEEDLINE_API int32_t feedline_loader_get_epoch_info(
     const feedline_loader *l, struct feedline_epoch_info *out);
 
-/* The stream's position: `position` samples of `epoch` were delivered, over all
- * ranks together; copies count, views do not. save writes it as a line of JSON
- * of less than 256 bytes that is valid for another number of workers, depth,
- * batch size or ranks; restore makes next() continue from there. A state of
- * another data set, seed, shuffle (block, lanes), repeats or epoch_samples is
- * refused (EINVAL). */
+/* The position of the next batch: `position` samples of `epoch` were delivered,
+ * over all ranks together; copies count, views do not. set_position begins a
+ * run there.
+ *
+ * save writes the position as a line of JSON of less than 256 bytes, which
+ * stays valid where the number of workers, depth, batch size or number of ranks
+ * change; restore begins a run there. A state of another data set, seed,
+ * shuffle (block, lanes), repeats or epoch_samples is EINVAL, one of a newer
+ * version EABI. */
 FEEDLINE_API int32_t feedline_loader_get_position(const feedline_loader *l,
                                                   uint64_t *epoch,
                                                   uint64_t *position);
@@ -430,11 +490,11 @@ struct feedline_batch_info {
     uint64_t image_bytes;           /* in use from images.data on */
 };
 
-/* Any thread that holds the batch. Pointers in *out are valid until its
- * release. With device=cuda:N, images.data and labels.data are memory of that
- * GPU, and the copy may still be in flight: see feedline_batch_wait. Everything
- * else is host memory. images.data is NULL where feedline_batch_copy finishes
- * the images (option handover=copy). */
+/* Any thread, while the caller holds the batch; pointers in *out are valid
+ * until it is released. With device=cuda:N, images.data and labels.data are
+ * memory of that GPU, and the copy may still be in flight: see
+ * feedline_batch_wait. Everything else is host memory. With handover=copy,
+ * images.data is NULL: feedline_batch_copy (exchange.h) makes the images. */
 FEEDLINE_API int32_t feedline_batch_get_info(const feedline_batch *b,
                                              struct feedline_batch_info *out);
 
@@ -445,27 +505,32 @@ FEEDLINE_API int32_t feedline_batch_get_info(const feedline_batch *b,
  * (ESTATE). Does nothing for host batches. EDEVICE: an error of the driver. */
 FEEDLINE_API int32_t feedline_batch_wait(feedline_batch *b, void *stream);
 
-/* Returns the slot; any thread. The slot of a device batch is reused only after
- * the work queued so far on each stream that waited for it; no synchronisation
- * is needed before the call. */
+/* Gives the batch back, so that its memory (slot) can be used for another; any
+ * thread. With device=cuda:N it is reused only after the work that was queued
+ * so far on each stream that waited for the batch, so no synchronisation is
+ * needed before the call. */
 FEEDLINE_API void feedline_batch_release(feedline_batch *b);
 
-/* feedline_batch_release, and the slot is reused only after the work queued so
- * far on `stream`, too, which waited for a stream that waited for the batch. */
+/* Releases a batch that `stream` also reads, although it did not wait for the
+ * batch itself, but for a stream that did: the slot is reused only after the
+ * work queued so far on `stream`, too. Otherwise as feedline_batch_release. */
 FEEDLINE_API void feedline_batch_release_on(feedline_batch *b, void *stream);
 
 /* ---- Failed samples ------------------------------------------------------ */
 
 struct feedline_failure {
     uint32_t struct_size;
-    int32_t status; /* EIO, ENOENT, EDECODE, ERANGE */
+    int32_t status; /* EIO, ENOENT, EDECODE, ERANGE, or what a custom operation
+                       or a source returned */
     uint64_t epoch;
     int64_t sample_index;
-    const char *path;   /* lives as long as the loader, as does reason: */
-    const char *reason; /* offset and the decoder's message, one line */
+    const char *path;   /* lives as long as the loader */
+    const char *reason; /* offset and the decoder's message, one line; lives as
+                           long as the loader */
 };
 
-/* Any thread. The first 1000 are kept; the statistics count all. */
+/* Samples that failed, in the order they did. The first 1000 are kept; the
+ * statistics count all. Any thread. */
 FEEDLINE_API int32_t feedline_loader_failure_count(const feedline_loader *l);
 FEEDLINE_API int32_t feedline_loader_get_failure(const feedline_loader *l,
                                                  uint32_t index,
@@ -476,41 +541,51 @@ FEEDLINE_API int32_t feedline_loader_get_failure(const feedline_loader *l,
 struct feedline_stats {
     uint32_t struct_size;
     uint32_t workers; /* active now */
-    uint64_t wall_ns; /* since start or reset_stats */
+    uint64_t wall_ns; /* wait_ns + user_ns + api_ns */
     uint64_t wait_ns; /* time next() kept the consumer waiting */
     uint64_t user_ns; /* time the consumer spent between calls of next() */
-    uint64_t api_ns;  /* rest of next(): wall = wait + user + api */
-    uint64_t batches, samples;        /* delivered */
-    uint64_t failed_samples;          /* including batches not yet delivered */
-    uint64_t bytes_read, profiler_ns; /* cost of measuring, all threads */
+    uint64_t api_ns;  /* rest of the time in next() */
+    uint64_t batches, samples;  /* delivered */
+    uint64_t failed_samples;    /* including batches not yet delivered */
+    uint64_t bytes_read;        /* of files */
+    uint64_t profiler_ns;       /* cost of measuring, on all threads */
     uint64_t memory_bytes;      /* batch slots, read buffers, worker scratch */
     uint64_t first_batch_ns;    /* from start to the first delivery */
-    uint64_t truncated_samples; /* also of batches not yet delivered */
-    double mixing; /* of shuffle=block: feedline_mixing.variance; 0: unknown */
-    uint64_t jpeg_mcus, jpeg_mcus_jumped, jpeg_index_bytes; /* jpeg_index */
+    uint64_t truncated_samples; /* used though their file ends early, including
+                                   batches not yet delivered */
+    double mixing;      /* with shuffle=block: variance of feedline_mixing
+                      (feedline/shuffle.h); 0: not known */
+    uint64_t jpeg_mcus; /* with option jpeg_index: blocks of pixels (MCUs)
+                                  that JPEG decoders decoded, */
+    uint64_t jpeg_mcus_jumped; /* blocks that the index spared them, */
+    uint64_t jpeg_index_bytes; /* and the index's size */
 };
 FEEDLINE_API int32_t feedline_loader_get_stats(const feedline_loader *l,
                                                struct feedline_stats *out);
+
+/* Counters and times start again from 0. */
 FEEDLINE_API int32_t feedline_loader_reset_stats(feedline_loader *l);
 
-/* The consumer's waits, attributed to the state of the awaited batch. The parts
- * sum to wait_ns. See docs/profiling.md. */
+/* The consumer's waits, divided by what the awaited batch was doing. The parts
+ * down to residual_ns sum to wait_ns of feedline_stats. See docs/profiling.md.
+ */
 struct feedline_wait_stats {
     uint32_t struct_size;
-    uint32_t waits;          /* how many batches next() had to wait for */
-    uint64_t not_issued_ns;  /* before the batch was scheduled           */
-    uint64_t slot_ns;        /* no free slot: the consumer held them all */
-    uint64_t fetch_queue_ns; /* reads not submitted: I/O depth reached   */
-    uint64_t fetch_ns;       /* reads in flight                          */
-    uint64_t worker_wait_ns; /* bytes ready, workers busy elsewhere      */
-    uint64_t prep_ns;        /* decode and augment                       */
-    uint64_t transfer_queue_ns, transfer_ns;
-    uint64_t wake_ns; /* ready, until the consumer ran again */
-    uint64_t residual_ns;
+    uint32_t waits;             /* how many batches next() had to wait for  */
+    uint64_t not_issued_ns;     /* before the batch was scheduled           */
+    uint64_t slot_ns;           /* no free slot: the consumer held them all */
+    uint64_t fetch_queue_ns;    /* reads not submitted: I/O depth reached   */
+    uint64_t fetch_ns;          /* reads in flight                          */
+    uint64_t worker_wait_ns;    /* bytes ready, workers busy elsewhere      */
+    uint64_t prep_ns;           /* decode and augment                       */
+    uint64_t transfer_queue_ns; /* prepared, the copy to the device queued  */
+    uint64_t transfer_ns;       /* copied to the device                     */
+    uint64_t wake_ns;           /* ready, until the consumer ran again      */
+    uint64_t residual_ns;       /* none of these                            */
 
-    /* prep_ns, by what its workers were doing; these sum to it. Each fraction
-     * of a second is divided as the workers' time was; the last fraction is
-     * still in prep_cpu_ns. */
+    /* prep_ns, divided by what the workers did meanwhile; the parts sum to it.
+     * The division is made four times a second; what came since the last one
+     * counts as prep_cpu_ns. */
     uint64_t prep_cpu_ns;      /* on a core */
     uint64_t prep_runq_ns;     /* runnable, but no core was free */
     uint64_t prep_throttle_ns; /* runnable, but the CPU quota was used up */
@@ -519,15 +594,15 @@ struct feedline_wait_stats {
     /* worker_wait_ns, divided as prep_ns is. */
     uint64_t worker_wait_cpu_ns, worker_wait_runq_ns;
     uint64_t worker_wait_throttle_ns, worker_wait_sleep_ns;
-    int64_t fetch_cold_ns; /* of fetch_ns: storage delivers; -1: not known */
+    int64_t fetch_cold_ns; /* of fetch_ns: for reads that storage delivered, not
+                              the page cache; -1: not known */
 };
 FEEDLINE_API int32_t feedline_loader_get_wait_stats(
     const feedline_loader *l, struct feedline_wait_stats *out);
 
-/* Stages: 0 read, 1 decode, 2 augment, 3 transfer, 4 consume, and from
- * FEEDLINE_STAGE_COUNT on the custom operations of the loader's pipeline, in
- * the order they were registered in, then "mix", if it mixes. Times of one
- * stage over all of its threads: busy + starved + blocked. */
+/* Stages of a sample. Those of this enum are in every loader; from
+ * FEEDLINE_STAGE_COUNT on there are the custom operations of its pipeline, in
+ * the order in which they were registered, then "mix" if it mixes. */
 enum feedline_stage {
     FEEDLINE_STAGE_READ = 0,
     FEEDLINE_STAGE_DECODE,
@@ -537,34 +612,46 @@ enum feedline_stage {
     FEEDLINE_STAGE_COUNT
 };
 
+/* Times are summed over all threads of the stage: each is busy, starved or
+ * blocked. */
 struct feedline_stage_stats {
-    uint32_t struct_size, threads;
-    uint64_t items, bytes, errors;
-    uint64_t busy_ns;                        /* doing work                 */
-    uint64_t starved_ns;                     /* no input to take           */
-    uint64_t blocked_ns;                     /* no room for output         */
-    uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* of one item; error <= 3 % */
-    uint64_t cpu_ns;       /* of busy_ns, on a core; 0 if not a custom one   */
-    uint64_t lock_ns;      /* of busy_ns, as reported by feedline_op_waited  */
-    int64_t storage_bytes; /* that storage delivered to reads; -1: not known */
-    int64_t unpack_ns, transform_ns; /* of decode's busy_ns; -1: not decode */
+    uint32_t struct_size;
+    uint32_t threads;                /* that worked in the stage */
+    uint64_t items, bytes;           /* that left the stage */
+    uint64_t errors;                 /* items that failed in it */
+    uint64_t busy_ns;                /* doing work */
+    uint64_t starved_ns;             /* no input to take */
+    uint64_t blocked_ns;             /* no room for output */
+    uint64_t p50_ns, p90_ns, p99_ns; /* percentiles of the time of one item, at
+                                        most 3.1 % too high */
+    uint64_t max_ns;                 /* the longest time of one item */
+    uint64_t cpu_ns;       /* of busy_ns, on a core; 0 unless the stage is a
+                               custom operation */
+    uint64_t lock_ns;      /* of busy_ns, as reported by feedline_op_waited */
+    int64_t storage_bytes; /* of reads: bytes that storage delivered, not the
+                               page cache; -1: not known */
+    int64_t unpack_ns;     /* of decode's busy_ns, from bytes to coefficients,
+                               and */
+    int64_t transform_ns;  /* from coefficients to pixels; -1: another stage */
 };
+
+/* The name of a stage of the enum; NULL for others. */
 FEEDLINE_API const char *feedline_stage_name(uint32_t stage);
 
-/* Of a loader, custom operations included; NULL past the end. A name lives as
- * long as the loader. */
+/* The stages of a loader, custom operations included. A name lives as long as
+ * the loader; NULL past the end. */
 FEEDLINE_API int32_t feedline_loader_stage_count(const feedline_loader *l);
 FEEDLINE_API const char *feedline_loader_stage_name(const feedline_loader *l,
                                                     uint32_t stage);
 FEEDLINE_API int32_t feedline_loader_get_stage_stats(
     const feedline_loader *l, uint32_t stage, struct feedline_stage_stats *out);
 
-/* The time of all workers: wall = cpu + runq + throttle + sleep + read +
- * blocked + starved + parked + residual. */
+/* The time of all worker threads, divided by what they did: the parts from
+ * cpu_ns to residual_ns sum to wall_ns. */
 struct feedline_worker_stats {
     uint32_t struct_size;
     uint32_t threads;     /* started, parked ones included */
-    uint64_t wall_ns;     /* of all threads, since the last reset */
+    uint64_t wall_ns;     /* summed over the threads, since the last reset */
     uint64_t cpu_ns;      /* decoding and augmenting, on a core */
     uint64_t runq_ns;     /* at that work, but no core was free (schedstat) */
     uint64_t throttle_ns; /* at that work, but the CPU quota was used up */
@@ -572,9 +659,10 @@ struct feedline_worker_stats {
     uint64_t read_ns;     /* reading, where workers read (reader=memory) */
     uint64_t blocked_ns;  /* no room for output: depth batches are ready */
     uint64_t starved_ns;  /* no bytes to work on */
-    uint64_t parked_ns;   /* more threads than workers */
-    uint64_t residual_ns;
-    uint64_t voluntary_switches, involuntary_switches;
+    uint64_t parked_ns;   /* kept but not used: fewer workers are wanted */
+    uint64_t residual_ns; /* none of these */
+    uint64_t voluntary_switches;   /* times a worker gave up its core */
+    uint64_t involuntary_switches; /* times the system took it away */
 };
 FEEDLINE_API int32_t feedline_loader_get_worker_stats(
     const feedline_loader *l, struct feedline_worker_stats *out);
@@ -582,10 +670,11 @@ FEEDLINE_API int32_t feedline_loader_get_worker_stats(
 /* ---- Phases: the consumer's own time, by name (consumer's thread) ------- */
 
 /* Marks what the consumer does between two batches: "forward", "backward",
- * "optimizer". Phases nest, up to 8 deep, and appear in the statistics and in
- * the trace. Waits and calls of next() inside a phase do not count.
- * name: up to 31 bytes, copied; 32 different ones (ERANGE). end without begin
- * is ESTATE. Only the host's clock is read. */
+ * "optimizer". Phases nest and appear in the statistics and in the trace. Time
+ * in next() does not count. name: 1 to 31 bytes, copied (EINVAL). ERANGE: more
+ * than 8 phases inside each other, or more than 32 different names. ESTATE: an
+ * end without a begin, or a thread other than the one that calls next(). Only
+ * the host's clock is read: what a GPU does in a phase is not known. */
 FEEDLINE_API int32_t feedline_loader_phase_begin(feedline_loader *l,
                                                  const char *name);
 FEEDLINE_API int32_t feedline_loader_phase_end(feedline_loader *l);
@@ -600,43 +689,45 @@ struct feedline_phase_stats {
     uint64_t max_ns;   /* the longest, inner phases included */
 };
 
-/* In the order of their first begin; any thread. user_ns less the sum of
- * self_ns was in no phase. */
+/* Phases, in the order of their first begin; any thread. user_ns of
+ * feedline_stats less the sum of self_ns was in no phase. */
 FEEDLINE_API int32_t feedline_loader_phase_count(const feedline_loader *l);
 FEEDLINE_API int32_t feedline_loader_get_phase(
     const feedline_loader *l, uint32_t index, struct feedline_phase_stats *out);
 
 /* ---- Outliers: gaps, periods, slow samples (any thread) ----------------- */
 
-/* Steps in which the consumer itself took far longer than usual: more than 5
- * times its median and 10 ms longer. Checkpoints, logging, evaluation; no
- * loader can help. */
+/* Gaps: steps in which the consumer itself took far longer than usual, more
+ * than 5 times its median and 10 ms above it, for checkpoints, logging or
+ * evaluation. No loader can help there. */
 struct feedline_gap_stats {
     uint32_t struct_size;
     uint32_t period;         /* steps between two gaps; 0: irregular */
     uint64_t count;          /* gaps */
-    uint64_t total_ns;       /* in excess of the usual step */
-    uint64_t longest_ns;     /* of one step */
-    uint64_t median_ns;      /* of a step, of the last 256 */
+    uint64_t total_ns;       /* of all gaps, in excess of the usual step */
+    uint64_t longest_ns;     /* the longest step with a gap */
+    uint64_t median_ns;      /* of the last 256 steps */
     uint32_t stall_period;   /* batches between two long waits; 0: irregular */
-    uint32_t stall_strength; /* of that period, 1e6 is perfect: peak of the
-                                autocorrelation of the last 512 waits */
+    uint32_t stall_strength; /* how regular those are, in millionths: peak of
+                                the autocorrelation of the last 512 waits */
 };
 FEEDLINE_API int32_t feedline_loader_get_gaps(const feedline_loader *l,
                                               struct feedline_gap_stats *out);
 
-/* The 32 slowest samples since the last reset, the slowest first. */
+/* One of the 32 slowest samples since the last reset; index 0 is the slowest.
+ */
 struct feedline_slow_sample {
     uint32_t struct_size;
     uint32_t stage; /* that took longest; see feedline_loader_stage_name */
-    uint64_t epoch, sequence; /* of the batch it was in */
+    uint64_t epoch, sequence; /* of its batch, as in feedline_batch_info */
     int64_t sample_index;
-    uint64_t total_ns; /* read and prepared, queueing excluded */
-    uint64_t read_ns, decode_ns, augment_ns, custom_ns;
-    uint64_t bytes;         /* of the file */
-    uint32_t width, height; /* of the image in it, in pixels; 0: not opened */
-    uint64_t stall_ns; /* the consumer waited for this sample alone: the rest
-                           of its batch was done */
+    uint64_t total_ns; /* the sum of the next four; waits in queues excluded */
+    uint64_t read_ns, decode_ns, augment_ns;
+    uint64_t custom_ns;     /* in custom operations */
+    uint64_t bytes;         /* encoded, as read */
+    uint32_t width, height; /* of the source image; 0: it was not opened */
+    uint64_t stall_ns; /* the consumer waited for this sample alone, as the rest
+                          of its batch was done */
     const char *path;  /* lives as long as the loader */
 };
 FEEDLINE_API int32_t feedline_loader_slow_count(const feedline_loader *l);
@@ -644,17 +735,19 @@ FEEDLINE_API int32_t feedline_loader_get_slow(const feedline_loader *l,
                                               uint32_t index,
                                               struct feedline_slow_sample *out);
 
-/* Predicted gains, as fractions of today's throughput: 0.25 is a quarter more.
- * Upper bounds; the formulas are in docs/profiling.md. A loop that uses one
- * batch over and over measures the first of them. */
+/* What would be gained at most if one cause of waiting were gone, as a fraction
+ * of the present throughput: 0.25 is a quarter more. docs/profiling.md has the
+ * formulas. */
 struct feedline_headroom {
     uint32_t struct_size;
     uint32_t reserved;
-    double batches_per_second;           /* now */
-    double fed;                          /* an infinitely fast loader */
-    double two_workers;                  /* two more workers */
-    double storage;                      /* storage of twice the speed */
-    double transfer;                     /* a bus of twice the speed */
+    double batches_per_second;           /* at present */
+    double fed;                          /* with an infinitely fast loader; a
+                                            loop that uses one batch over and
+                                            over measures it */
+    double two_workers;                  /* with two more workers */
+    double storage;                      /* with storage of twice the speed */
+    double transfer;                     /* with a bus of twice the speed */
     double stages[FEEDLINE_STAGE_COUNT]; /* batches per second that each stage
                                             could deliver alone; 0: unknown */
 };
@@ -663,35 +756,37 @@ FEEDLINE_API int32_t feedline_loader_get_headroom(
 
 /* ---- Verdict ------------------------------------------------------------ */
 
-/* What the numbers mean. Texts are valid until the next call of this function
- * on the same loader. */
+/* What the numbers mean. sentence, action and evidence are valid until the next
+ * call of this function on the same loader, from whatever thread. */
 struct feedline_verdict {
     uint32_t struct_size;
-    uint32_t confidence_ppm;
-    double predicted_gain; /* fraction of throughput, 0 if none */
-    const char *code;      /* "FED", "PREP_BOUND_CPU_SATURATED", ... */
-    const char *level;     /* "FED" "MINOR" "MODERATE" "HIGH" "UNKNOWN" */
-    const char *sentence;  /* the finding, with numbers */
-    const char *action;    /* what to do about it */
-    const char *evidence;  /* the deciding numbers, as one JSON object */
-    uint32_t tuner;        /* 1: the action concerns workers, depth or io_depth,
+    uint32_t confidence_ppm; /* 1000000: certain */
+    double predicted_gain;   /* if the action is taken, as a fraction of the
+                                throughput; 0: none */
+    const char *code;        /* "FED", "PREP_BOUND_CPU_SATURATED", ... */
+    const char *level;       /* "FED" "MINOR" "MODERATE" "HIGH" "UNKNOWN" */
+    const char *sentence;    /* the finding, with numbers */
+    const char *action;      /* what to do about it */
+    const char *evidence;    /* the deciding numbers, as one JSON object */
+    uint32_t tuner; /* 1: the action concerns workers, depth or io_depth,
                               which can change while the loader runs */
     uint32_t reserved;
 };
 FEEDLINE_API int32_t feedline_loader_get_verdict(feedline_loader *l,
                                                  struct feedline_verdict *out);
 
-/* Everything above as one object: stats, stall, transfer, stages, workers,
+/* All statistics as one JSON object: stats, stall, transfer, stages, workers,
  * phases, gaps, slow_samples, outliers, headroom, signals (of machine and GPU),
- * verdict, verdicts (the others that apply, largest first). */
+ * verdict, verdicts (the others that apply, largest first). docs/statistics.md
+ * lists the members. Buffers as in feedline_config_json. */
 FEEDLINE_API int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
                                                 uint64_t capacity,
                                                 uint64_t *needed);
 
-/* Stages and phases as a human-readable table. sort_by:
- * "busy", "items", "bytes", "mean", "p50", "p90", "p99", "max", "name", or NULL
- * for processing order; EINVAL names the columns. row_limit 0: all rows.
- * Buffers as in feedline_config_json. */
+/* Stages and phases as a table for people. sort_by: "busy", "items", "bytes",
+ * "mean", "p50", "p90", "p99", "max", "name" (EINVAL: none of these), or NULL
+ * for the order in which samples pass. row_limit: rows at most; 0: all. Buffers
+ * as in feedline_config_json. */
 FEEDLINE_API int32_t feedline_loader_stats_table(feedline_loader *l,
                                                  const char *sort_by,
                                                  uint32_t row_limit, char *buf,
@@ -700,38 +795,43 @@ FEEDLINE_API int32_t feedline_loader_stats_table(feedline_loader *l,
 
 /* ---- Transfer to a device (any thread) ---------------------------------- */
 
-/* Times are by the device's clock. ESTATE for a loader with device=host. */
+/* Copies of batches to the device, in times of the device's clock. ESTATE for a
+ * loader with device=host. "Finishing" is the last pass over the pixels, which
+ * casts, normalizes and lays them out (option finish). */
 struct feedline_device_stats {
     uint32_t struct_size;
-    int32_t finish;        /* 0: batches are finished on the host now, 1: on
-                              the device (option finish) */
+    int32_t finish;        /* 0: batches are finished on the host, 1: on the
+                              device */
     uint64_t batches;      /* whose copy is done */
-    uint64_t finished;     /* of them, by the device, or to be, by
+    uint64_t finished;     /* of `batches`: by the device, or left to
                               feedline_batch_copy (option handover=copy) */
     uint64_t copies;       /* from host to device: one a batch, or a few */
-    uint64_t copied_bytes; /* by them */
+    uint64_t copied_bytes; /* by these copies */
     uint64_t queue_ns;     /* from submission to start, of the first copy of
                               each batch */
-    uint64_t copy_ns;      /* from start to end */
+    uint64_t copy_ns;      /* from start to end of the copies */
     uint64_t overlap_ns;   /* of copy_ns, while the consumer's stream worked */
     uint64_t finish_ns;    /* of the kernel that finishes batches, where
                               the loader's own stream runs it */
     uint64_t steps;        /* batches that a stream waited for */
     uint64_t span_ns;      /* from the end of the first of these waits to the
                               end of the last, without pauses between epochs */
-    uint64_t idle_ns; /* of span_ns, the stream (feedline_loader_set_stream)
-                              was idle because its batch had not arrived */
+    uint64_t idle_ns;      /* of span_ns, while the consumer's stream was idle
+                              because its batch had not arrived (see
+                              feedline_loader_set_stream) */
     uint64_t pinned_bytes; /* host memory that the GPU reads from, now */
     uint64_t device_bytes; /* device memory that the loader owns now */
 
-    /* A copy of n bytes takes latency_us + n / gigabytes_per_second on this
-     * machine, as measured when the loader was created; 0: not measured. */
+    /* A copy of n bytes takes latency_us + n / (1000 * gigabytes_per_second)
+     * microseconds on this machine, as measured when the loader was created; 0:
+     * not measured. */
     double latency_us, gigabytes_per_second;
     const char *regime; /* of this loader's batches: "bandwidth", "latency",
                            or "" if unknown; static */
     const char *finish_reason; /* why `finish` is what it is; lives as long as
                                   the loader */
-    uint64_t device_memory_budget; /* in force; 0: auto, and no run began yet */
+    uint64_t device_memory_budget; /* in bytes, in force; 0: auto, and no run
+                                      began yet */
 };
 FEEDLINE_API int32_t feedline_loader_get_device_stats(
     const feedline_loader *l, struct feedline_device_stats *out);
@@ -739,10 +839,10 @@ FEEDLINE_API int32_t feedline_loader_get_device_stats(
 /* ---- Devices, and how fast they are reached ------------------------------ */
 
 /* A process that has started CUDA cannot use it in children that it forks. So
- * where one only looks, NVML answers, NVIDIA's management library, which starts
- * nothing. It cannot tell if it is missing, a GPU is split (MIG), GPUs differ
- * and CUDA_DEVICE_ORDER is not PCI_BUS_ID, or CUDA_VISIBLE_DEVICES repeats one.
- */
+ * for a mere look NVML, NVIDIA's management library, is asked, which starts
+ * nothing. NVML cannot tell where it is missing, where a GPU is split (MIG),
+ * where GPUs differ and CUDA_DEVICE_ORDER is not PCI_BUS_ID, and where
+ * CUDA_VISIBLE_DEVICES repeats one. */
 
 /* Number of usable GPUs, or ENOSYS; the detail says what is missing, the driver
  * or a device, and what to do. Starts CUDA only where NVML cannot tell. Any
@@ -751,22 +851,26 @@ FEEDLINE_API int32_t feedline_device_count(void);
 
 struct feedline_device_info {
     uint32_t struct_size;
-    int32_t id;
-    int32_t runtime_version, driver_version; /* 0; 12040 for CUDA 12.4 */
-    int32_t numa_node;                       /* -1: not known, or only one */
-    int32_t copy_engines;                    /* 0: not known without CUDA */
+    int32_t id;              /* N of "cuda:N" */
+    int32_t runtime_version; /* 0: the library uses no CUDA runtime */
+    int32_t driver_version;  /* newest CUDA that the driver supports: 12040 for
+                                CUDA 12.4 */
+    int32_t numa_node;       /* -1: not known, or only one */
+    int32_t copy_engines;    /* 0: not known without CUDA */
     char name[64];
     char pci[16]; /* "0000:1b:00.0" */
 };
 
 /* What NVML knows of a device, or, if this library has started CUDA, what CUDA
- * knows. Never starts it. device: "cuda" or "cuda:N". ENOSYS: only CUDA can
- * tell, see feedline_device_get_info; EINVAL. Any thread. */
+ * knows; never starts CUDA. device: "cuda" (the first) or "cuda:N" (EINVAL:
+ * neither, or there is no such GPU). ENOSYS: only CUDA can tell, so call
+ * feedline_device_get_info. Any thread. */
 FEEDLINE_API int32_t feedline_device_look(const char *device,
                                           struct feedline_device_info *out);
 
-/* All that CUDA knows of "cuda" or "cuda:N". Starts it, but creates no context.
- * ENOSYS as feedline_device_count; EINVAL; EDEVICE. Any thread. */
+/* All that CUDA knows of a device, "cuda" (the first) or "cuda:N" (EINVAL:
+ * neither, or there is no such GPU). Starts CUDA, but creates no context.
+ * ENOSYS: no driver or no GPU; EDEVICE: the driver failed. Any thread. */
 FEEDLINE_API int32_t feedline_device_get_info(const char *device,
                                               struct feedline_device_info *out);
 
@@ -776,29 +880,34 @@ struct feedline_machine_info {
     uint32_t struct_size;
     uint32_t cpus_online;
     uint32_t cpus_allowed;       /* affinity and cpuset */
-    uint32_t cpus_usable;        /* for workers: cpus_allowed and quota, >= 1 */
-    double cpu_quota;            /* cores per cgroup quota; 0: no limit */
+    uint32_t cpus_usable;        /* cpus_allowed within cpu_quota; at least 1 */
+    double cpu_quota;            /* cores that the cgroup allows; 0: no limit */
     uint64_t memory_limit_bytes; /* the smaller of RAM and cgroup limit */
 };
 FEEDLINE_API int32_t
 feedline_machine_get_info(struct feedline_machine_info *out);
+
+/* The machine as a JSON object. Buffers as in feedline_config_json. */
 FEEDLINE_API int32_t feedline_machine_json(char *buf, uint64_t capacity,
                                            uint64_t *needed);
 
-/* Anything in this environment that will hurt a training run, each finding with
- * its remedy: {"findings": [{"id", "level", "text", "remedy"}], "facts":
- * {...}}. level: "ok", "note", "warning", "error". device: "host", or "cuda:N"
- * to check a GPU too. Takes up to about a second. */
+/* Whatever in this environment will hurt a training run, each finding with its
+ * remedy: {"findings": [{"id", "level", "text", "remedy"}], "facts": {...}}.
+ * level: "ok", "note", "warning", "error". device: "host", or "cuda:N" to check
+ * a GPU too. Takes up to about a second. Buffers as in feedline_config_json. */
 FEEDLINE_API int32_t feedline_doctor_json(const char *device, char *buf,
                                           uint64_t capacity, uint64_t *needed);
 
 /* ---- Log: polled, no callback (any thread) ------------------------------- */
 
-/* 0 off, 1 error, 2 warning (default), 3 info, 4 debug. */
+/* Which lines are kept: 0 none, 1 errors, 2 also warnings (the default), 3 also
+ * information, 4 all. ERANGE: another number. */
 FEEDLINE_API int32_t feedline_log_set_level(int32_t level);
 
-/* The oldest unread line, without its newline; END if there is none. The ring
- * holds 256 lines; a line reports how many were lost. */
+/* The oldest line that was not read yet, without its newline; END if there is
+ * none. 256 unread lines are kept; where older ones were lost, a line reports
+ * how many. Buffers as in feedline_config_json; a line stays unread until it
+ * was copied whole. */
 FEEDLINE_API int32_t feedline_log_read(char *buf, uint64_t capacity,
                                        uint64_t *needed);
 

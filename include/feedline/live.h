@@ -13,34 +13,36 @@
 extern "C" {
 #endif
 
-/* A loader keeps a page of statistics in memory that other processes of the
- * same user can map (option live). It has no file name and disappears with its
- * process, however that ends. */
+/* A view of another process's loader. A loader keeps a page of statistics in
+ * memory that other processes of the same user can map (option live). The page
+ * has no file name and disappears with its process, however that ends. */
 typedef struct feedline_live feedline_live;
 
 struct feedline_live_info {
     uint32_t struct_size;
     int32_t pid;
-    uint32_t loader;  /* of the process, from 0 */
-    uint32_t version; /* of the layout of its page */
-    int64_t started_unix_ns;
-    char command[64]; /* of the process, without its folder; cut */
+    uint32_t loader;         /* which loader of the process, from 0 */
+    uint32_t version;        /* of the layout of its page */
+    int64_t started_unix_ns; /* when the loader was created, since 1970 */
+    char command[64];        /* of the process, without its folder; truncated */
 };
 
-/* The loaders that can be watched, ordered by pid and loader; index past the
- * end is FEEDLINE_END. A call with index 0 lists them again, for this thread.
- */
+/* The loaders that can be watched, ordered by pid and loader. A call with index
+ * 0 finds them and keeps the list for this thread; other indices read the list.
+ * END: index is past its end. */
 FEEDLINE_API int32_t feedline_live_list(uint32_t index,
                                         struct feedline_live_info *out);
 
-/* ENOENT: no such process, or none of its loaders has a page; EIO: a process of
- * another user; EINVAL: its page has another version, named in the detail. */
+/* Begins to watch a loader of a process; feedline_live_detach ends it. ENOENT:
+ * no such process or loader, or the loader has no page; EIO: the process is
+ * another user's; EINVAL: pid is no process ID, or the page has another
+ * version, which the detail names. */
 FEEDLINE_API int32_t feedline_live_attach(int32_t pid, uint32_t loader,
                                           feedline_live **out);
 
 #define FEEDLINE_LIVE_DECISIONS 8
 
-/* What a page says. Counters are those of the statistics above. */
+/* What a page says. */
 struct feedline_live_stats {
     uint32_t struct_size;
     int32_t pid;
@@ -48,40 +50,46 @@ struct feedline_live_stats {
     int64_t started_ns; /* CLOCK_MONOTONIC, of the loader */
     uint32_t batch_size, workers, depth, io_depth;
     uint32_t ready;       /* batches ready for the consumer */
-    uint32_t outstanding; /* issued and not delivered */
-    uint32_t reads;       /* in flight */
-    uint32_t has_device;  /* 1: the device fields are valid */
+    uint32_t outstanding; /* batches issued and not delivered */
+    uint32_t reads;       /* reads in flight */
+    uint32_t has_device;  /* 1: batches are copied to a device */
     struct feedline_stats stats;
     struct feedline_wait_stats waits;
     struct feedline_worker_stats threads;
+
+    /* As in feedline_device_stats, if has_device is 1. */
     uint64_t copied_bytes, copy_ns, overlap_ns, span_ns, idle_ns, pinned_bytes;
 
-    /* Machine: counters since boot of the process or the machine. */
+    /* Machine. Counters run since the start of the process or the machine. */
     double cpu_quota; /* cores; 0: no limit */
     uint32_t cpus_usable;
     uint32_t has_gpu;                          /* 1: NVML could be asked */
     uint64_t process_cpu_ns;                   /* all threads of the process */
     uint64_t throttled_ns;                     /* of the control group */
     uint64_t host_busy_ns, host_total_ns;      /* all cores of the machine */
-    uint64_t memory_bytes, memory_limit_bytes; /* control group or process */
+    uint64_t memory_bytes, memory_limit_bytes; /* of the control group, or of
+                                                  the process and the machine */
 
-    /* NVML; -1: not known. */
-    double gpu_utilization, gpu_memory_utilization; /* fraction of 1 */
+    /* GPU, as NVML reports it; -1: not known. */
+    double gpu_utilization, gpu_memory_utilization; /* 0 to 1 */
     double gpu_power_watts, gpu_power_limit_watts;
     double gpu_temperature; /* degrees Celsius */
-    double gpu_sm_clock_mhz, gpu_pcie_rx_gbps;
+    double gpu_sm_clock_mhz;
+    double gpu_pcie_rx_gbps; /* 1e9 bytes per second, from host to GPU */
     double gpu_memory_used_bytes, gpu_memory_total_bytes;
     char gpu_throttle[64]; /* "power", "thermal", ..., or "" */
 
-    struct {
+    struct { /* as in feedline_verdict; confidence: 0 to 1 */
         double confidence, predicted_gain;
         char code[32], level[16], sentence[384], action[256];
     } verdict;
-    uint32_t n_decisions;   /* of the tuner, the last ones, oldest first */
+    uint32_t n_decisions;   /* how many of `decisions` there are */
     uint32_t stuck_workers; /* workers and reads that hang (stuck_after) */
+
+    /* The tuner's last decisions, in words, the oldest first. */
     char decisions[FEEDLINE_LIVE_DECISIONS][128];
 
-    struct { /* as in tuner.h; mode "": a page of a version without it */
+    struct { /* as in tuning.h; mode "": a page of a version without it */
         char mode[16], state[16], limited_by[16];
         uint32_t planned_workers, planned_depth, planned_io_depth;
         uint32_t converged;
@@ -89,15 +97,17 @@ struct feedline_live_stats {
         uint64_t decisions;
     } tuner;
 
-    char watched[64];    /* whose batches a watch counts (watch.h); "": they are
-                         the loader's own */
-    char placement[128]; /* where workers are bound to and pinned memory lies,
-                            for people; "": anywhere, or not known */
+    char watched[64];    /* what a watch (watch.h) watches; "": the batches are
+                            the loader's own */
+    char placement[128]; /* which CPUs workers are bound to and where pinned
+                            memory lies, for people; "": anywhere, or not
+                            known */
     int64_t storage_bytes; /* that storage delivered to reads; -1: not known */
 };
 
-/* A consistent copy. END: the process or its loader is gone; *out then has the
- * last state. */
+/* A consistent copy of the page. END: the process or its loader is gone; *out
+ * then has the last state. One thread at a time per view. EIO: the page is
+ * damaged. */
 FEEDLINE_API int32_t feedline_live_read(feedline_live *live,
                                         struct feedline_live_stats *out);
 FEEDLINE_API void feedline_live_detach(feedline_live *live);

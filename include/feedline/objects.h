@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Of all samples of a data set, one sample after the other. */
+/* The objects of all samples of a data set, one sample after the other. */
 struct feedline_objects {
     uint32_t struct_size;
     uint32_t keypoints;    /* of each object; 0: none */
@@ -31,29 +31,32 @@ struct feedline_objects {
     const float *points;   /* [n][keypoints][2] x, y; NULL without them */
 };
 
-/* Copies the table; NULL takes the current one away. Before a loader is made
- * of ds, and on the thread that opened it. EINVAL: first is not ascending from
- * 0 to n, or a number is not finite; ESTATE: a loader exists; ERANGE, ENOMEM.
- */
+/* Copies the table; NULL removes the current one. Call it before a loader is
+ * made from ds, and not while another thread uses ds. EINVAL: first is not
+ * ascending from 0 to n, a number is not finite, or an array is missing;
+ * ERANGE: a sample has too many objects, or an object too many keypoints, with
+ * the limit in the detail; ESTATE: a loader of ds exists; ENOMEM. */
 FEEDLINE_API int32_t feedline_dataset_set_objects(
     feedline_dataset *ds, const struct feedline_objects *objects);
 
-/* Those of a batch, image after image. In host memory, whatever the device, and
- * as long as the batch. Samples that failed have none. */
+/* The objects of a batch, image after image, in host memory whatever the
+ * device, and valid until the batch is released. Samples that failed have none.
+ */
 struct feedline_batch_objects {
     uint32_t struct_size;
-    uint32_t keypoints;
-    uint64_t n;
-    const uint64_t
-        *first;         /* [count + 1], as above, by the place in the batch */
-    const float *boxes; /* [n][4] in pixels of the delivered image */
+    uint32_t keypoints;    /* of each object; 0: none */
+    uint64_t n;            /* objects in the batch */
+    const uint64_t *first; /* [count + 1]: image i has objects first[i] to
+                              first[i + 1] - 1 */
+    const float *boxes;    /* [n][4] in pixels of the delivered image */
     const int64_t *labels; /* [n] */
     const float *points;   /* [n][keypoints][2]; NULL without them */
-    const int64_t *source; /* [n] which of its sample's it is, from 0: some may
-                              have been dropped */
+    const int64_t *source; /* [n] number of the object in its sample, from 0:
+                              operations may have dropped some */
 };
 
-/* ESTATE: the data set has no objects. */
+/* Any thread, while the caller holds the batch. ESTATE: the data set has no
+ * objects. */
 FEEDLINE_API int32_t feedline_batch_get_objects(
     const feedline_batch *b, struct feedline_batch_objects *out);
 

@@ -15,14 +15,18 @@
 extern "C" {
 #endif
 
-/* *packed is for free(). EDECODE: it stays a JPEG, and why. ERANGE: it has
- * 2^28 pixels or more. ENOMEM. */
+/* Packs a JPEG of `bytes` bytes. The caller frees *packed with free(). EDECODE:
+ * it cannot be packed, with the reason in the detail; use the JPEG as it is.
+ * ERANGE: it has 2^28 pixels or more. ENOMEM. On an error outputs are left as
+ * they were. */
 FEEDLINE_API int32_t feedline_jpeg_pack(const void *jpeg, uint64_t bytes,
                                         void **packed, uint64_t *packed_bytes);
 
-/* *jpeg is for free(). *same: 1 if it is what was packed, to the byte, or 0:
- * a JPEG of the same headers, tables and coefficients. EDECODE: not a packed
- * sample, or a damaged one. ERANGE, ENOMEM. */
+/* Makes a JPEG of a packed sample of `bytes` bytes. The caller frees *jpeg with
+ * free(). *same: 1 if it is the JPEG that was packed, to the byte; 0 if it is
+ * another with the same headers, tables and coefficients. EDECODE: not a packed
+ * sample, or a damaged one; ERANGE: it has 2^28 pixels or more; ENOMEM. On an
+ * error outputs are left as they were. */
 FEEDLINE_API int32_t feedline_jpeg_unpack(const void *packed, uint64_t bytes,
                                           void **jpeg, uint64_t *jpeg_bytes,
                                           int32_t *same);

@@ -33,9 +33,9 @@ enum feedline_stat_merge {
 #define FEEDLINE_STAT_NEGATIVE_UNKNOWN 0x2u /* < 0 means: not known */
 #define FEEDLINE_STAT_CUSTOM           0x4u /* of custom operations only */
 
-/* Where one number is, and what it means: the field divided by `scale`, or by
- * the field `over`, is the number that JSON, metrics and texts show. The texts
- * are static. */
+/* A row of the table: where one number is, and what it means. The field divided
+ * by `scale`, or by the field `over`, is the number that JSON, metrics and
+ * texts show. The texts are static. */
 struct feedline_stat_info {
     uint32_t struct_size;
     uint32_t type;      /* enum feedline_stat_type, of the field */
@@ -52,7 +52,8 @@ struct feedline_stat_info {
     const char *help;   /* one line */
 };
 
-/* part: "stats" (struct feedline_stats), "stall" (feedline_wait_stats),
+/* A row of the part of the table that describes one struct. part:
+ * "stats" (struct feedline_stats), "stall" (feedline_wait_stats),
  * "stages" (feedline_stage_stats), "workers" (feedline_worker_stats),
  * "transfer" (feedline_device_stats), "gaps" (feedline_gap_stats),
  * "slow_samples" (feedline_slow_sample), "headroom" (feedline_headroom),
@@ -63,8 +64,8 @@ FEEDLINE_API int32_t feedline_stat_get_info(const char *part, uint32_t index,
                                             struct feedline_stat_info *out);
 
 /* The number of a row in its unit, read from `in`, the struct of the row's
- * part. NaN: it is not known, or there is none (a row of text, NULL). Sets no
- * error. */
+ * part. NaN: it is not known, the row is text, or an argument is NULL. Does not
+ * change feedline_last_error. */
 FEEDLINE_API double feedline_stat_value(const struct feedline_stat_info *row,
                                         const void *in);
 

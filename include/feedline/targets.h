@@ -21,22 +21,24 @@ enum feedline_mix_kind {
     FEEDLINE_CUTMIX = 2 /* the partner's pixels in the box */
 };
 
-/* What one image of a batch became. */
+/* How one image of a batch was mixed. */
 struct feedline_image_mix {
     double share;    /* of its own label in its target; 1 without mixing */
     int32_t kind;    /* enum feedline_mix_kind */
     int32_t partner; /* the other image, by its place in the batch */
-    int32_t box[4];  /* of CutMix: left, top, right, bottom */
+    int32_t box[4];  /* of CutMix: left, top, right, bottom, in pixels */
 };
 
 struct feedline_batch_targets {
     uint32_t struct_size;
     uint32_t classes;
-    struct feedline_tensor soft; /* [count, classes] f32, where images are */
+    struct feedline_tensor soft; /* [count, classes] f32, on the images' device
+                                  */
     const struct feedline_image_mix *mixes; /* [count], in host memory */
 };
 
-/* As long as the batch. ESTATE: the pipeline does not mix. */
+/* Any thread, while the caller holds the batch; what *out points to is valid
+ * until it is released. ESTATE: the pipeline does not mix. */
 FEEDLINE_API int32_t feedline_batch_get_targets(
     const feedline_batch *b, struct feedline_batch_targets *out);
 

@@ -14,10 +14,10 @@
 extern "C" {
 #endif
 
-/* Every thread of a loader always records events in its own ring, which holds
- * the last 4096. This writes them to `path`, completely or not at all, as
- * Chrome JSON for ui.perfetto.dev. Options trace* record over a schedule
- * instead. Any thread. EIO names the file. */
+/* Every thread of a loader always records events in a ring of its own, which
+ * holds the last 4096. This function writes them to `path`, completely or not
+ * at all, as Chrome JSON for ui.perfetto.dev. The options whose names begin
+ * with trace record whole steps instead. Any thread. EIO names the file. */
 FEEDLINE_API int32_t feedline_loader_trace_save(feedline_loader *l,
                                                 const char *path);
 
@@ -26,19 +26,20 @@ FEEDLINE_API int32_t feedline_loader_trace_save(feedline_loader *l,
  * rings meanwhile, so nothing is overwritten; events before the call are there
  * if the rings still have them. The file has its name once it is complete, and
  * is no larger than option trace_limit. Destroying the loader ends a recording.
- * The consumer's thread, as the next two. ESTATE: another recording is under
- * way. ERANGE: since_ns is negative or in the future. EIO names the file. */
+ * record, record_step and record_end: the consumer's thread. ESTATE: another
+ * recording is in progress. ERANGE: since_ns is negative or in the future. EIO
+ * names the file. */
 FEEDLINE_API int32_t feedline_loader_record(feedline_loader *l,
                                             const char *path, int64_t since_ns);
 
 /* A step of the program ended: the slice "ProfilerStep#number" reaches from the
- * step before, or the beginning of the recording, to now. ESTATE: no recording
- * is under way. */
+ * previous step, or the beginning of the recording, to now. ESTATE: no
+ * recording is in progress. */
 FEEDLINE_API int32_t feedline_loader_record_step(feedline_loader *l,
                                                  uint64_t number);
 
-/* at_step: 1: the recording ended with its last step; 0: it ends now. ESTATE as
- * above. */
+/* Ends the recording: at the end of its last step if at_step is 1, now if it is
+ * 0. ESTATE: no recording is in progress. */
 FEEDLINE_API int32_t feedline_loader_record_end(feedline_loader *l,
                                                 int32_t at_step);
 
@@ -49,9 +50,10 @@ enum feedline_trace_action {
     FEEDLINE_TRACE_RECORD_AND_SAVE = 3 /* the last step of a cycle */
 };
 
-/* What torch.profiler.schedule does in a step, counted from 0: skip_first
- * steps, then `repeat` cycles (0: without end) of `wait` idle, `warmup` and
- * `active` recorded steps. Any thread. EINVAL: active is 0. */
+/* What a schedule such as torch.profiler.schedule does in a step, counted from
+ * 0: it skips skip_first steps; then follow `repeat` cycles (0: without end) of
+ * `wait` idle steps, `warmup` steps and `active` recorded steps. Returns enum
+ * feedline_trace_action. Any thread. EINVAL: active is 0. */
 FEEDLINE_API int32_t feedline_trace_action(uint64_t skip_first, uint64_t wait,
                                            uint64_t warmup, uint64_t active,
                                            uint64_t repeat, uint64_t step);

@@ -14,15 +14,17 @@
  *         train(batch);
  *     }
  *
- * A watch is a feedline_loader without an engine: every function for
- * statistics, verdicts, phases and traces in feedline.h accepts it, loaderbench
- * top shows it, and feedline_loader_destroy destroys it. It knows
- * nothing of the inside: the parts of feedline_wait_stats are 0 and all of the
- * wait is residual_ns, there are no workers and no slow samples. Functions that
- * need an engine (start, next, begin, set_position, restore ...) are ESTATE.
+ * A watch is a feedline_loader that makes no batches: every function for
+ * statistics, verdicts, phases (feedline.h), traces (traces.h) and texts
+ * (tuning.h) accepts it, loaderbench top shows it, and feedline_loader_destroy
+ * destroys it. It knows nothing of the inside of the other loader: all of the
+ * wait is residual_ns of feedline_wait_stats and its other parts are 0, and
+ * there are no workers and no slow samples. Functions that need batches of the
+ * loader's own (start, next, begin, set_position, restore ...) are ESTATE.
  *
- * begin and end: one thread at a time, the consumer's; everything else as for a
- * loader. Statuses and strings as in feedline.h.
+ * feedline_watch_begin and _end are for the thread that calls the other
+ * loader's next; threads otherwise as for a loader. Statuses and strings as in
+ * feedline.h.
  */
 #ifndef FEEDLINE_WATCH_H
 #define FEEDLINE_WATCH_H
@@ -49,28 +51,30 @@ struct feedline_watch_def {
                          */
 };
 
-/* cfg: only stats_log, metrics, stats_interval, live, rank, world and the trace
- * options are used; NULL: the defaults. def NULL: nothing is known. EINVAL: an
- * invalid device, or struct_size not set; ENOMEM. */
+/* Of cfg, the options stats_log, metrics, stats_interval, live, rank, world and
+ * those whose names begin with trace count; NULL: the defaults. def NULL:
+ * nothing is known. EINVAL: an invalid device, or struct_size not set; ENOMEM.
+ */
 FEEDLINE_API int32_t feedline_watch_create(const feedline_config *cfg,
                                            const struct feedline_watch_def *def,
                                            feedline_loader **out);
 
-/* Call right before their next: from here on the consumer waits. ESTATE: a call
- * is in progress (an end is missing), or `w` is not a watch. */
+/* Call it right before the other loader's next: from here on the consumer
+ * waits. ESTATE: there was a begin without an end, or `w` is not a watch. */
 FEEDLINE_API int32_t feedline_watch_begin(feedline_loader *w);
 
-/* Call right after their next. status: FEEDLINE_OK with a batch of this many
- * samples and bytes (0: unknown), FEEDLINE_END at the end of an epoch, else a
- * call without a batch, whose wait is then counted with the next batch. ESTATE:
- * no begin. Costs one to three microseconds with begin. */
+/* Call it right after the other loader's next. status: FEEDLINE_OK, for a batch
+ * of this many samples and bytes (0: not known); FEEDLINE_END, at the end of an
+ * epoch; anything else for a call that brought no batch, whose wait then counts
+ * with the next one. ESTATE: no begin. A begin and an end together cost one to
+ * three microseconds. */
 FEEDLINE_API int32_t feedline_watch_end(feedline_loader *w, int32_t status,
                                         uint64_t samples, uint64_t bytes);
 
-/* feedline_watch_end for callers that do more than call between their next and
- * ours, such as an interpreter: their next lasted from began_ns to ended_ns of
- * CLOCK_MONOTONIC, both since begin. EINVAL: it did not; the call is still in
- * progress. */
+/* feedline_watch_end for callers that, like an interpreter, do other things
+ * between these calls and the other loader's next: that lasted from began_ns to
+ * ended_ns of CLOCK_MONOTONIC. EINVAL: these are not in order between begin and
+ * now; the begin still waits for an end. */
 FEEDLINE_API int32_t feedline_watch_end_at(feedline_loader *w, int32_t status,
                                            uint64_t samples, uint64_t bytes,
                                            int64_t began_ns, int64_t ended_ns);

@@ -29,7 +29,6 @@ it, and draws inside TorchScript. An operation that needs those takes `rng`.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
 import random
@@ -37,6 +36,8 @@ import sys
 import threading
 from types import ModuleType
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+
+from . import replaced
 
 # (module, name of a function, name of the generator's method)
 Function = Tuple[ModuleType, str, str]
@@ -146,17 +147,10 @@ def _install(
     instead = {}
     for module, function, method in functions:
         original = getattr(module, function)
-        # With the original, so that no other object gets its id.
         instead[id(original)] = original, _by_thread(
             library, original, module.__name__, function, method
         )
-    for module in list(sys.modules.values()):
-        if isinstance(module, ModuleType):
-            # Not module.__dict__, which loads a module that is lazy.
-            names = ModuleType.__getattribute__(module, "__dict__")
-            for key, value in list(names.items()):
-                if id(value) in instead:
-                    names[key] = instead[id(value)][1]
+    replaced.replace(instead)
     _installed[name] = library
 
 
@@ -167,10 +161,7 @@ def _by_thread(
     name: str,
     method: str,
 ) -> Callable[..., Any]:
-    """`original` outside of operations, and `method` of the generator inside.
-
-    It is pickled by its name, as the original outside of this process.
-    """
+    """`original` outside of operations, `method` of the generator inside."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         generator = library.generator()
@@ -178,9 +169,7 @@ def _by_thread(
             return original(*args, **kwargs)
         return getattr(generator, method)(*args, **kwargs)
 
-    functools.update_wrapper(function, original)
-    function.__module__, function.__qualname__ = module, name
-    return function
+    return replaced.disguise(function, original, module, name)
 
 
 def _bound_to(module: ModuleType, owner: object) -> Iterator[Function]:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engine needs to know of a deferred object: `Deferred`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Tuple
+
+from .. import _c
+from .image_source import Source
+from .steps import Steps
+
+
+class Deferred:
+    """How a deferred image or tensor is made, and what it will be."""
+
+    __slots__ = (
+        "leaf source steps shape channels height width dtype mode nhwc code "
+        "element_bytes wrap"
+    ).split()
+
+    def __init__(
+        self,
+        leaf: Any,
+        source: Source,
+        steps: Steps,
+        shape: Tuple[int, ...],
+        size: Tuple[int, int, int],
+        *,
+        dtype: Any = None,
+        mode: Optional[str] = None,
+        nhwc: bool = True,
+        code: int = _c.U8,
+        element_bytes: int = 1,
+        wrap: Optional[Callable[[Any], Any]] = None,
+    ) -> None:
+        self.leaf = leaf
+        self.source = source
+        self.steps = steps
+        self.shape = shape  # of the real one; of an image: as an array's
+        self.channels, self.height, self.width = size
+        self.dtype = dtype  # of a tensor
+        self.mode = mode  # of an image
+        self.nhwc = nhwc  # the order in memory
+        self.code = code  # enum feedline_dtype
+        self.element_bytes = element_bytes
+        self.wrap = wrap  # makes a tensor the kind of tensor that it is
+
+    @property
+    def nbytes(self) -> int:
+        """Of the memory that it will fill, without gaps."""
+        n = self.channels * self.height * self.width
+        return n * self.element_bytes
+
+    def real(self) -> Any:
+        """The object itself, made real here and now by Pillow and torch."""
+        leaf = self.leaf
+        if getattr(leaf, "_feedline_deferred", None) is not None:
+            leaf._make_real()
+        return leaf
+
+    def give(self, memory: Any) -> Any:
+        """The object itself, made real with pixels that the engine made.
+
+        memory: for a tensor a torch.Tensor of its shape, which it then shares;
+        for an image nbytes bytes, which are copied.
+        """
+        self.leaf._give(memory)
+        return self.leaf
+
+
+def deferred_of(leaf: Any) -> Optional[Deferred]:
+    """How an object is made; None if it is not deferred. One from an earlier
+    run than this thread's last is made real here."""
+    found: Optional[Deferred] = getattr(leaf, "_feedline_deferred", None)
+    return found

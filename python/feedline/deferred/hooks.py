@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the hooks in place: once per library, when it has been loaded."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from typing import Dict
+
+# A library's module, and ours with an install(). In this order.
+_HOOKS = {
+    "PIL.Image": "pillow_hooks",
+    "torchvision.transforms.functional": "vision_hooks",
+    "torchvision.transforms.v2.functional": "vision2_hooks",
+}
+_waiting: Dict[str, str] = dict(_HOOKS)
+_lock = threading.Lock()
+
+
+def _new_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_new_lock)
+
+
+def install() -> None:
+    """Any thread; at each run, as a program may load libraries later."""
+    modules = sys.modules
+    for name in _waiting:
+        if name in modules:
+            _install()
+            return
+
+
+def _install() -> None:
+    with _lock:
+        for name, ours in list(_waiting.items()):
+            spec = getattr(sys.modules.get(name), "__spec__", None)
+            if spec is None or getattr(spec, "_initializing", False):
+                continue
+            importlib.import_module("." + ours, __package__).install()
+            remaining = {k: v for k, v in _waiting.items() if k != name}
+            globals()["_waiting"] = remaining

@@ -1,0 +1,547 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An image of Pillow's without pixels, which records what is done to it.
+
+It knows its size, mode and info. Methods that the engine has a step for return
+another one with one step more; whatever else is asked of it makes it real: the
+same object is then one of Pillow's, with Pillow's class and attributes, for
+good.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from typing import Any, Callable, Dict, Optional, Tuple
+
+from PIL import Image, ImageFilter
+
+from . import pillow_steps as replay
+from . import steps as op
+from .description import Deferred
+from .recording import Run, making_real, state
+from .image_source import Header, Source
+from .steps import Steps
+
+# Attributes of ours in an instance; others are the program's.
+OWN = ("_source", "_steps", "_size", "_mode", "_run", "_header", "_base_info")
+
+# (from, to) of the conversions that are recorded, if nothing is transparent.
+_TO = {"L": 1, "RGB": 3, "RGBA": 4}
+_CONVERT: Dict[Tuple[str, Any], int] = {
+    (mode, to): n for mode in op.CHANNELS for to, n in _TO.items() if mode != to
+}
+# A palette's colours may be transparent, and LA becomes RGBA by Pillow's rules.
+del _CONVERT["P", "RGBA"]
+
+_BANDS = {mode: tuple(mode) for mode in op.CHANNELS}
+# Where alpha is, Pillow multiplies by it before it resamples.
+PLAIN = frozenset(("L", "RGB"))
+
+_PIXELS_MOST = 1 << 26  # beyond it Pillow may warn
+
+_make = object.__new__
+
+
+class _Info:
+    """`info`: made when it is asked for, and then the program's to change."""
+
+    def __get__(self, image: Any, kind: Any = None) -> Any:
+        if image is None:
+            return self
+        own = {
+            key: value.copy() if isinstance(value, list) else value
+            for key, value in image._shared_info().items()
+        }
+        image.__dict__["info"] = own
+        return own
+
+
+class _OfHeader:
+    """What an image has that was opened, and has none of after a step."""
+
+    def __init__(self, get: Callable[[Any], Any]) -> None:
+        self._get = get
+
+    def __get__(self, image: Any, kind: Any = None) -> Any:
+        if image is None or image._header is None:
+            return None
+        return self._get(image)
+
+
+class _Pixels:
+    """What load() returns: reads pixels once it is used."""
+
+    def __init__(self, image: Any) -> None:
+        self._image = image
+
+    def _real(self) -> Any:
+        touch(self._image, "load")
+        return self._image.load()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._real()[place]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        self._real()[place] = value
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real(), name)
+
+
+class DeferredImage(Image.Image):
+    # What a real one has in each instance.
+    _im: Any = None
+    _exif: Any = None
+    _readonly = 0
+    _header: Optional[Header] = None
+
+    _source: Source
+    _steps: Steps
+    _run: Run
+    _base_info: Optional[Dict[Any, Any]]  # None: the source's
+
+    info = _Info()
+    format = _OfHeader(lambda image: image._header.format)
+    format_description = _OfHeader(
+        lambda image: image._header.kind.format_description
+    )
+
+    # ---- What it knows
+
+    size = property(operator.attrgetter("_size"))
+    mode = property(operator.attrgetter("_mode"))
+    width = property(lambda self: self._size[0])
+    height = property(lambda self: self._size[1])
+    if not isinstance(getattr(Image.Image, "readonly", None), property):
+        readonly = 0
+
+    def getbands(self) -> Tuple[str, ...]:
+        return _BANDS[self._mode]
+
+    def _shared_info(self) -> Dict[Any, Any]:
+        """`info`, not to be changed."""
+        own: Any = self.__dict__.get("info", self._base_info)
+        return self._source.info() if own is None else own
+
+    def __repr__(self) -> str:
+        kind: Any = Image.Image if self._header is None else self._header.kind
+        return "<%s.%s image mode=%s size=%dx%d at 0x%X>" % (
+            kind.__module__,
+            kind.__name__,
+            self._mode,
+            *self._size,
+            id(self),
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        """What only the file's class has: of Pillow's own image, unread."""
+        header = self.__dict__.get("_header")
+        if name == "filename" and header is not None:
+            return "" if self._source.path is None else self._source.path
+        if header is None or name not in header.names:
+            kind: Any = Image.Image if header is None else header.kind
+            raise AttributeError(
+                "%r object has no attribute %r" % (kind.__name__, name)
+            )
+        return getattr(self._source.opened(), name)
+
+    # ---- What becomes of it
+
+    @property
+    def _feedline_deferred(self) -> Any:
+        """How the engine makes it; None once it is real."""
+        if self._run is not state.run and self._run is not state.last:
+            touch(self, "kept")
+            return None
+        (w, h), n = self._size, op.CHANNELS[self._mode]
+        shape = (h, w) if n == 1 else (h, w, n)
+        return Deferred(
+            self, self._source, self._steps, shape, (n, h, w), mode=self._mode
+        )
+
+    def _make_real(self) -> None:
+        if self._header is not None:
+            self._become(self._source.take())
+        else:
+            self._become(replay.image_of(self._source, self._steps))
+
+    def _give(self, memory: Any) -> None:
+        self._become(Image.frombytes(self._mode, self._size, bytes(memory)))
+
+    def _become(self, real: Any) -> None:
+        """Takes the place of a real image; `info`, EXIF and attributes that the
+        program has changed stay."""
+        own = self.__dict__
+        added = {key: own[key] for key in own if key not in OWN}
+        base = self._base_info
+        if base is not None and base is not self._source.header.info:
+            added.setdefault("info", dict(base))
+        self.__class__ = real.__class__
+        own.clear()
+        own.update(real.__dict__)
+        own.update(added)
+
+    def _again(self, steps: Steps, size: Tuple[int, int], mode: str) -> Any:
+        """Another image of the same source."""
+        new: Any = _make(DeferredImage)
+        source = new._source = self._source
+        source.wanted = True
+        new._steps = steps
+        new._size = size
+        new._mode = mode
+        new._run = self._run
+        own = self.__dict__.get("info")
+        new._base_info = self._base_info if own is None else dict(own)
+        return new
+
+    def then(
+        self,
+        number: int,
+        values: Tuple[float, ...] = (),
+        size: Any = None,
+        mode: Any = None,
+        data: Optional[bytes] = None,
+    ) -> Any:
+        """The image one step on. Ask records() first."""
+        return self._again(
+            (*self._steps, (number, values, data)),
+            size or self._size,
+            mode or self._mode,
+        )
+
+    def padded(
+        self, sides: Tuple[int, int, int, int], mode: int, fill: Any = ()
+    ) -> Any:
+        """sides: left, top, right, bottom. Ask records() first."""
+        w, h = self._size
+        size = w + sides[0] + sides[2], h + sides[1] + sides[3]
+        return self.then(op.PAD, (*sides, mode, *fill), size)
+
+    # ---- Steps
+
+    def load(self) -> Any:
+        if records(self):
+            self._source.wanted = True
+            return _Pixels(self)
+        touch(self, "load")
+        return self.load()
+
+    def copy(self) -> Any:
+        if records(self):
+            return self._again(self._steps, self._size, self._mode)
+        touch(self, "copy")
+        return self.copy()
+
+    __copy__ = copy
+
+    def convert(self, mode: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if records(self) and not args and not kwargs:
+            own = self._mode
+            if mode == own or (mode is None and own != "P"):
+                return self.copy()
+            channels = _CONVERT.get((own, mode))
+            if channels is not None and not self._is_transparent():
+                return self.then(op.CONVERT, (channels,), mode=mode)
+        touch(self, "convert")
+        return self.convert(mode, *args, **kwargs)
+
+    def _is_transparent(self) -> bool:
+        """Whether `info` says that a colour is: conversions look at it."""
+        own: Any = self.__dict__.get("info", self._base_info)
+        if own is None:
+            return self._source.header.transparent
+        return "transparency" in own
+
+    def crop(self, box: Any = None) -> Any:
+        if box is not None and records(self):
+            try:
+                x0, y0, x1, y1 = map(int, map(round, box))
+            except (TypeError, ValueError):
+                x0 = x1 = y0 = y1 = 0
+            w, h = x1 - x0, y1 - y0
+            if w > 0 and h > 0 and w * h < _PIXELS_MOST:
+                return self.then(op.CROP, (x0, y0, x1, y1), (w, h))
+        elif box is None and records(self):
+            return self.copy()
+        touch(self, "crop")
+        return self.crop(box)
+
+    def resize(
+        self,
+        size: Any,
+        resample: Any = None,
+        box: Any = None,
+        reducing_gap: Any = None,
+    ) -> Any:
+        if reducing_gap is None and records(self):
+            found = self._resized(size, resample, box)
+            if found is not None:
+                return found
+        touch(self, "resize")
+        return self.resize(size, resample, box, reducing_gap)
+
+    def _resized(self, size: Any, resample: Any, box: Any) -> Any:
+        """None: this is for Pillow."""
+        try:
+            w, h = map(operator.index, size)
+            method = 3 if resample is None else operator.index(resample)
+        except (TypeError, ValueError):
+            return None
+        if w <= 0 or h <= 0 or w * h >= _PIXELS_MOST or not 0 <= method <= 5:
+            return None
+        if box is not None:
+            box = _box(box, self._size)
+            if box is None:
+                return None
+        if self._mode == "P":
+            method = 0
+        elif self._mode not in PLAIN and method != 0:
+            return None
+        if (w, h) == self._size and (box is None or box == (0, 0, w, h)):
+            return self.copy()
+        values = (w, h, method) if box is None else (w, h, method, *box)
+        return self.then(op.RESIZE, values, (w, h))
+
+    def transpose(self, method: Any) -> Any:
+        if records(self):
+            try:
+                number = operator.index(method)
+            except TypeError:
+                number = -1
+            if 0 <= number <= 6:
+                w, h = self._size
+                size = (h, w) if number in (2, 4, 5, 6) else (w, h)
+                return self.then(op.TRANSPOSE, (number,), size)
+        touch(self, "transpose")
+        return self.transpose(method)
+
+    def transform(
+        self,
+        size: Any,
+        method: Any,
+        data: Any = None,
+        resample: Any = 0,
+        fill: Any = 1,
+        fillcolor: Any = None,
+    ) -> Any:
+        if records(self):
+            found = self._transformed(size, method, data, resample, fillcolor)
+            if found is not None:
+                return found
+        touch(self, "transform")
+        return self.transform(size, method, data, resample, fill, fillcolor)
+
+    def _transformed(
+        self, size: Any, method: Any, data: Any, resample: Any, color: Any
+    ) -> Any:
+        """None: this is for Pillow."""
+        number, n = {0: (op.AFFINE, 6), 2: (op.PERSPECTIVE, 8)}.get(
+            method if isinstance(method, int) else -1, (0, 0)
+        )
+        if not number:
+            return None
+        try:
+            w, h = map(operator.index, size)
+            filter = operator.index(resample)
+            numbers = tuple(map(float, data))
+        except (TypeError, ValueError):
+            return None
+        if w <= 0 or h <= 0 or w * h >= _PIXELS_MOST or len(numbers) < n:
+            return None
+        if not (filter == 0 or (filter in (2, 3) and self._mode in PLAIN)):
+            if self._mode != "P" or filter not in (2, 3):
+                return None
+            filter = 0
+        fill = color_of(self._mode, color)
+        if fill is None:
+            return None
+        values = (w, h, filter, *numbers[:n], *fill)
+        return self.then(number, values, (w, h))
+
+    def point(self, lut: Any, mode: Any = None) -> Any:
+        if mode is None and records(self, PLAIN):
+            return self.then(op.POINT, data=_table_of(self._mode, lut))
+        touch(self, "point")
+        return self.point(lut, mode)
+
+    def filter(self, filter: Any) -> Any:
+        if type(filter) is ImageFilter.GaussianBlur and records(self, PLAIN):
+            radius: Any = filter.radius
+            if not isinstance(radius, (tuple, list)):
+                radius = (radius, radius)
+            if len(radius) == 2 and all(_is_positive(r) for r in radius):
+                return self.then(op.GAUSSIAN_BLUR, (radius[0], radius[1]))
+        touch(self, "filter")
+        return self.filter(filter)
+
+    # ---- What makes it real, or ends it
+
+    @property
+    def im(self) -> Any:
+        touch(self)
+        return self.im
+
+    @im.setter
+    def im(self, im: Any) -> None:
+        touch(self)
+        self.im = im
+
+    @property
+    def palette(self) -> Any:
+        if self._mode != "P":
+            return None
+        touch(self, "palette")
+        return self.palette
+
+    @palette.setter
+    def palette(self, palette: Any) -> None:
+        touch(self, "palette")
+        self.palette = palette
+
+    def close(self) -> None:
+        if self.__class__ is DeferredImage:
+            real = _make(Image.Image)
+            Image.Image.__init__(real)
+            real._size, real._mode = self._size, self._mode
+            self._become(real)
+        self.close()
+
+    def _reopen(self) -> None:
+        """What Pillow opened and has not read takes its place."""
+        if self.__class__ is not DeferredImage:
+            return
+        if self._steps or self._header is None:
+            touch(self)
+        else:
+            self._become(self._source.open_again())
+
+    def draft(self, mode: Any, size: Any) -> Any:
+        self._reopen()
+        return self.draft(mode, size)
+
+    def seek(self, frame: int) -> None:
+        self._reopen()
+        self.seek(frame)
+
+    def verify(self) -> None:
+        self._reopen()
+        self.verify()
+
+    def __eq__(self, other: object) -> bool:
+        touch(self, "==")
+        touch(other, "==")
+        return bool(self == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        touch(self, "pickle")
+        return self.__reduce_ex__(protocol)
+
+
+def records(image: Any, modes: Any = op.CHANNELS) -> bool:
+    """Whether a step may be added to it."""
+    return (
+        image.__class__ is DeferredImage
+        and image._run is state.run
+        and image._mode in modes
+        and len(image._steps) < op.MOST_STEPS - 4
+    )
+
+
+def touch(image: Any, asked: str = "") -> None:
+    """From here on it is real."""
+    with making_real:
+        if image.__class__ is DeferredImage:
+            began, run = time.monotonic_ns(), image._run
+            image._make_real()
+            run.recorder.count(asked, began)
+
+
+def opened(source: Source, run: Run) -> Any:
+    """The image of a source."""
+    new: Any = _make(DeferredImage)
+    new._source = source
+    new._steps = ()
+    header = new._header = source.header
+    new._size = header.size
+    new._mode = header.mode
+    new._base_info = header.info
+    new._run = run
+    return new
+
+
+def _is_positive(number: Any) -> bool:
+    return isinstance(number, (int, float)) and number > 0
+
+
+def _box(box: Any, size: Tuple[int, int]) -> Optional[Tuple[float, ...]]:
+    try:
+        x0, y0, x1, y1 = map(float, box)
+    except (TypeError, ValueError):
+        return None
+    inside = 0 <= x0 < x1 <= size[0] and 0 <= y0 < y1 <= size[1]
+    return (x0, y0, x1, y1) if inside else None
+
+
+_colors: Dict[Any, Tuple[int, ...]] = {}
+
+
+def color_of(mode: str, color: Any) -> Optional[Tuple[int, ...]]:
+    """The bytes that Pillow fills with; None if it has to say."""
+    n = op.CHANNELS[mode]
+    if color is None or color == 0:
+        return (0,) * n
+    try:
+        key = (mode, color)
+        found = _colors.get(key)
+        if found is None:
+            pixel = Image.new(mode, (1, 1), color).tobytes()
+            if len(_colors) > 4096:
+                _colors.clear()
+            found = _colors[key] = tuple(pixel)
+        return found
+    except Exception:  # Pillow raises it again
+        return None
+
+
+_EVERY_BYTE = bytes(range(256))
+_probes: Dict[str, Any] = {}
+
+
+def _table_of(mode: str, lut: Any) -> bytes:
+    """What Pillow makes of each byte, channel after channel."""
+    probe = _probes.get(mode)
+    if probe is None:
+        gray = Image.frombytes("L", (256, 1), _EVERY_BYTE)
+        probe = Image.merge(mode, [gray] * len(mode)) if mode != "L" else gray
+        _probes[mode] = probe
+    made = probe.point(lut)
+    return b"".join(band.tobytes() for band in made.split())
+
+
+def _touching(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        touch(self, name.strip("_"))
+        return getattr(self, name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+# These are right as they are: they ask for nothing but size, mode, info, or use
+# the methods above.
+_KEPT = frozenset(
+    "__enter__ __exit__ __init__ getexif getxmp rotate tell thumbnail "
+    "_copy_info _get_safe_box".split()
+)
+for _name in dir(Image.Image):
+    _value = getattr(Image.Image, _name)
+    if (
+        callable(_value)
+        and not isinstance(_value, type)
+        and _value is not getattr(object, _name, None)
+        and _name not in _KEPT
+        and _name not in DeferredImage.__dict__
+    ):
+        setattr(DeferredImage, _name, _touching(_name))

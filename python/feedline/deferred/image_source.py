@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where an image's bytes are, and what Pillow said when it opened them.
+
+Opening a file takes Pillow 35 us. What it found out is remembered by path, and
+is good as long as the file's time, size and inode are the same, so from the
+second epoch on an image costs one stat().
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import struct
+import sys
+from typing import IO, Any, Callable, Dict, FrozenSet, Optional, Tuple, Union
+
+Path = Union[str, bytes]
+
+# Files whose header is remembered. One takes 0.4 KB.
+MOST_HEADERS = 1 << 20
+# EXIF data and colour profiles beyond it are read again where they are needed.
+MOST_INFO_BYTES = 512
+
+# What the engine decodes as Pillow does, by Pillow's format.
+MODES: Dict[Optional[str], FrozenSet[str]] = {
+    "JPEG": frozenset(("L", "RGB")),
+    "PNG": frozenset(("L", "LA", "P", "RGB", "RGBA")),
+    "WEBP": frozenset(("RGB", "RGBA")),
+}
+
+
+class Header:
+    """What Pillow knows of an image before it decodes it."""
+
+    __slots__ = (
+        "kind",
+        "mode",
+        "size",
+        "format",
+        "info",
+        "transparent",
+        "names",
+    )
+
+    def __init__(self, opened: Any) -> None:
+        self.kind = type(opened)
+        self.mode: str = opened.mode
+        self.size: Tuple[int, int] = opened.size
+        self.format: str = opened.format
+        info = opened.info
+        self.transparent = "transparency" in info
+        # None: to be read again.
+        self.info = dict(info) if _bytes_of(info) <= MOST_INFO_BYTES else None
+        # What it has beyond any image.
+        self.names = _names_of(self.kind, frozenset(vars(opened)))
+
+
+_names: Dict[Any, FrozenSet[str]] = {}
+
+
+def _names_of(kind: type, own: FrozenSet[str]) -> FrozenSet[str]:
+    found = _names.get((kind, own))
+    if found is None:
+        found = _names[kind, own] = own.union(dir(kind))
+    return found
+
+
+def _bytes_of(info: Dict[Any, Any]) -> int:
+    return sum(len(v) for v in info.values() if isinstance(v, (bytes, str)))
+
+
+class Source:
+    """The bytes of one image: of a file, or given."""
+
+    __slots__ = (
+        "path data offset length header wanted _info _opened _decoded "
+        "_converted"
+    ).split()
+
+    def __init__(
+        self, path: Optional[Path], data: Optional[bytes], header: Header
+    ) -> None:
+        self.path = path
+        self.data = data
+        self.offset, self.length = 0, -1
+        self.header = header
+        self.wanted = False  # the program has asked for pixels
+        self._info: Optional[Dict[Any, Any]] = header.info
+        self._opened: Any = None
+        self._decoded: Any = None
+        self._converted: Tuple[Any, Any] = (None, None)
+
+    def keep(self, opened: Any) -> None:
+        """The image as Pillow opened it, until forget(): its file may be gone
+        before pixels are asked for."""
+        self._opened = opened
+
+    def info(self) -> Dict[Any, Any]:
+        """Pillow's. Not to be changed."""
+        if self._info is None:
+            self._info = self.opened().info
+        return self._info
+
+    def open_again(self) -> Any:
+        """Pillow's image, not decoded, of whoever asks for it."""
+        opened, self._opened = self._opened, None
+        if opened is None:
+            given = self.path if self.data is None else io.BytesIO(self.data)
+            opened = pillow.open(given)
+        return opened
+
+    def opened(self) -> Any:
+        """Pillow's image, not decoded. Not to be changed."""
+        if self._opened is None:
+            self._opened = self.open_again()
+        return self._opened
+
+    def pixels(self) -> Any:
+        """Pillow's image, decoded. Not to be changed."""
+        if self._decoded is None:
+            image = self.open_again()
+            image.load()
+            self._decoded = image
+        return self._decoded
+
+    def converted(self, step: Any, convert: Callable[[Any], Any]) -> Any:
+        """convert(the pixels), which is what most programs do first: several
+        views of an image share it. Not to be changed."""
+        if self._converted[0] != step:
+            self._converted = step, convert(self.pixels())
+        return self._converted[1]
+
+    def take(self) -> Any:
+        """The decoded image, to be changed by whom it is for."""
+        image = self.pixels()
+        if self.wanted:
+            kind: Any = type(image)
+            taken = kind.__new__(kind)
+            taken.__dict__.update(image.__dict__)
+            taken.im = image.im.copy()
+            return taken
+        self._decoded = None
+        return image
+
+    def forget(self) -> None:
+        """Lets go of files and pixels, which can be had again."""
+        if self._opened is not None:
+            self._opened.close()
+        self._opened = self._decoded = None
+        self._converted = (None, None)
+
+
+class _Pillow:
+    open: Callable[[Any], Any]
+
+
+pillow = _Pillow()  # its own Image.open; given by the hooks
+
+
+# ---- Headers ----------------------------------------------------------------
+
+_Known = Tuple[int, int, int, Header]
+_headers: Dict[Path, _Known] = {}
+_shared: Dict[Any, Header] = {}
+
+
+Found = Tuple[Optional[Source], Any, str]
+
+
+def find(given: Any) -> Found:
+    """(the source, None, "") of what a program gives to Image.open; or (None,
+    Pillow's image, why it is not deferred)."""
+    kind = type(given)
+    try:
+        if kind is str or isinstance(given, (str, bytes, os.PathLike)):
+            path = given if kind is str else os.fspath(given)
+            return _of_file(path, os.stat(path), None)
+        if kind is io.BufferedReader and type(given.raw) is io.FileIO:
+            found = os.fstat(given.fileno())
+            if os.path.samestat(os.stat(given.name), found):
+                return _of_file(given.name, found, given)
+    except (OSError, ValueError, TypeError):
+        return None, pillow.open(given), "unusual files"
+    if not hasattr(given, "read"):
+        return None, pillow.open(given), "unusual files"
+    return _of_data(given)
+
+
+def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
+    """file: that the program has opened, or None."""
+    known = _headers.get(path)
+    if known is not None:
+        time, size, inode, header = known
+        if (
+            time == found.st_mtime_ns
+            and size == found.st_size
+            and inode == found.st_ino
+        ):
+            return Source(path, None, header), None, ""
+    opened = pillow.open(path if file is None else file)
+    if not stat.S_ISREG(found.st_mode) or isinstance(path, int):
+        return None, opened, "unusual files"
+    why = why_not(opened, lambda: open(path, "rb"))
+    if why:
+        return None, opened, why
+    header = _share(Header(opened))
+    if len(_headers) >= MOST_HEADERS:
+        _headers.pop(next(iter(_headers)), None)
+    _headers[path] = found.st_mtime_ns, found.st_size, found.st_ino, header
+    source = Source(path, None, header)
+    if file is None:
+        source.keep(opened)
+    return source, None, ""
+
+
+def _of_data(given: Any) -> Found:
+    data = given.getvalue() if type(given) is io.BytesIO else _all_of(given)
+    if type(data) is not bytes:
+        return None, pillow.open(given), "unusual files"
+    opened = pillow.open(io.BytesIO(data))
+    why = why_not(opened, lambda: io.BytesIO(data))
+    if why:
+        return None, opened, why
+    return Source(None, data, _share(Header(opened))), None, ""
+
+
+def _all_of(file: Any) -> Any:
+    try:
+        file.seek(0)
+    except (AttributeError, io.UnsupportedOperation):
+        pass
+    return file.read()
+
+
+def _share(header: Header) -> Header:
+    """One for all files that say the same: most of a data set."""
+    if header.info is None:
+        return header
+    key = (header.kind, header.size, header.mode, header.names)
+    try:
+        whole = (*key, tuple(header.info.items()))
+        if len(_shared) < MOST_HEADERS:
+            return _shared.setdefault(whole, header)
+    except TypeError:  # a list in its info
+        pass
+    return header
+
+
+def why_not(opened: Any, file: Callable[[], IO[bytes]]) -> str:
+    """Why the engine does not decode an image as Pillow does; "" if it does.
+
+    file: opens it once more.
+    """
+    modes = MODES.get(opened.format)
+    if modes is None:
+        return "%s files" % opened.format
+    if opened.mode not in modes:
+        return "%s files of mode %s" % (opened.format, opened.mode)
+    if getattr(opened, "is_animated", False):
+        return "files of several images"
+    limit = sys.modules["PIL.Image"].MAX_IMAGE_PIXELS
+    if limit is not None and opened.size[0] * opened.size[1] > limit:
+        return "images that Pillow warns of"
+    if opened.format == "PNG":
+        if any("16" in str(tile[3]) for tile in opened.tile):
+            return "PNG files of 16 bits"
+        with file() as again:
+            if _says_more_at_end(again):
+                return "PNG files with EXIF or text behind the pixels"
+    return ""
+
+
+def _says_more_at_end(file: Any) -> bool:
+    """Whether a PNG file has chunks behind its pixels that Pillow reads into
+    `info` with the pixels. Anything unusual counts."""
+    file.seek(8)
+    behind = False
+    while True:
+        head = file.read(8)
+        if len(head) < 8:
+            return False  # cut off: decoding says so
+        length, name = struct.unpack(">I4s", head)
+        if name == b"IDAT":
+            behind = True
+        elif name == b"IEND":
+            return False
+        elif behind:
+            return True
+        file.seek(length + 4, io.SEEK_CUR)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the recorded steps of an image mean: Pillow's and torchvision's calls.
+
+It makes a deferred image real, and is what the engine is held against.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, Callable, Dict, Sequence, Tuple
+
+from . import steps as op
+from .image_source import Source
+
+Values = Tuple[Any, ...]
+
+
+def image_of(source: Source, steps: op.Steps) -> Any:
+    """The image, of whoever asks for it."""
+    if not steps:
+        return source.pixels().copy()
+    first = steps[0]
+    if first[0] == op.CONVERT:
+        image = source.converted(first, lambda image: _apply(image, first))
+        rest = steps[1:]
+        if not rest:
+            return image.copy()
+    else:
+        image, rest = source.pixels(), steps
+    for step in rest:
+        image = _apply(image, step)
+    return image
+
+
+def _apply(image: Any, step: op.Step) -> Any:
+    number, values, data = step
+    if data is not None:
+        return image.point(list(data))
+    return APPLY[number](image, values)
+
+
+def _pillow(name: str) -> Any:
+    return sys.modules["PIL." + name]
+
+
+def _fill(image: Any, numbers: Sequence[float]) -> Any:
+    whole = tuple(int(n) for n in numbers)
+    return whole[0] if len(image.getbands()) == 1 else whole
+
+
+def _resize(image: Any, v: Values) -> Any:
+    return image.resize((v[0], v[1]), v[2], tuple(v[3:]) or None)
+
+
+def _pad(image: Any, v: Values) -> Any:
+    left, top, right, bottom = v[:4]
+    if v[4] == 0:
+        fill = _fill(image, v[5:])
+        size = image.width + left + right, image.height + top + bottom
+        padded = _pillow("Image").new(image.mode, size, fill)
+        padded.paste(image, (left, top))
+        return padded
+    numpy: Any = importlib.import_module("numpy")
+    sides = ((top, bottom), (left, right), (0, 0))
+    pixels = numpy.asarray(image)
+    pixels = numpy.pad(pixels, sides[: pixels.ndim], op.PADDINGS[v[4]])
+    return _pillow("Image").fromarray(pixels)
+
+
+def _transform(method: int, n: int) -> Callable[[Any, Values], Any]:
+    def transform(image: Any, v: Values) -> Any:
+        fill = _fill(image, v[3 + n :])
+        size = v[0], v[1]
+        return image.transform(size, method, v[3 : 3 + n], v[2], fillcolor=fill)
+
+    return transform
+
+
+def _enhance(name: str) -> Callable[[Any, Values], Any]:
+    def enhance(image: Any, v: Values) -> Any:
+        return getattr(_pillow("ImageEnhance"), name)(image).enhance(v[0])
+
+    return enhance
+
+
+def _ops(name: str) -> Callable[[Any, Values], Any]:
+    def apply(image: Any, v: Values) -> Any:
+        return getattr(_pillow("ImageOps"), name)(image, *v)
+
+    return apply
+
+
+def _blur(image: Any, v: Values) -> Any:
+    radius = v[0] if v[0] == v[1] else v
+    return image.filter(_pillow("ImageFilter").GaussianBlur(radius))
+
+
+def _vision(name: str) -> Any:
+    return getattr(sys.modules["torchvision.transforms.functional"], name)
+
+
+APPLY: Dict[int, Callable[[Any, Values], Any]] = {
+    op.CONVERT: lambda image, v: image.convert(op.MODE_OF[v[0]]),
+    op.CROP: lambda image, v: image.crop(v),
+    op.RESIZE: _resize,
+    op.TRANSPOSE: lambda image, v: image.transpose(v[0]),
+    op.PAD: _pad,
+    op.AFFINE: _transform(0, 6),
+    op.PERSPECTIVE: _transform(2, 8),
+    op.BRIGHTNESS: _enhance("Brightness"),
+    op.CONTRAST: _enhance("Contrast"),
+    op.COLOR: _enhance("Color"),
+    op.SHARPNESS: _enhance("Sharpness"),
+    op.HUE: lambda image, v: _vision("adjust_hue")(image, v[0]),
+    op.GRAYSCALE: lambda image, v: _vision("to_grayscale")(image, v[0]),
+    op.POSTERIZE: _ops("posterize"),
+    op.SOLARIZE: _ops("solarize"),
+    op.INVERT: _ops("invert"),
+    op.AUTOCONTRAST: _ops("autocontrast"),
+    op.EQUALIZE: _ops("equalize"),
+    op.GAUSSIAN_BLUR: _blur,
+    op.TENSOR_BLUR: lambda image, v: _vision("gaussian_blur")(
+        image, list(v[:2]), list(v[2:])
+    ),
+}

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who records, and what was touched.
+
+A `Recorder` runs a function with deferral on: on this thread, until it returns.
+Each deferred object knows its run, and records only while that run goes on:
+whoever uses it later (a cache in the data set, another thread) gets real
+pixels, which are then kept by whoever kept the object.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from . import hooks
+from .image_source import Source
+
+# Packages whose lines are not the program's.
+_LIBRARIES = ("feedline", "PIL", "torch", "torchvision", "numpy")
+# Files of a sample that are kept open until it is done.
+MOST_OPEN = 32
+
+# One at a time makes an object real: two threads may have the same one.
+making_real = threading.RLock()
+
+
+class Touch(NamedTuple):
+    """A line of the program that asked for pixels, and how often it did."""
+
+    file: str
+    line: int
+    function: str
+    asked: str
+    count: int  # type: ignore[assignment]  # of NamedTuple: tuple.count
+    ns: int
+
+
+class Run:
+    """One call of Recorder.run: what its images have in common."""
+
+    __slots__ = ("recorder", "sources")
+
+    def __init__(self, recorder: "Recorder") -> None:
+        self.recorder = recorder
+        self.sources: List[Source] = []
+
+    def add(self, source: Source) -> None:
+        """An image that was opened. No more than some files stay open."""
+        if len(self.sources) >= MOST_OPEN:
+            source.forget()
+        self.sources.append(source)
+
+
+class _State(threading.local):
+    run: Optional[Run] = None
+    last: Optional[Run] = None  # the one that ended last
+
+
+state = _State()
+
+
+class Recorder:
+    """Runs functions with deferral on, and counts. Any thread."""
+
+    def __init__(self) -> None:
+        self._touches: Dict[Tuple[str, int, str, str], List[int]] = {}
+        self._lock = threading.Lock()
+        self.images = 0  # that were deferred
+        self.real_images: Dict[str, int] = {}  # why not, how many
+
+    def run(self, fn: Callable[..., Any], *args: Any) -> Any:
+        """fn(*args); the images that it opens are deferred."""
+        if state.run is not None:
+            return fn(*args)
+        hooks.install()
+        run = state.run = Run(self)
+        try:
+            return fn(*args)
+        finally:
+            state.run, state.last = None, run
+            self.images += len(run.sources)
+            for source in run.sources:
+                source.forget()
+
+    def unfinished(self, leaves: List[Any]) -> None:
+        """Loads the images of this thread's last run whose pixels the program
+        asked for and that are in none of its leaves, so that no error is lost.
+        """
+        used = {id(leaf.source) for leaf in leaves}
+        for source in state.last.sources if state.last is not None else ():
+            if source.wanted and id(source) not in used:
+                source.pixels()
+                source.forget()
+
+    @property
+    def touches(self) -> List[Touch]:
+        """Those of most time first."""
+        with self._lock:
+            found = [Touch(*key, *n) for key, n in self._touches.items()]
+        return sorted(found, key=lambda touch: -touch.ns)
+
+    def count(self, asked: str, began: int) -> None:
+        """A touch that began at that time."""
+        taken = time.monotonic_ns() - began
+        frame, inner = _line_of_program()
+        key = ("", 0, "", asked or inner)
+        if frame is not None:
+            code = frame.f_code
+            key = (code.co_filename, frame.f_lineno, code.co_name, key[3])
+        with self._lock:
+            seen = self._touches.setdefault(key, [0, 0])
+            seen[0] += 1
+            seen[1] += taken
+
+    def count_real(self, why: str) -> None:
+        with self._lock:
+            self.real_images[why] = self.real_images.get(why, 0) + 1
+
+
+def _line_of_program() -> Tuple[Optional[FrameType], str]:
+    """The nearest frame outside of the libraries, and the name of the function
+    that it called."""
+    folders = [
+        os.path.dirname(getattr(sys.modules.get(name), "__file__", "")) + os.sep
+        for name in _LIBRARIES
+        if name in sys.modules
+    ]
+    frame: Optional[FrameType] = sys._getframe(1)
+    inner = ""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(tuple(folders)):
+            return frame, inner
+        if not file.startswith(folders[0]):
+            inner = frame.f_code.co_name
+        frame = frame.f_back
+    return None, inner

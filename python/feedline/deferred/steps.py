@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps that are recorded: enum feedline_step_op of feedline/recorded.h.
+
+A step is (op, numbers, data): data is bytes or None.
+"""
+
+from __future__ import annotations
+
+from typing import Optional, Tuple
+
+from .. import _c
+
+Step = Tuple[int, Tuple[float, ...], Optional[bytes]]
+Steps = Tuple[Step, ...]
+
+MOST_STEPS = _c.RECORDED_STEPS_MAX
+
+CONVERT = _c.STEP_CONVERT
+CROP = _c.STEP_CROP
+RESIZE = _c.STEP_RESIZE
+TRANSPOSE = _c.STEP_TRANSPOSE
+PAD = _c.STEP_PAD
+AFFINE = _c.STEP_AFFINE
+PERSPECTIVE = _c.STEP_PERSPECTIVE
+BRIGHTNESS = _c.STEP_BRIGHTNESS
+CONTRAST = _c.STEP_CONTRAST
+COLOR = _c.STEP_COLOR
+SHARPNESS = _c.STEP_SHARPNESS
+HUE = _c.STEP_HUE
+GRAYSCALE = _c.STEP_GRAYSCALE
+POSTERIZE = _c.STEP_POSTERIZE
+SOLARIZE = _c.STEP_SOLARIZE
+INVERT = _c.STEP_INVERT
+AUTOCONTRAST = _c.STEP_AUTOCONTRAST
+EQUALIZE = _c.STEP_EQUALIZE
+GAUSSIAN_BLUR = _c.STEP_GAUSSIAN_BLUR
+TENSOR_BLUR = _c.STEP_TENSOR_BLUR
+POINT = _c.STEP_POINT
+
+SCALE = _c.STEP_SCALE
+NORMALIZE = _c.STEP_NORMALIZE
+LOOKUP = _c.STEP_LOOKUP
+
+ERASE = _c.STEP_ERASE
+
+# Modes of PAD.
+PADDINGS = ("constant", "edge", "reflect", "symmetric")
+
+# Pillow's modes, and how many bytes a pixel has.
+CHANNELS = {"L": 1, "P": 1, "LA": 2, "RGB": 3, "RGBA": 4}
+MODE_OF = {1: "L", 3: "RGB", 4: "RGBA"}

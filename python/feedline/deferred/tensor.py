@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tensor without memory, which records what is done to it.
+
+It is torch's wrapper subclass: whoever asks it for memory gets an error, in
+Python and in C++. Functions that can be recorded give another one; all others
+make it real first: the same object is then a plain tensor, for good.
+
+What is recorded is kept in two forms. One is the engine's: steps of the image,
+then a table with what becomes of each byte in each channel, then rectangles
+that are erased; moving pixels commutes with changing their values, so it goes
+in front as long as nothing is erased. The other is the calls as they were made,
+which make it real.
+
+torch's real functions make the table: they are called with a tensor of all byte
+values in place of the image, so dtypes, rounding and errors are torch's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+
+from .. import _c
+from . import steps as op
+from .description import Deferred
+from .recording import Run, making_real, state
+from .image_source import Source
+from .steps import Steps
+
+Shape = Tuple[int, ...]
+Table = Any  # a tensor [channels, 256]
+
+# dtypes that the engine knows; of others it copies elements of a table.
+CODES = {
+    torch.uint8: _c.U8,
+    torch.float32: _c.F32,
+    torch.float16: _c.F16,
+    torch.bfloat16: _c.BF16,
+}
+
+_swap: Any = getattr(torch.utils, "swap_tensors", None)
+_guard: Any = getattr(torch._C, "_set_storage_data_ptr_access_error_msg", None)
+_storage_of: Any = getattr(torch._C.TensorBase, "untyped_storage", None)
+Off: Any = getattr(torch._C, "DisableTorchFunctionSubclass", None)
+# Without these a tensor could not become another one, or could be read.
+POSSIBLE = None not in (_swap, _guard, _storage_of, Off)
+
+
+class Call:
+    """A call of a function that gave a tensor, `at` is where the tensor before
+    stands among the arguments; or a function that makes the first one."""
+
+    __slots__ = ("before", "function", "at", "args", "kwargs")
+
+    def __init__(
+        self,
+        before: Optional["Call"],
+        function: Callable[..., Any],
+        at: int = 0,
+        args: Tuple[Any, ...] = (),
+        kwargs: Optional[Dict[str, Any]] = None,
+    ) -> None:
+        self.before = before
+        self.function = function
+        self.at = at
+        self.args = args  # without the tensor
+        self.kwargs = kwargs or {}
+
+    def on(self, tensor: Any) -> Any:
+        args = (*self.args[: self.at], tensor, *self.args[self.at :])
+        return self.function(*args, **self.kwargs)
+
+    def again(self) -> Any:
+        """The real tensor."""
+        calls: List[Call] = []
+        call = self
+        while call.before is not None:
+            calls.append(call)
+            call = call.before
+        tensor = call.function(*call.args)
+        for call in reversed(calls):
+            tensor = call.on(tensor)
+        return tensor
+
+
+class Record:
+    """What is known of a deferred tensor. Never changed, once made."""
+
+    __slots__ = (
+        "source steps mode run axes shape strides dtype scaled normalized "
+        "table erased call kind"
+    ).split()
+
+    def __init__(self) -> None:
+        self.source: Source
+        self.steps: Steps  # of the image
+        self.mode: str  # Pillow's, of the image
+        self.run: Run
+        # For each dimension c, h or w, or 1 for one that is only there.
+        self.axes: str
+        self.shape: Shape
+        self.strides: Shape
+        self.dtype: Any
+        # How bytes become elements: as they are; x / 255; and then normalized
+        # by means and standard deviations; or by a table.
+        self.scaled: bool = False
+        self.normalized: Tuple[float, ...] = ()
+        self.table: Table = None
+        # (left, top, width, height), and a value for each channel.
+        self.erased: Tuple[Tuple[Tuple[int, ...], Any], ...] = ()
+        self.call: Call
+        self.kind: Any = torch.Tensor
+
+    def but(self, **changed: Any) -> "Record":
+        new = Record.__new__(Record)
+        for name in Record.__slots__:
+            value = changed[name] if name in changed else getattr(self, name)
+            setattr(new, name, value)
+        return new
+
+    def side(self, axis: str) -> int:
+        at = self.axes.find(axis)
+        return 1 if at < 0 else self.shape[at]
+
+
+def dense(shape: Shape) -> Shape:
+    """Strides of a contiguous tensor."""
+    strides, step = [0] * len(shape), 1
+    for at in range(len(shape) - 1, -1, -1):
+        strides[at] = step
+        step *= max(shape[at], 1)
+    return tuple(strides)
+
+
+def born(
+    image: Any,
+    function: Callable[..., Any],
+    args: Tuple[Any, ...],
+    scaled: bool = False,
+) -> Any:
+    """The tensor [C, H, W] of a deferred image.
+
+    image: has _source, _steps, _mode, _size and _run. function: of args, makes
+    the real one.
+    """
+    w, h = image._size
+    c = op.CHANNELS[image._mode]
+    record = Record()
+    record.source = image._source
+    record.steps = image._steps
+    record.mode = image._mode
+    record.run = image._run
+    record.axes = "chw"
+    record.shape = (c, h, w)
+    record.strides = (h * w, w, 1) if scaled else (1, w * c, c)
+    record.dtype = torch.float32 if scaled else torch.uint8
+    record.scaled = scaled
+    record.call = Call(None, function, 0, args)
+    record.source.wanted = True
+    return wrap(record)
+
+
+# ---- Tables -----------------------------------------------------------------
+
+_bytes: Dict[int, Table] = {}
+
+
+def table_of(record: Record) -> Table:
+    """What becomes of each byte. Not to be changed."""
+    if record.table is not None:
+        return record.table
+    c = record.side("c")
+    table = _bytes.get(c)
+    if table is None:
+        every = torch.arange(256, dtype=torch.uint8)
+        table = _bytes[c] = every.repeat(c, 1)
+    if record.scaled:
+        table = table.to(torch.float32).div(255)
+        if record.normalized:
+            both = torch.tensor(record.normalized, dtype=torch.float32)
+            table = table.sub_(both[:c, None]).div_(both[c:, None])
+    return table
+
+
+def is_plain(record: Record) -> bool:
+    """Bytes of the image, as they are."""
+    return not record.scaled and record.table is None and not record.erased
+
+
+def _table_bytes(table: Table) -> bytes:
+    table = table.contiguous()
+    size = table.numel() * table.element_size()
+    return ctypes.string_at(table.data_ptr(), size)
+
+
+def steps_of(record: Record) -> Steps:
+    """All of the engine's."""
+    steps: List[op.Step] = list(record.steps)
+    if record.table is not None:
+        steps.append((op.LOOKUP, (), _table_bytes(record.table)))
+    elif record.scaled:
+        steps.append((op.SCALE, (), None))
+        if record.normalized:
+            steps.append((op.NORMALIZE, record.normalized, None))
+    for place, value in record.erased:
+        numbers = value.reshape(-1).tolist()
+        steps.append((op.ERASE, (*place, *map(float, numbers)), None))
+    return tuple(steps)
+
+
+# ---- The tensor -------------------------------------------------------------
+
+
+class DeferredTensor(torch.Tensor):
+    _record: Any = None  # None: it is real
+    # Of a view: the tensor that it shows, whose changes it would show.
+    _base: Any = None
+    _viewed = False  # it is the base of another one
+    _kind: Any = torch.Tensor  # the class of the real one
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        handler = handlers.get(func)
+        if handler is not None:
+            found = handler(func, args, kwargs or {})
+            if found is not NotImplemented:
+                return found
+        name = getattr(func, "__name__", "")
+        args = real_of(args, name)
+        return func(*args, **real_of(kwargs or {}, name))
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """What reaches torch's C++ without a function of torch's in Python. The
+        caller there holds the object, so another one has its pixels."""
+        name = str(func)
+        args = real_of(args, name, swap=False)
+        return func(*args, **real_of(kwargs or {}, name, swap=False))
+
+    def as_subclass(self, cls: Any) -> Any:
+        # torch's asks no __torch_function__.
+        function = torch.Tensor.as_subclass
+        kind = getattr(cls, "_kind", cls)
+        found = handlers[function](function, (self, kind), {})
+        if found is NotImplemented:
+            return make_real(self, "as_subclass").as_subclass(kind)
+        return found
+
+    @property
+    def _feedline_deferred(self) -> Any:
+        """How the engine makes it; None once it is real."""
+        record = recorded(self, leaf=True)
+        if record is None:
+            make_real(self, "kept")
+            return None
+        wrap_real = None
+        if record.kind is not torch.Tensor:
+            kind = record.kind
+
+            def wrap_real(tensor: Any) -> Any:
+                return tensor.as_subclass(kind)
+
+        return Deferred(
+            self,
+            record.source,
+            steps_of(record),
+            record.shape,
+            (record.side("c"), record.side("h"), record.side("w")),
+            dtype=record.dtype,
+            nhwc=record.axes.strip("1")[-1] == "c",
+            code=CODES.get(record.dtype, _c.U8),
+            element_bytes=record.dtype.itemsize,
+            wrap=wrap_real,
+        )
+
+    def _make_real(self) -> None:
+        make_real(self, "real")
+
+    def _give(self, memory: Any) -> None:
+        kind = self._kind
+        _become(self, memory.detach().as_subclass(kind))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Not torch's, which would ask the class from before.
+        return make_real(self, "pickle").__reduce_ex__(protocol)
+
+
+handlers: Dict[Any, Callable[[Any, Any, Any], Any]] = {}
+
+_kinds: Dict[Any, Any] = {torch.Tensor: DeferredTensor}
+_empty: Dict[str, Any] = {}
+_make: Any = torch.Tensor._make_wrapper_subclass
+_MESSAGE = "the pixels of this image have not been decoded yet"
+
+
+def class_of(kind: Any) -> Any:
+    """The deferred class that passes for a class of tensors."""
+    found = _kinds.get(kind)
+    if found is None:
+        members = {"_kind": kind, "__module__": __name__}
+        name = "Deferred%sTensor" % kind.__name__
+        found = type(name, (DeferredTensor, kind), members)
+        _kinds[kind] = found
+    return found
+
+
+def wrap(record: Record, base: Any = None) -> Any:
+    """The tensor of a record. base: the one that it is a view of."""
+    tensor = _make(
+        class_of(record.kind),
+        record.shape,
+        strides=record.strides,
+        dtype=record.dtype,
+    )
+    with Off():
+        storage = _storage_of(tensor)
+    _guard(storage._cdata, _MESSAGE)
+    tensor._record = record
+    if base is not None:
+        tensor._base = base
+        base._viewed = True
+    return tensor
+
+
+def recorded(tensor: Any, leaf: bool = False) -> Optional[Record]:
+    """The record of a deferred tensor that may be recorded on; None if it is
+    real, or has to be.
+
+    leaf: as part of a sample, which also may be that of the last run.
+    """
+    record: Any = tensor._record
+    if record is None:
+        return None
+    run = record.run
+    if run is not state.run and not (leaf and run is state.last):
+        return None
+    base = tensor._base
+    while base is not None:
+        if not isinstance(base, DeferredTensor) or base._record is None:
+            return None  # it shows a real one
+        base = base._base
+    found: Record = record
+    return found
+
+
+def make_real(tensor: Any, asked: str, swap: bool = True) -> Any:
+    """The real tensor, which is the same object if that is possible."""
+    with making_real:
+        if not isinstance(tensor, DeferredTensor):
+            return tensor
+        record: Any = tensor._record
+        if record is None:  # torch has made it of our class
+            tensor.__class__ = tensor._kind
+            return tensor
+        if isinstance(record, _Elsewhere):
+            return record.tensor
+        began = time.monotonic_ns()
+        if tensor._base is None:
+            real = record.call.again()
+        else:
+            real = record.call.on(make_real(tensor._base, asked, swap))
+        if swap and _become(tensor, real):
+            real = tensor
+        else:
+            tensor._record = _Elsewhere(real)
+        record.run.recorder.count(asked, began)
+        return real
+
+
+class _Elsewhere:
+    """In place of a record: the pixels are another object's, because C++ or a
+    weak reference holds this one."""
+
+    run = object()  # no run
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+
+def _become(tensor: Any, real: Any) -> bool:
+    """Whether the real tensor has taken the place of a deferred one."""
+    own = {
+        name: value
+        for name, value in tensor.__dict__.items()
+        if name not in ("_record", "_base", "_viewed")
+    }
+    try:
+        with Off():
+            _swap(tensor, real)
+    except RuntimeError:
+        return False
+    tensor.__dict__.update(own)
+    return True
+
+
+def real_of(value: Any, asked: str, swap: bool = True) -> Any:
+    """Arguments with real tensors in place of deferred ones."""
+    if isinstance(value, DeferredTensor):
+        return make_real(value, asked, swap)
+    if isinstance(value, (list, tuple)):
+        made = [real_of(v, asked, swap) for v in value]
+        if isinstance(value, list):
+            return made
+        if hasattr(value, "_fields"):
+            return type(value)(*made)
+        return tuple(made)
+    if isinstance(value, dict):
+        return {key: real_of(v, asked, swap) for key, v in value.items()}
+    return value

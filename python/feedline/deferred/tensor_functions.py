@@ -1,0 +1,811 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch's functions and methods that are recorded, by what they are.
+
+Each handler returns NotImplemented for calls that are not for it: then the
+tensor is made real, and torch's own function runs, and raises what it raises.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+
+import torch
+
+from . import steps as op
+from .tensor import (
+    CODES,
+    Call,
+    DeferredTensor,
+    Off,
+    Record,
+    dense,
+    handlers,
+    recorded,
+    table_of,
+    wrap,
+)
+
+# ---- What a tensor says of itself -------------------------------------------
+
+_ASKED = (
+    "__len__ dim element_size get_device is_complex is_conj is_contiguous "
+    "is_floating_point is_inference is_neg is_signed ndimension nelement numel "
+    "size storage_offset stride"
+).split()
+_PROPERTIES = (
+    "device dtype grad grad_fn is_cpu is_cuda is_leaf is_meta is_mkldnn "
+    "is_quantized is_sparse itemsize layout names nbytes ndim requires_grad "
+    "shape"
+).split()
+
+
+def _ask(func: Any, args: Any, kwargs: Any) -> Any:
+    with Off():
+        return func(*args, **kwargs)
+
+
+# ---- Arithmetic -------------------------------------------------------------
+
+# Whose result is the same for a value wherever it stands in a tensor: exact
+# operations of IEEE 754, and comparisons. What is computed by approximation is
+# not: its last bits depend on whether an element is in a vector or in the rest.
+_ELEMENTWISE = (
+    "abs absolute add bfloat16 bitwise_and bitwise_not bitwise_or bitwise_xor "
+    "bool byte ceil char clamp clamp_max clamp_min clip div divide double eq "
+    "float floor ge greater greater_equal gt half int le less less_equal "
+    "logical_not long lt maximum minimum mul multiply ne neg negative "
+    "not_equal reciprocal round rsub short sqrt square sub subtract to "
+    "true_divide trunc type __abs__ __add__ __and__ __eq__ __ge__ __gt__ "
+    "__invert__ __le__ __lt__ __mul__ __ne__ __neg__ __or__ __radd__ __rdiv__ "
+    "__rmul__ __rsub__ __rtruediv__ __sub__ __truediv__ __xor__"
+).split()
+_IN_PLACE = (
+    "abs_ add_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ div_ divide_ floor_ "
+    "mul_ multiply_ neg_ negative_ reciprocal_ round_ sqrt_ square_ sub_ "
+    "subtract_ true_divide_ trunc_ __iadd__ __imul__ __isub__ __itruediv__"
+).split()
+# Keywords that change nothing else.
+_KEYWORDS = frozenset(
+    "other input value min max dtype device copy non_blocking decimals".split()
+)
+
+
+def _elementwise(func: Any, args: Any, kwargs: Any) -> Any:
+    return _arithmetic(func, args, kwargs, False)
+
+
+def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
+    return _arithmetic(func, args, kwargs, True)
+
+
+def _arithmetic(func: Any, args: Any, kwargs: Any, in_place: bool) -> Any:
+    at, tensor = _the_one(args)
+    record = None if tensor is None else recorded(tensor)
+    if record is None or not _KEYWORDS.issuperset(kwargs):
+        return NotImplemented
+    if in_place and (at != 0 or tensor._base is not None or tensor._viewed):
+        return NotImplemented
+    rest = (*args[:at], *args[at + 1 :])
+    for value in (*rest, *kwargs.values()):
+        if not _is_operand(value, record):
+            return NotImplemented
+    rest = tuple(_snapshot(v) for v in rest)
+    kwargs = {key: _snapshot(v) for key, v in kwargs.items()}
+    call = Call(record.call, func, at, rest, kwargs)
+    return _computed(tensor, record, call, in_place)
+
+
+def _computed(tensor: Any, record: Record, call: Call, in_place: bool) -> Any:
+    """What a call makes of every byte, and of what has been erased."""
+    every = _as_tensor(table_of(record), record)
+    if in_place:
+        every = every.clone()
+    made = call.on(every)
+    if not isinstance(made, torch.Tensor):
+        return made  # the name of its type
+    if made is every and not in_place:
+        return tensor
+    gray = record.axes.replace("1", "") == "chw" and record.mode == "L"
+    if made.shape != every.shape and gray and not record.erased:
+        # A gray image and three numbers: all channels begin as the gray one.
+        record = _gray_to_rgb(record)
+        every = _as_tensor(table_of(record), record)
+        if in_place or made.shape != every.shape:
+            return NotImplemented
+    if made.shape != every.shape or made.is_complex() or made.requires_grad:
+        return NotImplemented
+    erased = tuple(
+        (place, _apply_to_value(call, value, record))
+        for place, value in record.erased
+    )
+    if erased and made.dtype not in CODES:
+        return NotImplemented
+    new = record.but(
+        table=_as_table(made, record),
+        scaled=False,
+        normalized=(),
+        erased=erased,
+        dtype=made.dtype,
+        strides=kept_order(record),
+        kind=torch.Tensor,
+        call=call,
+    )
+    return _set(tensor, new) if in_place else _new(tensor, new, call)
+
+
+def _new(tensor: Any, record: Record, call: Call) -> Any:
+    """Another tensor. torchvision's classes are kept by casts alone."""
+    name = getattr(call.function, "__name__", "")
+    if name in ("to", "clone", "detach"):
+        record.kind = tensor._kind
+    return wrap(record)
+
+
+def _set(tensor: Any, record: Record) -> Any:
+    """The same tensor, changed."""
+    record.kind = tensor._kind
+    tensor._record = record
+    return tensor
+
+
+def _the_one(args: Any) -> Tuple[int, Any]:
+    """The place of the only deferred tensor among arguments."""
+    found = [i for i, a in enumerate(args) if isinstance(a, DeferredTensor)]
+    return (found[0], args[found[0]]) if len(found) == 1 else (-1, None)
+
+
+def _is_operand(value: Any, record: Record) -> bool:
+    """A number, a dtype, the CPU; or a tensor that has at most a value for each
+    channel."""
+    if isinstance(value, torch.Tensor):
+        if isinstance(value, DeferredTensor) or value.requires_grad:
+            return False
+        if value.device.type != "cpu" or value.is_sparse:
+            return False
+        n, mine = value.dim(), len(record.axes)
+        if n > mine:
+            return False
+        axes = record.axes[mine - n :]
+        return all(
+            side == 1 or axis == "c" for axis, side in zip(axes, value.shape)
+        )
+    if isinstance(value, (torch.device, str)):
+        try:
+            return torch.device(value).type == "cpu"
+        except RuntimeError:
+            return isinstance(value, str) and value.startswith("torch.")
+    if isinstance(value, type):
+        return True  # torch.FloatTensor
+    return value is None or isinstance(
+        value, (int, float, torch.dtype, torch.Size)
+    )
+
+
+def _snapshot(value: Any) -> Any:
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
+def _as_table(made: Any, record: Record) -> Any:
+    c = record.side("c")
+    if record.axes.replace("1", "") == "hwc":
+        return made.reshape(256, c).t()
+    return made.reshape(c, 256)
+
+
+def _as_tensor(table: Any, record: Record) -> Any:
+    """A table in the dimensions of the tensor, 256 rows of one pixel; where
+    channels come last, channels of 256 rows."""
+    axes = record.axes.replace("1", "")
+    if axes == "hwc":
+        table = table.t()
+    sides = {"c": record.side("c"), "h": 256, "w": 1, "1": 1}
+    return table.reshape([sides[axis] for axis in record.axes])
+
+
+def _apply_to_value(call: Call, value: Any, record: Record) -> Any:
+    sides = [len(value) if axis == "c" else 1 for axis in record.axes]
+    return call.on(value.clone().reshape(sides)).reshape(-1)
+
+
+def kept_order(record: Record) -> Any:
+    """Strides of a result: the order of the dimensions in memory is kept."""
+    shape, strides = record.shape, record.strides
+    order = sorted(range(len(shape)), key=lambda i: (strides[i], -i))
+    made, step = [0] * len(shape), 1
+    for at in order:
+        made[at] = step
+        step *= shape[at]
+    return tuple(made)
+
+
+# ---- Moving pixels ----------------------------------------------------------
+
+
+def _view(
+    tensor: Any,
+    record: Record,
+    call: Call,
+    is_view: bool = True,
+    **changed: Any,
+) -> Any:
+    """The tensor that a call made by moving pixels. Width and height in the
+    order of memory, then."""
+    kind = changed.pop("kind", torch.Tensor)
+    new = record.but(call=call, kind=kind, **changed)
+    axes = new.axes.replace("1", "")
+    if axes in ("cwh", "whc", "wh"):
+        new.steps = (*new.steps, (op.TRANSPOSE, (5,), None))
+        swapped = {"h": "w", "w": "h"}
+        new.axes = "".join(swapped.get(axis, axis) for axis in new.axes)
+    elif axes not in ("chw", "hwc", "hw"):
+        return NotImplemented
+    if len(new.steps) > op.MOST_STEPS - 4:
+        return NotImplemented
+    return wrap(new, tensor if is_view else None)
+
+
+def _mover(move: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+    """A handler of a function of a tensor, first among its arguments.
+
+    move: gets (the tensor, its record, the call, the other arguments).
+    """
+
+    def handler(func: Any, args: Any, kwargs: Any) -> Any:
+        if "input" in kwargs:
+            kwargs = dict(kwargs)
+            args = (kwargs.pop("input"), *args)
+        if not args or not isinstance(args[0], DeferredTensor):
+            return NotImplemented
+        tensor, rest = args[0], args[1:]
+        record = recorded(tensor)
+        if record is None or any(
+            isinstance(a, torch.Tensor) for a in (*rest, *kwargs.values())
+        ):
+            return NotImplemented
+        call = Call(record.call, func, 0, rest, kwargs)
+        try:
+            return move(tensor, record, call, *rest, **kwargs)
+        except (TypeError, ValueError, IndexError):
+            return NotImplemented  # torch says what is wrong
+
+    return handler
+
+
+def _dims(record: Record, dims: Iterable[Any]) -> List[int]:
+    n = len(record.axes)
+    found = [operator.index(d) for d in dims]
+    if any(not -n <= d < n for d in found):
+        raise IndexError
+    return [d % n for d in found]
+
+
+def _many(values: Tuple[Any, ...]) -> Tuple[Any, ...]:
+    """Of f(1, 2) and f((1, 2))."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        return tuple(values[0])
+    return values
+
+
+def _permute(
+    tensor: Any, record: Record, call: Call, *given: Any, dims: Any = None
+) -> Any:
+    order = _dims(record, _many(given if dims is None else (dims,)))
+    if sorted(order) != list(range(len(record.axes))):
+        return NotImplemented
+    return _view(
+        tensor,
+        record,
+        call,
+        axes="".join(record.axes[d] for d in order),
+        shape=tuple(record.shape[d] for d in order),
+        strides=tuple(record.strides[d] for d in order),
+        # Erased rectangles are in the order of the image's width and height.
+        **_only_if(not record.erased),
+    )
+
+
+def _only_if(condition: bool) -> Dict[str, Any]:
+    if not condition:
+        raise ValueError
+    return {}
+
+
+def _transpose(
+    tensor: Any, record: Record, call: Call, *dims: Any, **named: Any
+) -> Any:
+    given = (*dims, *named.values())
+    a, b = _dims(record, given or (-2, -1))
+    order = list(range(len(record.axes)))
+    order[a], order[b] = b, a
+    return _permute(tensor, record, call, order)
+
+
+def _swapped_last(tensor: Any, record: Record, call: Call) -> Any:
+    return _transpose(tensor, record, call, -2, -1)
+
+
+def _flip(
+    tensor: Any, record: Record, call: Call, *given: Any, dims: Any = None
+) -> Any:
+    found = _dims(record, _many(given if dims is None else (dims,)))
+    if len(set(found)) != len(found):
+        return NotImplemented
+    axes = {record.axes[d] for d in found if record.shape[d] > 1}
+    return _turned(tensor, record, call, axes)
+
+
+def _flip_of(dim: int) -> Any:
+    def flip(tensor: Any, record: Record, call: Call) -> Any:
+        return _flip(tensor, record, call, dim)
+
+    return flip
+
+
+def _turned(tensor: Any, record: Record, call: Call, axes: Any) -> Any:
+    number = {"w": 0, "h": 1, "hw": 3, "": None}.get("".join(sorted(axes)), -1)
+    if number == -1 or record.erased:
+        return NotImplemented
+    steps = record.steps
+    if number is not None:
+        steps = (*steps, (op.TRANSPOSE, (number,), None))
+    strides = kept_order(record)
+    return _view(tensor, record, call, False, steps=steps, strides=strides)
+
+
+def _rot90(
+    tensor: Any, record: Record, call: Call, k: int = 1, dims: Any = (0, 1)
+) -> Any:
+    a, b = _dims(record, dims)
+    turns = operator.index(k) % 4
+    pair = record.axes[a] + record.axes[b]
+    if pair not in ("hw", "wh") or record.erased:
+        return NotImplemented
+    if pair == "wh":
+        turns = -turns % 4
+    steps, shape = record.steps, list(record.shape)
+    if turns:
+        steps = (*steps, (op.TRANSPOSE, (turns + 1,), None))
+    order = list(range(len(shape)))
+    if turns % 2:
+        order[a], order[b] = b, a
+    strides = kept_order(record)
+    return _view(
+        tensor,
+        record,
+        call,
+        False,
+        steps=steps,
+        shape=tuple(shape[d] for d in order),
+        strides=tuple(strides[d] for d in order),
+    )
+
+
+def _unsqueeze(tensor: Any, record: Record, call: Call, dim: int) -> Any:
+    n = len(record.axes) + 1
+    at = operator.index(dim)
+    if not -n <= at < n:
+        return NotImplemented
+    at %= n
+    stride = record.shape[at] * record.strides[at] if at < n - 1 else 1
+    return _view(
+        tensor,
+        record,
+        call,
+        axes=_put_in(record.axes, at, "1"),
+        shape=(*record.shape[:at], 1, *record.shape[at:]),
+        strides=(*record.strides[:at], stride, *record.strides[at:]),
+    )
+
+
+def _put_in(text: str, at: int, what: str) -> str:
+    return text[:at] + what + text[at:]
+
+
+def _squeeze(
+    tensor: Any, record: Record, call: Call, *given: Any, dim: Any = None
+) -> Any:
+    given = given if dim is None else (dim,)
+    dims = _dims(record, _many(given)) if given else range(len(record.axes))
+    gone = {d for d in dims if record.shape[d] == 1}
+    if any(record.axes[d] in "hw" for d in gone):
+        return NotImplemented
+    left = [d for d in range(len(record.axes)) if d not in gone]
+    return _view(
+        tensor,
+        record,
+        call,
+        axes="".join(record.axes[d] for d in left),
+        shape=tuple(record.shape[d] for d in left),
+        strides=tuple(record.strides[d] for d in left),
+    )
+
+
+def _reshape(
+    tensor: Any, record: Record, call: Call, *given: Any, shape: Any = None
+) -> Any:
+    """Dimensions of one that come and go."""
+    sizes = list(map(operator.index, _many(given) if shape is None else shape))
+    if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
+        return NotImplemented
+    if -1 in sizes:
+        known = math.prod(size for size in sizes if size != -1)
+        sizes[sizes.index(-1)] = math.prod(record.shape) // max(known, 1)
+    axes, strides, at = "", [], 0
+    for size in sizes:
+        while at < len(record.axes) and record.shape[at] == 1 != size:
+            if record.axes[at] in "hw":
+                return NotImplemented
+            at += 1
+        if at < len(record.axes) and record.shape[at] == size:
+            axes += record.axes[at]
+            strides.append(record.strides[at])
+            at += 1
+        elif size == 1:
+            axes += "1"
+            strides.append(1)
+        else:
+            return NotImplemented
+    if any(record.shape[d] != 1 for d in range(at, len(record.axes))):
+        return NotImplemented
+    return _view(
+        tensor,
+        record,
+        call,
+        axes=axes,
+        shape=tuple(sizes),
+        strides=tuple(strides),
+    )
+
+
+def _narrow(
+    tensor: Any, record: Record, call: Call, dim: int, start: int, length: int
+) -> Any:
+    (at,) = _dims(record, (dim,))
+    begin, n = operator.index(start), operator.index(length)
+    if begin < 0 or n <= 0 or begin + n > record.shape[at]:
+        return NotImplemented
+    index = [slice(None)] * at + [slice(begin, begin + n)]
+    return _item(tensor, record, call, tuple(index))
+
+
+# ---- Indexing ---------------------------------------------------------------
+
+
+def _ranges(record: Record, index: Any) -> Any:
+    """For each dimension of the result: (dimension before, begin, end), None
+    for a new one; and dimensions that go. NotImplemented if it is more."""
+    given = index if isinstance(index, tuple) else (index,)
+    n = len(record.axes)
+    used = sum(1 for i in given if i is not None and i is not Ellipsis)
+    dots = sum(1 for i in given if i is Ellipsis)
+    if dots > 1 or used > n:
+        return NotImplemented
+    if not dots:
+        given = (*given, Ellipsis)
+    found: List[Any] = []
+    at = 0
+    for i in given:
+        if i is None:
+            found.append(None)
+            continue
+        if i is Ellipsis:
+            for d in range(at, at + n - used):
+                found.append((d, 0, record.shape[d]))
+            at += n - used
+            continue
+        side = record.shape[at]
+        if isinstance(i, slice):
+            begin, end, step = i.indices(side)
+            if step != 1 or end <= begin:
+                return NotImplemented
+            found.append((at, begin, end))
+        elif type(i) is int and side == 1 and i in (0, -1):
+            if record.axes[at] in "hw":
+                return NotImplemented
+        else:
+            return NotImplemented
+        at += 1
+    return found
+
+
+def _item(tensor: Any, record: Record, call: Call, index: Any) -> Any:
+    ranges = _ranges(record, index)
+    if ranges is NotImplemented or record.erased:
+        return NotImplemented
+    changed: Dict[str, Any] = {}
+    box = {"w": (0, record.side("w")), "h": (0, record.side("h"))}
+    axes = ""
+    shape: List[int] = []
+    strides: List[int] = []
+    for r in ranges:
+        if r is None:
+            axes, shape, strides = axes + "1", [*shape, 1], [*strides, 0]
+            continue
+        d, begin, end = r
+        axis = record.axes[d]
+        if axis == "c" and (begin, end) != (0, record.shape[d]):
+            if record.mode != "RGBA" or (begin, end) != (0, 3):
+                return NotImplemented
+            changed = _without_alpha(record)
+        if axis in box:
+            box[axis] = begin, end
+        axes += axis
+        shape.append(end - begin)
+        strides.append(record.strides[d])
+    steps = changed.pop("steps", record.steps)
+    (left, right), (top, bottom) = box["w"], box["h"]
+    if (left, top, right, bottom) != (0, 0, record.side("w"), record.side("h")):
+        steps = (*steps, (op.CROP, (left, top, right, bottom), None))
+    changed.update(
+        axes=axes, shape=tuple(shape), strides=tuple(strides), steps=steps
+    )
+    return _view(tensor, record, call, **changed)
+
+
+def _without_alpha(record: Record) -> Dict[str, Any]:
+    table = record.table
+    if record.scaled:
+        table = table_of(record)
+    return {
+        "mode": "RGB",
+        "steps": (*record.steps, (op.CONVERT, (3,), None)),
+        "table": None if table is None else table[:3],
+        "scaled": False,
+        "normalized": (),
+    }
+
+
+def _gray_to_rgb(record: Record) -> Record:
+    """Three channels, each the gray one."""
+    at = record.axes.index("c")
+    table = table_of(record)
+    plain = record.table is None and not record.scaled
+    shape = (*record.shape[:at], 3, *record.shape[at + 1 :])
+    return record.but(
+        mode="RGB",
+        steps=(*record.steps, (op.CONVERT, (3,), None)),
+        shape=shape,
+        strides=dense(shape),
+        table=None if plain else table.expand(3, 256),
+        scaled=False,
+        normalized=(),
+    )
+
+
+def _repeat(tensor: Any, record: Record, call: Call, *given: Any) -> Any:
+    """Three channels of a gray image."""
+    times = tuple(map(operator.index, _many(given)))
+    if (
+        record.axes != "chw"
+        or record.mode != "L"
+        or record.erased
+        or times != (3, 1, 1)
+    ):
+        return NotImplemented
+    return wrap(_gray_to_rgb(record).but(call=call, kind=torch.Tensor))
+
+
+def _expand(tensor: Any, record: Record, call: Call, *given: Any) -> Any:
+    sizes = tuple(map(operator.index, _many(given)))
+    _, h, w = record.shape if record.axes == "chw" else (0, 0, 0)
+    if (
+        record.axes != "chw"
+        or record.mode != "L"
+        or record.erased
+        or sizes not in ((3, -1, -1), (3, h, w))
+    ):
+        return NotImplemented
+    new = _gray_to_rgb(record)
+    strides = (0, *record.strides[1:])
+    return wrap(new.but(call=call, strides=strides, kind=torch.Tensor), tensor)
+
+
+def _cat(func: Any, args: Any, kwargs: Any) -> Any:
+    """torch.cat([gray, gray, gray])."""
+    if len(args) not in (1, 2) or kwargs not in ({}, {"dim": 0}):
+        return NotImplemented
+    if len(args) == 2 and (kwargs or args[1] not in (0, -3)):
+        return NotImplemented
+    tensors = args[0]
+    if not isinstance(tensors, (list, tuple)) or len(tensors) != 3:
+        return NotImplemented
+    first = tensors[0]
+    if not isinstance(first, DeferredTensor):
+        return NotImplemented
+    if any(t is not first for t in tensors):
+        return NotImplemented
+    record = recorded(first)
+    if record is None:
+        return NotImplemented
+    call = Call(record.call, torch.Tensor.repeat, 0, (3, 1, 1))
+    return _repeat(first, record, call, 3, 1, 1)
+
+
+# ---- Writing ----------------------------------------------------------------
+
+
+def _set_item(func: Any, args: Any, kwargs: Any) -> Any:
+    """A rectangle becomes one value for each channel."""
+    tensor, index, value = args
+    if not isinstance(tensor, DeferredTensor):
+        return NotImplemented
+    record = recorded(tensor)
+    if record is None or tensor._base is not None or tensor._viewed:
+        return NotImplemented
+    if not _is_operand(value, record) or record.dtype not in CODES:
+        return NotImplemented
+    if isinstance(value, (str, type, torch.dtype)) or value is None:
+        return NotImplemented
+    ranges = _ranges(record, index)
+    if ranges is NotImplemented or len(ranges) != len(record.axes):
+        return NotImplemented
+    box = {}
+    for r in ranges:
+        if r is None:
+            return NotImplemented
+        d, begin, end = r
+        if record.axes[d] in "c1" and (begin, end) != (0, record.shape[d]):
+            return NotImplemented
+        box[record.axes[d]] = begin, end
+    (left, right), (top, bottom) = box["w"], box["h"]
+    sides = [record.side("c") if axis == "c" else 1 for axis in record.axes]
+    values = torch.zeros(sides, dtype=record.dtype)
+    values[...] = value
+    place = (left, top, right - left, bottom - top)
+    value = _snapshot(value)
+    call = Call(record.call, _with_item, 0, (index, value))
+    erased = (*record.erased, (place, values.reshape(-1)))
+    if len(record.steps) + len(erased) > op.MOST_STEPS - 4:
+        return NotImplemented
+    _set(tensor, record.but(erased=erased, call=call))
+    return None
+
+
+def _with_item(tensor: Any, index: Any, value: Any) -> Any:
+    tensor[index] = value
+    return tensor
+
+
+# ---- Copies, padding --------------------------------------------------------
+
+
+def _contiguous(tensor: Any, record: Record, call: Call) -> Any:
+    with Off():
+        if torch.Tensor.is_contiguous(tensor):
+            return tensor
+    new = record.but(call=call, strides=dense(record.shape), kind=torch.Tensor)
+    return wrap(new)
+
+
+def _clone(
+    tensor: Any, record: Record, call: Call, *, memory_format: Any = None
+) -> Any:
+    if memory_format not in (None, torch.preserve_format):
+        return NotImplemented
+    strides = kept_order(record)
+    return _new(tensor, record.but(call=call, strides=strides), call)
+
+
+def _detach(tensor: Any, record: Record, call: Call) -> Any:
+    return wrap(record.but(call=call), tensor)
+
+
+def _as_subclass(tensor: Any, record: Record, call: Call, kind: Any) -> Any:
+    return wrap(record.but(call=call, kind=kind), tensor)
+
+
+def _requires_grad(
+    tensor: Any, record: Record, call: Call, requires_grad: bool = True
+) -> Any:
+    return NotImplemented if requires_grad else tensor
+
+
+def _cpu(tensor: Any, record: Record, call: Call) -> Any:
+    return tensor
+
+
+def _pad(
+    tensor: Any,
+    record: Record,
+    call: Call,
+    pad: Any,
+    mode: str = "constant",
+    value: Optional[float] = None,
+) -> Any:
+    """torch.nn.functional.pad of width and height."""
+    sides = [operator.index(side) for side in pad]
+    number = {"constant": 0, "replicate": 1, "reflect": 2}.get(mode, -1)
+    if record.axes[-2:] != "hw" or record.erased or number < 0:
+        return NotImplemented
+    if len(sides) not in (2, 4) or any(side < 0 for side in sides):
+        return NotImplemented
+    left, right, top, bottom = (sides + [0, 0])[:4]
+    w, h = record.side("w"), record.side("h")
+    if number == 2 and (max(left, right) >= w or max(top, bottom) >= h):
+        return NotImplemented
+    if number and len(record.axes) < len(sides) // 2 + 1:
+        return NotImplemented
+    fill: Tuple[int, ...] = ()
+    if number == 0:
+        found = _byte_of(record, 0 if value is None else value)
+        if found is None:
+            return NotImplemented
+        fill = found
+    shape = (*record.shape[:-2], h + top + bottom, w + left + right)
+    step = (op.PAD, (left, top, right, bottom, number, *fill), None)
+    return _view(
+        tensor,
+        record,
+        call,
+        False,
+        steps=(*record.steps, step),
+        shape=shape,
+        strides=dense(shape),
+    )
+
+
+def _byte_of(record: Record, value: float) -> Optional[Tuple[int, ...]]:
+    """A byte for each channel that becomes that value."""
+    table = table_of(record)
+    same = table == torch.tensor(value).to(table.dtype)
+    if not bool(same.any(1).all()):
+        return None
+    return tuple(same.to(torch.uint8).argmax(1).tolist())
+
+
+# ---- The table --------------------------------------------------------------
+
+_MOVERS: Dict[str, Callable[..., Any]] = {
+    "__getitem__": _item,
+    "as_subclass": _as_subclass,
+    "clone": _clone,
+    "contiguous": _contiguous,
+    "cpu": _cpu,
+    "detach": _detach,
+    "expand": _expand,
+    "flip": _flip,
+    "fliplr": _flip_of(1),
+    "flipud": _flip_of(0),
+    "narrow": _narrow,
+    "permute": _permute,
+    "repeat": _repeat,
+    "requires_grad_": _requires_grad,
+    "reshape": _reshape,
+    "rot90": _rot90,
+    "squeeze": _squeeze,
+    "swapaxes": _transpose,
+    "swapdims": _transpose,
+    "transpose": _transpose,
+    "unsqueeze": _unsqueeze,
+    "view": _reshape,
+}
+
+
+def _register() -> None:
+    plain: Dict[str, Any] = {name: _elementwise for name in _ELEMENTWISE}
+    plain.update({name: _in_place for name in _IN_PLACE})
+    plain.update({name: _mover(move) for name, move in _MOVERS.items()})
+    plain.update({"__setitem__": _set_item, "cat": _cat, "concat": _cat})
+    for name, handler in plain.items():
+        for owner in (torch.Tensor, torch):
+            function = getattr(owner, name, None)
+            if function is not None:
+                handlers[function] = handler
+    for name in _ASKED:
+        handlers[getattr(torch.Tensor, name)] = _ask
+    for name in _PROPERTIES:
+        found = getattr(torch.Tensor, name, None)
+        if hasattr(found, "__get__"):
+            handlers[found.__get__] = _ask  # type: ignore[union-attr]
+    for name in ("is_floating_point", "is_complex", "numel", "is_tensor"):
+        handlers[getattr(torch, name)] = _ask
+    for name in ("mT", "T"):
+        last = getattr(torch.Tensor, name)
+        if name == "mT":
+            handlers[last.__get__] = _mover(_swapped_last)
+    handlers[torch.nn.functional.pad] = _mover(_pad)
+
+
+_register()

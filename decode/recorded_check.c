@@ -58,7 +58,7 @@ static const struct {
     [KERNEL] = {true, 1, FDL_BLUR_SIZE_MAX},
     [SIGMA] = {false, 1e-6, FDL_BLUR_SIGMA_MAX},
     [SWITCH] = {true, 0, 1},
-    [ANY] = {false, -DBL_MAX, DBL_MAX},
+    [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
 
 struct value_rule {
@@ -75,7 +75,7 @@ struct op_rule {
                                                       before */
 };
 
-#define RULE(op, ...) [FEEDLINE_STEP_##op] = {#op, __VA_ARGS__}
+#define RULE(op, ...) [FEEDLINE_STEP_##op] = {.name = #op, __VA_ARGS__}
 
 /* clang-format off */
 static const struct op_rule rules[] = {
@@ -108,9 +108,9 @@ static const struct op_rule rules[] = {
          .value = {{"channels", GRAY_CHANNELS}}),
     RULE(POSTERIZE, .least = 1, .most = 1, .value = {{"bits", BITS}}),
     RULE(SOLARIZE, .least = 1, .most = 1, .value = {{"threshold", FACTOR}}),
-    RULE(INVERT, OF_PIXELS),
-    RULE(AUTOCONTRAST, OF_PIXELS),
-    RULE(EQUALIZE, OF_PIXELS),
+    RULE(INVERT, .group = OF_PIXELS),
+    RULE(AUTOCONTRAST, .group = OF_PIXELS),
+    RULE(EQUALIZE, .group = OF_PIXELS),
     RULE(GAUSSIAN_BLUR, .least = 2, .most = 2, .value = {{"a radius", RADIUS}}),
     RULE(TENSOR_BLUR, .least = 4, .most = 4,
          .value = {{"a side of the kernel", KERNEL}, [2] = {"sigma", SIGMA}}),
@@ -128,12 +128,13 @@ static const struct op_rule rules[] = {
          .value = {{"the factor", FACTOR}}),
     RULE(TENSOR_GRAYSCALE, .least = 1, .most = 1,
          .value = {{"channels", GRAY_CHANNELS}}),
-    RULE(TENSOR_AUTOCONTRAST, OF_PIXELS),
-    RULE(SCALE, TO_ELEMENTS, .most = 1, .value = {{"its rounding", SWITCH}}),
-    RULE(NORMALIZE, ON_FLOATS, .least = 2, .most = 8,
+    RULE(TENSOR_AUTOCONTRAST, .group = OF_PIXELS),
+    RULE(SCALE, .group = TO_ELEMENTS, .most = 1,
+         .value = {{"its rounding", SWITCH}}),
+    RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,
          .value = {{"a mean or std", ANY}}),
-    RULE(LOOKUP, TO_ELEMENTS, .data = true),
-    RULE(ERASE, OF_ELEMENTS, .least = 5, .most = 8,
+    RULE(LOOKUP, .group = TO_ELEMENTS, .data = true),
+    RULE(ERASE, .group = OF_ELEMENTS, .least = 5, .most = 8,
          .value = {{"left", PLACE}, {"top", PLACE}, {"width", SIDE},
                    {"height", SIDE}, {"a value", ANY}}),
 };

@@ -6,6 +6,7 @@
 #ifndef FDL_TESTS_TEST_H
 #define FDL_TESTS_TEST_H
 
+#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -210,11 +211,23 @@ static inline void test_add(struct test_case *c)
 
 #define TEST(case_name) TEST_WITH(case_name, NULL, NULL)
 
+/* A name or a pattern that matches no case would run nothing, with success. */
+static inline void test_choose(const char *pattern)
+{
+    for (size_t i = 0; i < test_n_cases; i++)
+        if (fnmatch(pattern, test_cases[i].name, 0) == 0) {
+            cmocka_set_test_filter(pattern);
+            return;
+        }
+    fprintf(stderr, "there is no case %s; it may not be built yet\n", pattern);
+    exit(1);
+}
+
 #define TEST_MAIN(group)                                                       \
   int main(int argc, char **argv)                                              \
   {                                                                            \
     if (argc > 1)                                                              \
-      cmocka_set_test_filter(argv[1]);                                         \
+      test_choose(argv[1]);                                                    \
     return _cmocka_run_group_tests(group, test_cases, test_n_cases, NULL,      \
                                    NULL);                                      \
   }

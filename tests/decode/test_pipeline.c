@@ -329,6 +329,36 @@ TEST(output_size_is_known_or_refused)
     assert_int_equal(h, 50);
 }
 
+/* The size that is promised before a batch has memory is the one drawn. */
+TEST(output_size_is_that_of_each_draw)
+{
+    static const struct {
+        const char *op, *args;
+    } rows[] = {
+        {"pad", "padding=1,2,3,4"},
+        {"pad", "padding=5"},
+        {"resize", "size=31"},
+        {"resize_pad", "size=33"},
+        {"center_crop", "width=10 height=50"},
+        {"random_crop", "width=20 height=10"},
+        {"random_resized_crop", "width=9 height=7"},
+        {"random_rotation", "degrees=30"},
+        {"five_crop", "width=8 height=6"},
+        {"ten_crop", "width=8 height=6"},
+        {"vertical_flip", ""},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        SCOPED_PIPELINE p = rig_recipe(NULL);
+        rig_add(p, rows[i].op, rows[i].args);
+        int32_t w, h;
+        assert_int_equal(fdl_pipeline_output_size(p, 40, 30, &w, &h),
+                         FEEDLINE_OK);
+        struct fdl_plan out = rig_plan(p, i, 40, 30);
+        assert_int_equal(fdl_plan_width(&out), w);
+        assert_int_equal(fdl_plan_height(&out), h);
+    }
+}
+
 static bool same_plan(const struct fdl_plan *a, const struct fdl_plan *b)
 {
     const struct fdl_geometry *g = &a->geometry, *h = &b->geometry;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same work on many things at once, for lists of files: mostly waiting for
+ * One function on many items at once, for lists of files. It mostly waits for
  * small reads, so there are more threads than cores.
  */
 #ifndef FDL_BASE_PARALLEL_H

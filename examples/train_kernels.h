@@ -189,8 +189,8 @@ KERNEL conv_back(const float *slopes, const float *weights, float *out,
     }
 }
 
-/* And to its weights and biases, of each image: out[b][..], `stride` from one
- * image to the next. */
+/* Gradients of a convolution's weights and biases, of each image: out[b][..],
+ * `stride` from one image to the next. */
 KERNEL conv_gradient(const float *in, const float *slopes, float *out,
                      int stride, int n_in, int n_out, int side, int n)
 {

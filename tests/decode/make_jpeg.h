@@ -30,10 +30,10 @@ extern const struct make_sampling make_samplings[MAKE_SAMPLINGS];
  * what goes wrong ends the program. */
 uint8_t *make_jpeg(const struct make_jpeg *m, size_t *size);
 
-/* The same number for the same seed, everywhere. */
+/* The next random number; a seed gives the same ones on every machine. */
 uint64_t make_random(uint64_t *state);
 
-/* The same, from low to high, both included. */
+/* A random number from low to high, both included. */
 int32_t make_within(uint64_t *state, int32_t low, int32_t high);
 
 /* A sequential file of any sampling, at most of that size; now and then gray or

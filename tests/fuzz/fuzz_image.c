@@ -195,7 +195,7 @@ static struct picture decode(struct fdl_decoder *d,
     return out;
 }
 
-/* The same pixels, or the same refusal, made in another way. */
+/* Another way to make `expected` gives its pixels, or its refusal. */
 static void check_other_way(struct fdl_decoder *d,
                             const struct fuzz_input *file,
                             const struct request *other,

@@ -61,7 +61,7 @@ int32_t fixture_try(feedline_loader **out, feedline_dataset *ds,
                     const struct feedline_op_def *def, const char *operations,
                     const char *options, ...) FDL_PRINTF(5, 6);
 
-/* The same, and expects it to work. */
+/* fixture_try where an error fails the test. */
 feedline_loader *fixture_with(feedline_dataset *ds,
                               const struct feedline_op_def *def,
                               const char *operations, const char *options, ...)
@@ -72,7 +72,7 @@ feedline_loader *fixture_with(feedline_dataset *ds,
  * sizes. NULL on error. */
 feedline_loader *fixture_loader(feedline_dataset *ds, const char *options);
 
-/* The same, and expects it to work. */
+/* fixture_loader where an error fails the test. */
 feedline_loader *fixture_open(feedline_dataset *ds, const char *options);
 
 /* A loader that is destroyed where its block ends; clang does not count that as

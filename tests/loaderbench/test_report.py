@@ -184,7 +184,7 @@ def case_real_run(tmp):
         close(value, at(document, key), key)
     embeds(parsed.embedded, [document])
     contains(parsed.text, folder)
-    # The same from the file.
+    # `report` makes the page from the file of numbers.
     again = os.path.join(tmp, "b.html")
     expect(tool("report", numbers, "--out", again), 0)
     embeds(Page(read(again)).embedded, [document])

@@ -16,8 +16,9 @@ void cores_confine(void);
  * the threads that it starts. */
 void cores_precede(void);
 
-/* The same by the real-time scheduler, for processes that nearly always sleep:
- * whom a timer wakes runs at once. Where that is not permitted, as above. */
+/* Precedence by the real-time scheduler, for processes that nearly always
+ * sleep: what a timer wakes runs at once. Where that is not permitted,
+ * cores_precede. */
 void cores_prevail(void);
 
 /* n threads of that name that compute until the process ends. */

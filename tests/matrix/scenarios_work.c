@@ -78,7 +78,7 @@ static void locked(struct scene *s)
 
 /* ---- Slow samples ------------------------------------------------------- */
 
-/* The same for a batch and a seed, whoever asks. */
+/* A function of batch and seed alone, so that all who ask agree. */
 static bool is_slow(const struct scene *s, uint32_t batch, uint32_t one_in)
 {
     struct dice d = {s->dice.state + batch * UINT64_C(7919)};

@@ -337,7 +337,8 @@ int double_error_locked(int device);
  * be made. */
 int double_forbidden_locked(enum double_function f);
 
-/* The same for the state of a stream, or of an event. */
+/* What asking for the state of a stream, or of an event, fails with because of
+ * a capture, which it breaks; 0: it may be asked for. */
 int double_ask_stream_locked(struct double_stream *s);
 int double_ask_event_locked(const struct double_event *e);
 

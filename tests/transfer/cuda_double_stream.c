@@ -262,7 +262,8 @@ static uint64_t scramble(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The same for operation n of stream m of a program, whoever comes first. */
+/* A function of the numbers of stream and operation alone, so that threads may
+ * come in any order. */
 static int64_t random_delay_locked(const struct double_stream *s)
 {
     const struct double_settings *set = &double_world.set;

@@ -127,7 +127,7 @@ static void send(struct place *p, int value)
     assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
 }
 
-/* The same, and it arrives. */
+/* Sends a slab and waits until it has arrived. */
 static void land(struct place *p, int value)
 {
     send(p, value);

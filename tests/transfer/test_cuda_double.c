@@ -746,8 +746,8 @@ static void *write_on_own_stream(void *arg)
     return NULL;
 }
 
-/* The same handle on another thread is another stream; the legacy one waits for
- * both. */
+/* The per-thread handle is another stream on each thread; the legacy stream
+ * waits for all of them. */
 TEST_WITH(the_legacy_stream_waits_for_those_of_threads, open_desk, close_desk)
 {
     pthread_t other;

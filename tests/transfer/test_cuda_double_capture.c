@@ -142,7 +142,7 @@ TEST_WITH(a_graph_waits_for_nothing_outside, open_desk, close_desk)
     assert_int_equal(end_capture(d.a), DOUBLE_ERROR_CAPTURE_BROKEN);
     no_faults();
 
-    /* And a stream that waits for what is captured becomes a part of it. */
+    /* A stream that waits for captured work becomes a part of the capture. */
     ok(cuStreamBeginCapture(d.a, DOUBLE_GLOBAL));
     ok(cuEventRecord(e, d.a));
     ok(cuStreamWaitEvent(d.b, e, 0));

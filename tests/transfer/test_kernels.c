@@ -52,7 +52,7 @@ static void launch(const struct fdl_finish_args *args)
                 fdl_kernel_finish(*args);
 }
 
-/* The same on the CPU: one image, row by row, from planes. */
+/* Finishes one image on the CPU, row by row, from planes. */
 static void finish_image(const struct fdl_output_format *f,
                          const struct fdl_affine *affine, const uint8_t *src,
                          void *dst)

@@ -28,7 +28,7 @@ struct library_table {
 /* A status; the caller frees *out, which is NULL on failure. */
 int32_t library_text(enum library_text text, const void *of, char **out);
 
-/* The same, parsed; an empty object where it cannot be had. */
+/* The text as JSON; an empty object where it cannot be had. */
 json_t *library_json(enum library_text text, const void *of);
 
 #endif

@@ -85,7 +85,7 @@ def main():
     if PILLOW < SINCE:
         print(
             f"skipped: Pillow {Image.__version__} reads some of these files "
-            f"in another way than {SINCE[0]}.{SINCE[1]}"
+            f"differently from {SINCE[0]}.{SINCE[1]}"
         )
         sys.exit(77)
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1

@@ -380,7 +380,7 @@ static int32_t png_orientation(const uint8_t *data, size_t size)
     return found;
 }
 
-/* The same answers as Pillow's, which orientation_parity.py asks for. */
+/* What Pillow answers; orientation_parity.py asks it. */
 TEST(png_chunks_are_looked_through)
 {
     static const struct {

@@ -510,7 +510,7 @@ CASES = [
 ]
 
 
-# The same over as many photos as there are draws.
+# Compared over as many photos as there are draws.
 AUGMENTATIONS = [
     ("scale_jitter", "ScaleJitter",
      [["scale_jitter width=90 height=70 scale=0.3:2"],
@@ -635,8 +635,8 @@ AUGMENTATIONS = [
 PHOTO_SIDE = 160
 
 
-# The same for images with alpha, half of the draws with 2 channels and half
-# with 4; {} and {small} are as many numbers, the last one for alpha.
+# Images with alpha, half of the draws with 2 channels and half with 4; {} and
+# {small} are as many numbers, the last one for alpha.
 ALPHA = [
     ("resize, alpha", "Resize", [[SIZE], ["resize width=160 height=47"]]),
     ("random_resized_crop, alpha", "RandomResizedCrop",

@@ -108,7 +108,8 @@ void assert_same_bytes(const struct feedline_batch_info *d,
                        const struct feedline_batch_info *h,
                        const struct echo *e);
 
-/* The same options for both, and where the device's batches are finished. */
+/* A loader on the host and one on the device with these options; finish: where
+ * the device's batches are finished. */
 void rig_pair_open(const struct rig *r, struct pair *p, const char *device,
                    const char *finish, const char *options);
 void rig_pair_close(const struct rig *r, struct pair *p);

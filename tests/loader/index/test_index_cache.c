@@ -341,7 +341,7 @@ TEST_WITH(an_entry_is_found_by_path_and_stamp, setup, teardown)
     for (size_t i = 0; i < FDL_COUNT_OF(others); i++)
         assert_null(fdl_cache_find(&c, "a", &others[i], &bytes));
 
-    /* The same file in another data set's place. */
+    /* The file of one data set, renamed to that of another, is refused. */
     struct fdl_cache other;
     fdl_cache_open(&other, "kind", "/spec2");
     assert_string_not_equal(other.path, c.path);

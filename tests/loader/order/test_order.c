@@ -365,7 +365,7 @@ TEST_WITH(a_bad_sample_ends_the_epoch, setup, teardown)
     }
 }
 
-/* The same one as with order=own, whatever stands beside it. */
+/* The replacement is that of order=own, whatever else is in the batch. */
 TEST_WITH(a_replacement_is_drawn, setup, teardown)
 {
     SCOPED_DATASET ds = damaged();

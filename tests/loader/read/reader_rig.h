@@ -54,7 +54,7 @@ extern bool rig_reads;
 /* A new folder; depth 4, limit 16. */
 struct rig *rig_create(void);
 
-/* The same with n files of `bytes` each, and with a reader of them. */
+/* A rig with n files of `bytes` each; start also begins to read them. */
 struct rig *rig_with_files(uint32_t n, uint64_t bytes);
 struct rig *rig_start_files(const struct fdl_reader_ops *ops, uint32_t n,
                             uint64_t bytes);

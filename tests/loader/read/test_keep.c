@@ -96,7 +96,7 @@ TEST(ranks_agree)
     uint64_t hash = fdl_keep_hash(&here, "/data/a/1.jpg");
     assert_int_equal(hash, fdl_keep_hash(&there, "/mnt/nvme/a/1.jpg"));
     assert_int_not_equal(hash, fdl_keep_hash(&here, "/data/a/2.jpg"));
-    /* And another version of this library: what it keeps is warm. */
+    /* Pinned, so that what another version of the library kept stays warm. */
     assert_true(hash == UINT64_C(0xef4150c9ef1bfbce));
 }
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* And where the program reads, on the pread reader's threads. */
+/* The contract where the program reads, on the pread reader's threads. */
 #define TEST_PROGRAM(contract)                                                 \
   rig_reads = true;                                                            \
   contract(&fdl_reader_pread)

@@ -90,7 +90,8 @@ static void add_pngs(const struct fixture *images)
     }
 }
 
-/* The same crops in each epoch, so that the largest of everything was seen. */
+/* Crops that do not change with the epoch, so that the first one shows the
+ * largest of everything. */
 static feedline_loader *eval_loader(feedline_dataset *ds, const char *reader,
                                     bool given)
 {

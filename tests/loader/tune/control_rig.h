@@ -16,11 +16,11 @@
 feedline_loader *rig_sleepy(feedline_dataset *ds, int64_t sleep_ns,
                             const char *options);
 
-/* The same, with a lock that all calls share. */
+/* Each sample sleeps with a lock that all calls share, and reports the wait. */
 feedline_loader *rig_locked(feedline_dataset *ds, int64_t sleep_ns,
                             const char *options);
 
-/* The same, and nobody is told of the lock. */
+/* Each sample sleeps with a lock that all calls share, and reports nothing. */
 feedline_loader *rig_mutex(feedline_dataset *ds, int64_t sleep_ns,
                            const char *options);
 

@@ -195,7 +195,7 @@ TEST_WITH(the_first_batch_is_a_slow_start, setup, teardown)
     assert_string_equal(fixture_verdict(w).code, "SLOW_START");
 }
 
-/* The same times, told by a loader whose inside is known. */
+/* A watch and a loader's ledger give one level for the same times. */
 TEST_WITH(levels_are_those_of_a_ledger, setup, teardown)
 {
     static const int64_t waits[] = {MS / 100, MS / 5, MS, 20 * MS};

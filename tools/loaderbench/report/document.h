@@ -18,8 +18,8 @@ json_t *document_new(const char *command);
 /* To `path`, "-" for standard output. An exit status. */
 int document_write(const json_t *doc, const char *path);
 
-/* The same as the last thing of a command that ends with `rc`, which it still
- * does unless writing fails. Drops doc. */
+/* document_write as the last act of a command: returns `rc`, or the status of
+ * writing if that fails. Drops doc. */
 int document_deliver(json_t *doc, const char *path, int rc);
 
 /* An exit status: 2 for a file that cannot be read, 3 for one that is no JSON,

@@ -22,7 +22,8 @@ int report_write(json_t *const *docs, const char *const *names, size_t n,
  * of `run`. Returns an exit status; the caller drops *doc in any case. */
 int report_read(const char *path, json_t **doc);
 
-/* The same, of `run` alone; done: what is done with those, for the error. */
+/* report_read for commands that want a document of `run`; done: what they do
+ * with it, for the error. */
 int report_read_run(const char *done, const char *path, json_t **doc);
 
 void report_page(FILE *f, json_t *const *docs, const char *const *names,

@@ -33,8 +33,8 @@ int run_consumer_join(const struct run_consumer *c, feedline_loader *l);
 int run_consumer_work(struct run_consumer *c, feedline_batch *batch,
                       double delivered);
 
-/* The same, and gives the batch back: on a GPU the loop runs ahead of it by as
- * many batches as the loader has slots. */
+/* run_consumer_work, and gives the batch back: on a GPU the loop runs ahead of
+ * the work by as many batches as the loader has slots. */
 int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
                       double delivered);
 

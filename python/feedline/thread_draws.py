@@ -94,14 +94,21 @@ class Library:
         return found
 
 
-def run(fn: Callable[..., Any], image: Any, new_seed: Callable[[], int]) -> Any:
+def run(
+    fn: Callable[..., Any],
+    image: Any,
+    new_seed: Callable[[], int],
+    generators: "Optional[Dict[Library, Any]]" = None,
+) -> Any:
     """fn(image), with generators of this thread's own.
 
     new_seed: gives 64 random bits, and is called at most once, if fn draws.
+    generators: those to draw from, as they are, where they are given.
     """
     call = _call
     outer = call.new_seed, call.seed, call.seeded
-    call.new_seed, call.seed, call.seeded = new_seed, None, {}
+    call.new_seed, call.seed = new_seed, None
+    call.seeded = {} if generators is None else generators
     try:
         mode = _torch_mode()
         if mode is None:
@@ -121,6 +128,12 @@ def _torch_mode() -> Any:
 
         _call.mode = OwnDraws(_installed["torch"])
     return _call.mode
+
+
+def library(name: str) -> "Optional[Library]":
+    """That of "random", "numpy" or "torch", where it is loaded."""
+    install()
+    return _installed.get(name)
 
 
 # ---- Putting it in place ---------------------------------------------------

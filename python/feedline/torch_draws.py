@@ -86,8 +86,10 @@ def _on_host(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> bool:
     device = kwargs.get("device")
     if device is not None:
         return torch.device(device).type == "cpu"
-    tensors = (a for a in args if isinstance(a, torch.Tensor))
-    return all(tensor.device.type == "cpu" for tensor in tensors)
+    for argument in args:
+        if isinstance(argument, torch.Tensor) and not argument.is_cpu:
+            return False
+    return True
 
 
 def _trains(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> bool:

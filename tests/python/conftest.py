@@ -74,6 +74,17 @@ def image_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture()
+def known_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What feedline does not know is torch's, as where pixels cannot wait."""
+    proof = pytest.importorskip("feedline.torch.recorded_proof")
+
+    def refuse(*unused: Any) -> Any:
+        raise proof.NotNative()
+
+    monkeypatch.setattr(proof.Recording, "plan", refuse)
+
+
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """torchvision's ImageFolder of 24 images; its transforms draw nothing."""

@@ -134,6 +134,7 @@ def test_transforms(tmp_path: Path, name: str, wrap: Any) -> None:
     assert_same(list(loader), list(Theirs(data, batch_size=8)))
 
 
+@pytest.mark.usefixtures("known_only")
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_transforms_that_do_more(tmp_path: Path, name: str) -> None:
     chain = T.Compose([UNKNOWN[name], T.Resize((8, 8)), T.PILToTensor()])
@@ -199,6 +200,7 @@ def test_loaders(tmp_path: Path, name: str) -> None:
     assert_same(list(loader), list(Theirs(data, batch_size=8)))
 
 
+@pytest.mark.usefixtures("known_only")
 def test_loaders_that_do_more(tmp_path: Path) -> None:
     data = folder(tmp_path / "images")
     namespace: Dict[str, Any] = {"Image": Image, "open": lambda *a: None}

@@ -76,6 +76,7 @@ def test_types_of_torchvision(coco: Any) -> None:
     assert type(targets[0]["boxes"]) is tv_tensors.BoundingBoxes
 
 
+@pytest.mark.usefixtures("known_only")
 def test_integers(voc: Any) -> None:
     check(voc, v2.Compose([FLIP, *TAIL]))
     check(voc, v2.Compose([*PRESETS["ssd"], *TAIL]))
@@ -84,6 +85,7 @@ def test_integers(voc: Any) -> None:
     assert reason is not None and "integers" in reason
 
 
+@pytest.mark.usefixtures("known_only")
 def test_images_without_boxes(tmp_path: Path, pycocotools: None) -> None:
     every = all_of_coco(tmp_path)
     reason = Ours(every, 2, collate_fn=zipped).fallback_reason
@@ -131,6 +133,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.usefixtures("known_only")
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused(coco: Any, case: Tuple[Any, Any, str]) -> None:
     chain, collate, why = case

@@ -250,6 +250,7 @@ def test_huggingface_with_transform(ds: Any) -> None:
             assert_same(list(loader), list(Theirs(data, batch_size=4)))
 
 
+@pytest.mark.usefixtures("known_only")
 def test_huggingface_that_is_not_known(ds: Any) -> None:
     def both(batch: Any) -> Any:
         batch["pixels"] = [SMALL(x) for x in batch["image"]]

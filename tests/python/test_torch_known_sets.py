@@ -308,6 +308,7 @@ def test_a_batch_of_another_mode(tmp_path: Path) -> None:
     assert_same(list(Ours(made, batch_size=1, backend="torch")), theirs)
 
 
+@pytest.mark.usefixtures("known_only")
 def test_images_that_were_made_gray(tmp_path: Path) -> None:
     """Where they become RGB again, the colours of the files do not return."""
     timm = pytest.importorskip("timm.data.dataset", reason="no timm")
@@ -327,6 +328,7 @@ def test_images_that_were_made_gray(tmp_path: Path) -> None:
             assert_same(list(loader), list(Theirs(made, batch_size=4)))
 
 
+@pytest.mark.usefixtures("known_only")
 def test_reasons(tmp_path: Path) -> None:
     pet = pets(tmp_path / "a", target_types=["category", "segmentation"])
     assert "segmentation" in reason(pet)
@@ -339,6 +341,7 @@ def test_reasons(tmp_path: Path) -> None:
     assert "no target_type" in reason(celebrities(tmp_path / "e"))
 
 
+@pytest.mark.usefixtures("known_only")
 def test_changes_are_noticed(tmp_path: Path) -> None:
     flower = flowers(tmp_path)
     loader = Ours(flower, batch_size=4)

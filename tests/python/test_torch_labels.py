@@ -49,6 +49,7 @@ def native(made: Any, **arguments: Any) -> List[Any]:
     return found
 
 
+@pytest.mark.usefixtures("known_only")
 @pytest.mark.parametrize("size", [5, None])
 @pytest.mark.parametrize("kind", LABELS)
 def test_collated_as_by_torch(dataset: Any, kind: str, size: Any) -> None:

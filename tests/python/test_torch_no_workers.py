@@ -169,6 +169,7 @@ def test_backend_torch_has_torchs_draws(drawn: Any) -> None:
     assert "backend" in loader.fallback_reason
 
 
+@pytest.mark.usefixtures("known_only")
 def test_backend_native_insists(drawn: Any) -> None:
     assert len(epochs(Ours, drawn, backend="native")) == 10
     odd = T.Compose([T.Resize((8, 8)), lambda x: x.copy(), T.PILToTensor()])

@@ -92,6 +92,7 @@ def test_before_the_first_epoch_there_is_nothing_to_say(loader: Any) -> None:
     assert "not iterated" in loader._repr_html_()
 
 
+@pytest.mark.usefixtures("known_only")
 def test_while_torch_loads_it_is_watched(
     image_folder: Path, tmp_path: Path
 ) -> None:
@@ -178,6 +179,7 @@ def test_a_profile_over_epochs_has_its_steps(loader: Any) -> None:
     assert ready == {7: 4}
 
 
+@pytest.mark.usefixtures("known_only")
 def test_a_profile_of_what_torch_runs(image_folder: Path) -> None:
     loader = in_torch(image_folder)
     ready: List[Any] = []

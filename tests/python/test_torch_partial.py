@@ -19,9 +19,10 @@ from feedline.torch import FallbackWarning
 from feedline.torch.native import head_of
 from feedline.torch.partial import Partial
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::feedline.torch.FallbackWarning"
-)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning"),
+    pytest.mark.usefixtures("known_only"),
+]
 SMALL = [T.Resize((8, 8)), T.CenterCrop(6)]
 
 

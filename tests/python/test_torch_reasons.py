@@ -21,6 +21,7 @@ from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from torchvision.datasets import ImageFolder
 from torchvision.datasets.folder import default_loader
 
+pytestmark = pytest.mark.usefixtures("known_only")
 Program = Dict[str, Any]
 
 

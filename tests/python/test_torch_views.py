@@ -264,6 +264,7 @@ class Counting(TwoCropsTransform):
         return [self.base_transform(x)]
 
 
+@pytest.mark.usefixtures("known_only")
 @pytest.mark.parametrize(
     "transform",
     [Rotated(), Drawn(), Changed(FIXED), Lenient(FIXED), Counting(FIXED)],
@@ -276,6 +277,7 @@ def test_whatever_else_a_class_does_is_torch_s(
     assert type(transform).__name__ in (loader.fallback_reason or "")
 
 
+@pytest.mark.usefixtures("known_only")
 def test_reasons(folder: Path) -> None:
     def reason(transform: Any, **options: Any) -> str:
         data = ImageFolder(str(folder), transform)
@@ -330,6 +332,7 @@ class Notes:
         return [self.base(x), self.base(x)]
 
 
+@pytest.mark.usefixtures("known_only")
 @pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning")
 def test_what_is_done_beside_the_views_is_not_lost(folder: Path) -> None:
     for made in (Shares(), Notes()):

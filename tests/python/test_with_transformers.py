@@ -19,7 +19,7 @@ from feedline.integrations.transformers import (  # noqa: E402
     NativeLoaders,
     image_collator,
 )
-from feedline.torch import FallbackWarning, ImageFolder  # noqa: E402
+from feedline.torch import ImageFolder  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 
@@ -128,10 +128,9 @@ def test_collator_of_the_users(image_folder: Path, tmp_path: Path) -> None:
         NativeTrainer, tmp_path, data, data_collator=collate, max_steps=2
     )
     ours.loader_options = {}
-    with pytest.warns(FallbackWarning, match="collate_fn"):
-        ours.train()
+    ours.train()
     loader = ours.callback_handler.train_dataloader
-    assert not loader.native and "collate_fn" in loader.fallback_reason
+    assert loader.native and loader.recorded
     assert len(ours.labels) == 2
 
 

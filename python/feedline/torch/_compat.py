@@ -38,6 +38,15 @@ __all__ = [
 # Loads what the engine cannot, and raises what torch would.
 MapFetcher: Any = _utils.fetch._MapDatasetFetcher
 
+# What get_worker_info() gives in a worker, and the numbers that numpy is seeded
+# with there (torch 1.9).
+WorkerInfo: Any = _utils.worker.WorkerInfo
+numpy_seed: Callable[[int, int], Any] = _utils.worker._generate_state
+
+# default_collate's of tensors, and the function that does all (torch 2.0).
+collate_tensors: Any = getattr(_collate, "collate_tensor_fn", None)
+collate_by: Any = getattr(_collate, "collate", None)
+
 # Pins whole batches, of any structure.
 pin_memory: Callable[[Any, Any], Any] = _utils.pin_memory.pin_memory
 

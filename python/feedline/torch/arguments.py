@@ -33,6 +33,7 @@ DTYPES = {
 }
 LAYOUTS = {"nchw": torch.contiguous_format, "nhwc": torch.channels_last}
 ON_ERROR = ("raise", "skip", "zero")
+DRAWS = ("engine", "torch")
 BACKENDS = ("auto", "native", "torch")
 # Arguments that torch does not have and the engine gets as they are.
 PASSED_ON = (
@@ -79,6 +80,8 @@ class Given:
     options: Optional[Mapping[str, Any]] = None
     backend: str = "auto"
     snapshot_every_n_steps: int = 1
+    draws: str = "engine"
+    verify: int = 2
 
 
 OURS_ALONE = tuple(one.name for one in fields(Given))
@@ -230,6 +233,16 @@ def check_ours(given: Given) -> None:
         raise ValueError(
             "backend should be one of %s, but got backend=%r"
             % (", ".join(BACKENDS), given.backend)
+        )
+    if given.draws not in DRAWS:
+        raise ValueError(
+            "draws should be one of %s, but got draws=%r"
+            % (", ".join(DRAWS), given.draws)
+        )
+    if type(given.verify) is not int or given.verify < 0:
+        raise ValueError(
+            "verify should be a number of samples, but got verify=%r"
+            % (given.verify,)
         )
     dtype_name(given.dtype)
     layout_name(given.layout)

@@ -11,6 +11,8 @@ would make from the current data set, transforms and arguments:
                 are collated as by default (or by a `collated` function), and a
                 worker_init_fn only seeds generators. Threads instead of
                 processes.
+    recorded    the program's own Python makes the samples, and the engine
+                their pixels (recorded_*.py).
     otherwise   torch's own iterators; `fallback_reason` says why, as does one
                 FallbackWarning. Where a part of the transforms is known, an
                 engine in each worker does that (partial.py).
@@ -19,11 +21,13 @@ would make from the current data set, transforms and arguments:
 when torch would read it, so the random numbers it draws, the loader's own seed,
 and torch's generators after the epoch are those of torch. Natively, the draws
 of random transforms follow from that seed, the sample, and how often it
-occurred; with `seed`, from that and the epoch. Batches are always in order,
+occurred; with `seed`, from that and the epoch; with draws="torch" they are
+those of torch's first worker. Batches are always in order,
 also with in_order=False, which permits another order but does not require it.
 
 **Without meaning natively.** multiprocessing_context is validated and kept, but
-there are no processes to start. get_worker_info() is None.
+there are no processes to start. get_worker_info() is None, but for a data set
+that is recorded.
 """
 
 from __future__ import annotations
@@ -42,11 +46,12 @@ from ._compat import _BaseDataLoaderIter
 from .arguments import OURS_ALONE, THEIRS, TORCH_PREFETCH, AutoInt, Given
 from .arguments import as_number, blocks, check_ours, cores, for_torch, is_auto
 from .decision import Decision, FallbackWarning
-from .epochs import Epochs
+from .epochs import Epochs, native_kind
 from .handover import Into
 from .iteration import NativeIterator
 from .lightning_order import warn_of_lost_state
 from .observing import Observing, readable
+from .recorded_proof import words_about
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset, Sampler
@@ -96,6 +101,11 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         "native": raises NotNative if impossible. "torch": always torch's own
         loader, without a warning; with num_workers=0 also with its draws from
         the global generators.
+    draws: "engine": random numbers of a sample follow from seed, epoch, sample
+        and how often it occurred. "torch": batches are those of torch's own
+        DataLoader with num_workers=1, to the bit, for any number of ours.
+    verify: samples of an own data set that are also made by the data set alone,
+        before its first epoch, and compared.
     snapshot_every_n_steps: accepted for code written for torchdata's
         StatefulDataLoader; a state is always that of the last batch returned.
 
@@ -143,6 +153,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         options: Optional[Mapping[str, Any]] = None,
         backend: str = "auto",
         snapshot_every_n_steps: int = 1,
+        draws: str = "engine",
+        verify: int = 2,
     ) -> None:
         given = dict(locals())  # the arguments, and no other name so far
         self._feedline = Private(Given(**{n: given[n] for n in OURS_ALONE}))
@@ -182,6 +194,12 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         return self._feedline.decision.reason(self) is None
 
     @readable
+    def recorded(self) -> bool:
+        """Whether the program's own Python makes the samples, and the engine
+        their pixels."""
+        return self.native and self._feedline.decision.recorded is not None
+
+    @readable
     def partly_native(self) -> bool:
         """Whether torch's workers load the samples, and the engine makes their
         images up to the transform or argument that fallback_reason names."""
@@ -194,6 +212,10 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
 
     def _feedline_observed(self) -> Optional[Observable]:
         return self._feedline.epochs.observed()
+
+    def _feedline_about_python(self) -> str:
+        recorded = self._feedline.decision.recorded
+        return "" if recorded is None else "\n" + words_about(recorded)
 
     @property
     def _is_accelerate_prepared(self) -> bool:
@@ -337,8 +359,10 @@ def _show_given(loader: Any) -> None:
 
 def _goes_on(loader: Any, iterator: _BaseDataLoaderIter) -> bool:
     """Whether a persistent iterator can make the next epoch, too."""
-    plan = loader._feedline.decision.decide(loader)
-    return isinstance(iterator, NativeIterator) == (plan is not None)
+    kind = native_kind(loader._feedline.decision.decide(loader))
+    if kind is None:
+        return not isinstance(iterator, NativeIterator)
+    return type(iterator) is kind
 
 
 def _refused_by_torch(loader: Any) -> bool:

@@ -25,11 +25,19 @@ from .known_wrapped import is_wrapped
 from .mixing import is_mixing, mix_of, recognised
 from .moving import reasons_in_loader
 from .native import Head, Plan, head_of, plan as plan_of
+from .recorded_draws import ENGINE
+from .recorded_proof import Recording
 from .worker_init import only_seeds, rehearsed
 
 
 # Of a reason why torch loads the samples, where the engine helps.
 IN_PART = "; the engine makes the images up to there, in torch's workers"
+
+
+NO_IMAGES = (
+    "samples of the data set have no images that Pillow or torchvision opens, "
+    "so there is nothing that the engine could make"
+)
 
 
 class FallbackWarning(UserWarning):
@@ -46,12 +54,15 @@ class Decision:
         self.head: Optional[Head] = None
         # The sampler of a stream that the engine runs.
         self.order: Any = None
+        # The data set that runs in Python, where one does.
+        self.recorded: Any = None
         self._warned = False
         self._told_of_init = False
         # The plan whose first sample was looked at, with batch_size=None.
         self._plain_samples: Optional[Plan] = None
         # The last plan with mixed batches, and what it was made of.
         self._mixed: Optional[Tuple[Plan, Plan]] = None
+        self._recording = Recording()
 
     def reason(self, loader: Any) -> Optional[str]:
         """Why torch loads the samples; None where the engine does. As at the
@@ -72,10 +83,11 @@ class Decision:
 
     def decide(self, loader: Any) -> Optional[Plan]:
         """The plan of the epoch that begins; None for torch's iterators."""
-        self.order = self.head = None
+        self.order = self.head = self.recorded = None
         try:
             plan: Optional[Plan] = self.plan_now(loader)
             self._refused = None
+            self.recorded = plan.recorded
         except NotNative as no:
             plan, self._refused = None, no.with_traceback(None)
             self.head = _head_now(loader)
@@ -85,8 +97,28 @@ class Decision:
     def plan_now(self, loader: Any) -> Plan:
         """How the engine makes this loader's batches; NotNative with all that
         stands in the way."""
-        if loader._feedline.given.backend == "torch":
+        given = loader._feedline.given
+        if given.backend == "torch":
             raise NotNative('backend="torch" asks for that')
+        if given.draws != ENGINE:
+            Reasons(_reasons_in_arguments(loader)).check()
+            try:
+                return self._recording.plan(loader)
+            except NotNative as no:
+                raise NotNative(*no.reasons or [NO_IMAGES]) from None
+        try:
+            return self._known(loader)
+        except NotNative as no:
+            if list(_reasons_in_arguments(loader)):
+                raise
+            refused = no.with_traceback(None)
+        try:
+            return self._recording.plan(loader)
+        except NotNative as no:
+            raise NotNative(*refused.reasons, *no.reasons) from None
+
+    def _known(self, loader: Any) -> Plan:
+        """Where data set and transforms are known, and it needs no Python."""
         found, plan = Reasons(_reasons_in_arguments(loader)), None
         if not is_stream(loader) or is_known_stream(loader.dataset):
             with found.noted():

@@ -27,7 +27,12 @@ from .native import Plan
 
 
 class Lease:
-    """An engine while an iterator has it. Given back once, from any thread."""
+    """An engine while an iterator has it. Given back once, from any thread.
+
+    held: what the engine's threads write to, until they have stopped.
+    """
+
+    held: Any = None
 
     def __init__(
         self, pool: "EnginePool", key: Hashable, engine: feedline.Loader
@@ -59,6 +64,7 @@ class Lease:
             engine.close()
         else:
             self._pool._take_back(self._key, engine)
+        self.held = None
 
 
 class EnginePool:

@@ -25,6 +25,7 @@ from .iteration import CountedIterator, NativeIterator
 from .native import Head, Plan, plan as plan_of
 from .order_trace import TracedSampler, global_state, parts_of
 from .partial import Partial
+from .recorded_iteration import RecordedIterator
 from .sampler_kinds import epoch_of, waits_for_epoch
 from .state_dict import Fingerprint, Progress, Saved
 
@@ -113,6 +114,13 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
         return self._finish(data) if self._finish else data
 
 
+def native_kind(plan: Optional[Plan]) -> Optional[Type[NativeIterator]]:
+    """The iterator for a plan; None: torch's."""
+    if plan is None:
+        return None
+    return NativeIterator if plan.recorded is None else RecordedIterator
+
+
 class Epochs:
     """Of one loader, which is an argument of each method.
 
@@ -150,6 +158,7 @@ class Epochs:
             epoch=self.begun,
             round=former.round + 1,
             seed=former.seed,
+            in_workers=former.in_workers,
         )
         self.begun += 1
 
@@ -199,6 +208,8 @@ class Epochs:
                 seed = None  # is drawn between the sampler's numbers
         traced.sampler_seed = coming.sampler_seed
         progress = Progress(traced, epoch=self.begun, round=coming.round)
+        if coming.round:
+            progress.draws = saved.draws
         quiet = _no_draw(loader) if coming.round else nullcontext()
         with quiet, traced.own_draws():
             return self._make(loader, plan, progress, seed)
@@ -215,6 +226,7 @@ class Epochs:
         progress.yielded = saved.yielded
         progress.batches = saved.batches
         progress.samples = saved.samples
+        progress.draws = saved.draws
         with _no_draw(loader):
             iterator = self._make(loader, plan, progress, saved.seed)
         iterator._num_yielded = saved.yielded
@@ -269,10 +281,12 @@ class Epochs:
         saved_seed: Optional[int],
     ) -> _BaseDataLoaderIter:
         self.begun = progress.epoch + 1
-        progress.in_workers = plan is None and loader.num_workers > 0
+        own = plan is None or plan.recorded is not None
+        progress.in_workers = own and loader.num_workers > 0
         made: _BaseDataLoaderIter
-        if plan is not None:
-            made = NativeIterator(loader, plan, progress, saved_seed)
+        kind = native_kind(plan)
+        if plan is not None and kind is not None:
+            made = kind(loader, plan, progress, saved_seed)
             self._show_tuned(loader)
         else:
             made = self._torch_iterator(loader, progress, saved_seed)

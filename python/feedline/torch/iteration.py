@@ -40,7 +40,8 @@ from torch.utils.data.dataloader import default_collate, default_convert
 import feedline
 
 from .. import torch_ranges
-from ..lifetime import interrupt_behind_finalizers
+from ..lifetime import Aside, interrupt_behind_finalizers
+from ..python_op import in_callback
 from . import _compat
 from ._compat import _BaseDataLoaderIter
 from .arguments import DEPTH_MAX, engine_options, is_auto
@@ -64,6 +65,8 @@ from .targets import moved
 GIVEN_MAX = 1024
 # Images that a batch of the engine's may have (option batch_size).
 BATCH_MAX = 65536
+# Options about the pixels of a batch, which a recorded one does not have.
+OF_PIXELS = ("device", "dtype", "layout")
 # Batches that are pulled together, or whose tensors are made. After a pause in
 # which the caches went cold the first takes some 100 us, most of which the ones
 # behind it save.
@@ -183,11 +186,15 @@ class Settings:
         self.seed: Optional[int] = mine.given.seed
         self.largest: Dict[str, int] = mine.epochs.largest_batch
         options = engine_options(loader, plan.options, 1, looks_ahead)
+        if plan.recorded is not None:
+            options = {k: v for k, v in options.items() if k not in OF_PIXELS}
+            options["on_error"] = "zero"
         self.nhwc = options.get("layout") == "nhwc"
         self.on_host = options.get("device") in (None, "host")
         self.options = options
         self.known_size = known_batch_size(loader)
-        check_dtype(options.get("dtype"), plan.options.get("dtype"))
+        if plan.recorded is None:
+            check_dtype(options.get("dtype"), plan.options.get("dtype"))
 
     def borrow(self, at_least: int) -> Tuple[Lease, int]:
         """An engine for batches of so many samples, and how many it takes."""
@@ -275,6 +282,7 @@ class NativeIterator(CountedIterator):
             self._pin_memory
             and not made
             and plan.moving is None
+            and plan.recorded is None
             and self._settings.on_host
         )
         self._pinned_memory: Dict[Lease, PinnedMemory] = {}
@@ -289,9 +297,7 @@ class NativeIterator(CountedIterator):
         self._take: Optional[Take] = None
         self._device: Optional[str] = None
         self._finish_fetched = Finish(loader._feedline.given)
-        self._samples = Samples(
-            plan, not self._auto_collation, plan.random and repeats(sampler)
-        )
+        self._samples = self._new_samples(plan)
         self._progress.traced.on_skip = self._samples.note
         self._fetcher = _compat.MapFetcher(
             self._dataset, self._auto_collation, self._collate_fn, False
@@ -312,6 +318,12 @@ class NativeIterator(CountedIterator):
             while len(self._pending) < self._at_once and self._pull():
                 pass
 
+    def _new_samples(self, plan: Plan) -> Any:
+        sampler = self._progress.traced.sampler
+        return Samples(
+            plan, not self._auto_collation, plan.random and repeats(sampler)
+        )
+
     # ---- Pulling indices --------------------------------------------------
 
     def _pull(self) -> bool:
@@ -322,15 +334,22 @@ class NativeIterator(CountedIterator):
             index = next(self._sampler_iter)
         except StopIteration:
             self._exhausted = True
-            if self._leases:
-                self._leases[-1].engine.end()
+            self._end_order()
             return False
+        self._put(index)
+        return True
+
+    def _end_order(self) -> None:
+        if self._leases:
+            self._leases[-1].engine.end()
+
+    def _put(self, index: Any) -> None:
+        """What the sampler gave, as the next batch."""
         samples = self._samples.of(index)
         if samples is None:
             self._pending.append((None, index))
         else:
             self._append(samples)
-        return True
 
     def _append(self, samples: "array[int]") -> None:
         if len(samples) > self._capacity:
@@ -351,12 +370,16 @@ class NativeIterator(CountedIterator):
         self._leases.append(lease)
         progress = self._progress
         waiting = sum(p.samples for p in list(progress.traced.pulled)[:-1])
+        self._begin_engine(lease, progress.samples + waiting)
+        if self._pins and self._settings.plan.views == 0:
+            self._pinned_memory[lease] = PinnedMemory(lease.engine)
+
+    def _begin_engine(self, lease: Lease, position: int) -> None:
+        progress = self._progress
         seed, epoch = progress.seed, progress.round
         if self._settings.seed is not None:
             seed, epoch = self._settings.seed, progress.epoch
-        lease.engine.begin(epoch, seed, progress.samples + waiting)
-        if self._pins and self._settings.plan.views == 0:
-            self._pinned_memory[lease] = PinnedMemory(lease.engine)
+        lease.engine.begin(epoch, seed, position)
 
     def _pull_ahead(self) -> None:
         """As many as torch would have ahead, or a tuned depth."""
@@ -423,15 +446,7 @@ class NativeIterator(CountedIterator):
             self._pinned_memory.pop(former, None)
         try:
             self._pull_ahead()
-            data = self._made_of(batch)
-            if data is None:
-                if self._may_miss(engine) and failed(batch):
-                    return self._mended(engine, batch, number)
-                data = self._hand_over(batch)
-                self._make_ahead(engine)
-            return (
-                data if self._is_plain else self._finished(data, number, batch)
-            )
+            return self._data_of(engine, batch, number)
         except feedline.DeviceError:
             lease.spoil()
             raise
@@ -442,6 +457,18 @@ class NativeIterator(CountedIterator):
                 # Who knows the length never asks for the end, and would begin
                 # the next epoch while this one still has its engine.
                 self._close()
+
+    def _data_of(
+        self, engine: feedline.Loader, batch: feedline.Batch, number: int
+    ) -> Any:
+        """What the program gets of a batch that was delivered."""
+        data = self._made_of(batch)
+        if data is None:
+            if self._may_miss(engine) and failed(batch):
+                return self._mended(engine, batch, number)
+            data = self._hand_over(batch)
+            self._make_ahead(engine)
+        return data if self._is_plain else self._finished(data, number, batch)
 
     def _next_made(self) -> Optional[List[torch.Tensor]]:
         """The next batch, if its tensors are all of it. With few functions on
@@ -707,7 +734,11 @@ def _give_back(leases: List[Lease]) -> None:
 
 
 def _forget(leases: List[Lease]) -> None:
-    """Of an iterator that nobody has any more."""
+    """Of an iterator that nobody has any more. The garbage collector may run on
+    one of the engine's threads, which cannot wait for itself."""
+    if in_callback():
+        Aside(lambda: _give_back(leases))
+        return
     try:
         _give_back(leases)
     except KeyboardInterrupt:

@@ -61,6 +61,8 @@ class Plan:
         stream: what an IterableDataset has in place of positions.
         mix: what is done to batches; None: nothing.
         moving: what moves with the images, and what becomes of both.
+        recorded: the program's own Python makes the samples, all but their
+            pixels; None: it does not.
     """
 
     dataset: feedline.Dataset
@@ -77,6 +79,7 @@ class Plan:
     _digest: Callable[[], str] = field(repr=False)
     mix: Optional[Dict[str, Any]] = None
     moving: Optional[Tuple[Moving, Pair]] = None
+    recorded: Any = None
 
     def __len__(self) -> int:
         """Samples of the torch data set."""
@@ -87,6 +90,7 @@ class Plan:
     def of_pairs(self) -> bool:
         """Samples are an image and an int, and no more is done to them."""
         more = (self.targets, self.keys, self.output, self.mix, self.moving)
+        more += (self.recorded,)
         return self.views == 0 and all(part is None for part in more)
 
     def mixed(self, mix: Dict[str, Any]) -> "Plan":

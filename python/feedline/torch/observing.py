@@ -68,6 +68,10 @@ class Observing:
         """Who counts the batches; None before the first epoch."""
         raise NotImplementedError
 
+    def _feedline_about_python(self) -> str:
+        """Of samples that the program's Python makes: what that costs."""
+        raise NotImplementedError
+
     def _counting(self) -> Observable:
         observed = self._feedline_observed()
         if observed is None:
@@ -94,7 +98,7 @@ class Observing:
             return why_no_engine(self)
         reasons, words = self.fallback_reasons, observed.explain()
         if not reasons:
-            return words
+            return words + self._feedline_about_python()
         end = IN_PART if self.partly_native else ""
         if len(reasons) == 1:
             why = "as %s%s." % (reasons[0], end)

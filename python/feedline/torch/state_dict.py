@@ -71,7 +71,8 @@ class Progress:
     yielded: batches that were returned; batches, samples: that are behind us.
     seed, round: what this epoch's draws are made from. epoch: epochs of this
     loader before it. dataset: what it reads, once somebody asked. in_workers:
-    torch's load the samples. fetcher: that of torch's in this process.
+    torch's load the samples. fetcher: that of torch's in this process. draws:
+    the generators of the next batch, where they run on from sample to sample.
     """
 
     traced: TracedSampler
@@ -87,6 +88,7 @@ class Progress:
     dataset: Optional[Fingerprint] = None
     in_workers: bool = False
     fetcher: Any = None
+    draws: Optional[States] = None
 
     def delivered(self, pulled: Pulled) -> None:
         """A batch, or its error, has reached the consumer."""
@@ -162,6 +164,7 @@ def save(
         "samples_yielded_global": progress.samples * ranks,
         "order": _order(progress),
         "next": _next_seeds(progress, loader) if progress.finished else None,
+        "draws": _draws_of(progress),
         "_index_sampler_state": _index_sampler_state(progress),
         "_sampler_iter_state": copy.deepcopy(progress.iterator_state),
         "_sampler_iter_yielded": progress.batches,
@@ -173,6 +176,11 @@ def save(
             None if progress.in_workers else loader.dataset, progress.fetcher
         ),
     }
+
+
+def _draws_of(progress: Progress) -> Dict[str, Any]:
+    states = progress.draws or {}
+    return {name: state_to_json(state) for name, state in states.items()}
 
 
 def _next_seeds(progress: Progress, loader: Any) -> Dict[str, Any]:
@@ -295,6 +303,12 @@ class Saved:
     def samples(self) -> int:
         return self.resume.samples if self.resume else 0
 
+    @property
+    def draws(self) -> Optional[States]:
+        """The generators of the next batch, where a state has them."""
+        found = self.state.get("draws")
+        return _states_from(found) if found else None
+
 
 def read(state: Any, index_sampler: Any) -> Saved:
     """Understands a state; ValueError for what is none."""
@@ -393,10 +407,11 @@ def _resume(saved: Saved, index_sampler: Any) -> Resume:
 
 
 def _draws_from(order: Dict[str, Any]) -> States:
-    return {
-        name: state_from_json(name, state)
-        for name, state in order["draws_from"].items()
-    }
+    return _states_from(order["draws_from"])
+
+
+def _states_from(saved: Mapping[str, Any]) -> States:
+    return {name: state_from_json(name, one) for name, one in saved.items()}
 
 
 def _sampler_state(

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch of recorded samples while its pixels are made, and their memory.
+
+The first sample of a batch says of what shape and type its leaves are. From
+then on there is one tensor for the leaves at each position, [samples, ...]; the
+engine writes every sample's pixels into its row, and default_collate has
+nothing left to copy: the tensor is the batch (`collated`). A leaf of another
+shape or type gets memory of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+import torch
+from torch.utils.data.dataloader import default_collate
+
+from . import _compat
+from .recorded_draws import States
+from .recorded_memory import Memory
+
+
+class Rows(NamedTuple):
+    """Memory of the leaves at one position."""
+
+    whole: torch.Tensor
+    each: Tuple[torch.Tensor, ...]
+    first: int  # an address
+    step: int  # bytes of a row
+    shape: Tuple[int, ...]
+    dtype: Any
+
+
+class Batch:
+    """Samples of a batch: indices, what was recorded, where pixels go.
+
+    copies: how often each sample had occurred before. samples: copies of those
+    that were recorded. leaves: of each its deferred images with their memory,
+    which the engine writes to until it has delivered the batch. after: the
+    generators behind the batch as it was recorded, with torch's draws; truth:
+    as the batch has left them, where that is known to be another matter.
+    """
+
+    def __init__(
+        self, indices: List[Any], copies: Optional[List[int]] = None
+    ) -> None:
+        count = len(indices)
+        self.indices = indices
+        self.copies = copies or [0] * count
+        self.samples: List[Any] = [None] * count
+        self.leaves: List[List[Tuple[Any, Any]]] = [[] for _ in indices]
+        self.after: Optional[States] = None
+        self.truth: Optional[States] = None
+        # Of samples that were recorded together, by place: leaves, addresses.
+        self.recorded: Dict[int, Tuple[List[Any], List[int]]] = {}
+        self._rows: Dict[int, Rows] = {}
+
+    def room(
+        self, place: int, leaf: Any, memory: Memory, pin: bool
+    ) -> Tuple[Any, int]:
+        """What stands for a deferred image of a sample, and the address where
+        its pixels go."""
+        leaves = self.leaves[place]
+        if leaf.dtype is None:
+            # An image of Pillow's, of which the data set may keep its own.
+            leaf.leaf = _twin(leaf.leaf)
+            pixels = bytearray(leaf.nbytes)
+            leaves.append((leaf, pixels))
+            return leaf.leaf, _address_of(pixels)
+        row = self._row(len(leaves), place, leaf, memory, pin)
+        leaves.append((leaf, row))
+        return row if leaf.wrap is None else leaf.wrap(row), row.data_ptr()
+
+    def _row(
+        self, position: int, place: int, leaf: Any, memory: Memory, pin: bool
+    ) -> torch.Tensor:
+        rows = self._rows.get(position)
+        shape = tuple(leaf.shape)
+        if rows is None:
+            count = len(self.indices)
+            whole = memory.empty((count, *shape), leaf.dtype, pin)
+            step = whole.stride(0) * whole.element_size()
+            each, first = whole.unbind(0), whole.data_ptr()
+            rows = Rows(whole, each, first, step, shape, leaf.dtype)
+            self._rows[position] = rows
+        elif rows.shape != shape or rows.dtype != leaf.dtype:
+            return memory.empty(shape, leaf.dtype, pin)
+        return rows.each[place]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(
+            len(rows.each) * rows.step for rows in list(self._rows.values())
+        )
+
+    def finished(self, place: int) -> Any:
+        """The sample, whose pixels have been made."""
+        for leaf, memory in self.leaves[place]:
+            if leaf.dtype is None:
+                leaf.give(memory)
+        return self.samples[place]
+
+    def zeroed(self, place: int) -> Any:
+        """The sample with zeros for pixels."""
+        for _, memory in self.leaves[place]:
+            if isinstance(memory, torch.Tensor):
+                memory.zero_()
+            else:
+                memory[:] = bytes(len(memory))
+        return self.finished(place)
+
+    def collated(self, samples: List[Any]) -> Any:
+        """What default_collate makes of these samples."""
+        functions = _compat.collate_functions()
+        usual = functions.get(torch.Tensor)
+        if usual is None or usual is not _compat.collate_tensors:
+            return default_collate(samples)
+        wholes = {rows.first: rows for rows in self._rows.values()}
+
+        def tensors(parts: Any, **more: Any) -> Any:
+            rows = wholes.get(_start_of(parts[0]))
+            if rows is None or not _are_rows(parts, rows):
+                return usual(parts, **more)
+            del wholes[rows.first]  # once: two results must not be one tensor
+            return rows.whole
+
+        functions = {**functions, torch.Tensor: tensors}
+        return _compat.collate_by(samples, collate_fn_map=functions)
+
+
+def _twin(image: Any) -> Any:
+    """Another image that is deferred in the same way."""
+    made = object.__new__(type(image))
+    made.__dict__.update(image.__dict__)
+    return made
+
+
+def _address_of(memory: bytearray) -> int:
+    if not memory:
+        return 0
+    return ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory))
+
+
+def _start_of(part: Any) -> int:
+    dense = part.device.type == "cpu" and part.layout == torch.strided
+    return int(part.data_ptr()) if dense and not part.is_nested else -1
+
+
+def _are_rows(parts: Any, rows: Rows) -> bool:
+    """Whether these are all rows in their order, as torch.stack would have
+    them."""
+    if len(parts) != len(rows.each) or _compat.returns_tv_tensors():
+        return False
+    step, address = rows.step, rows.first
+    like = rows.each[0]
+    for part in parts:
+        if (
+            part.data_ptr() != address
+            or part.shape != like.shape
+            or part.dtype is not like.dtype
+            or part.stride() != like.stride()
+            or part.requires_grad
+        ):
+            return False
+        address += step
+    return True

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sample for the program, in place of the one that the data set made.
+
+What `__getitem__` returns is the data set's: it may hand out the same dict each
+time, or an array that it fills anew, or keep what it returned in a cache. A
+worker process of torch's sends copies. Here `isolated` makes one as soon as the
+sample is there, and puts something real where a deferred image was: memory that
+the engine fills. The data set's own objects never share that memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Callable, Dict, List, Optional
+
+import torch
+
+from ..deferred import Deferred, deferred_of
+from .working_copy import is_plain_object
+
+# Nothing changes these.
+_ATOMS = frozenset(
+    (int, float, complex, bool, str, bytes, range, type(None), type)
+)
+# Containers that deep hold themselves.
+_DEEPEST = 32
+
+Room = Callable[[Deferred], Any]
+
+
+def isolated(sample: Any, room: Room) -> Any:
+    """A copy of a sample; room: gives what stands for a deferred image."""
+    return _Copier(room).of(sample, 0)
+
+
+class _Copier:
+    """Of one sample; `made` has the copy of each object by its id."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.made: Dict[int, Any] = {}
+        self.alive: List[Any] = []  # so that no id is another object's
+
+    def of(self, thing: Any, depth: int) -> Any:
+        kind = type(thing)
+        if kind in _ATOMS or depth > _DEEPEST:
+            return thing
+        found = self.made.get(id(thing))
+        if found is None:
+            found = self._copied(thing, kind, depth + 1)
+            self.made[id(thing)] = found
+            self.alive.append(thing)
+        return found
+
+    def _copied(self, thing: Any, kind: type, depth: int) -> Any:
+        if kind is tuple:
+            return tuple([self.of(part, depth) for part in thing])
+        if kind is list:
+            return [self.of(part, depth) for part in thing]
+        if kind is dict:
+            return {key: self.of(thing[key], depth) for key in thing}
+        deferred = deferred_of(thing)
+        if deferred is not None:
+            return self.room(deferred)
+        memory = _memory_of(thing, kind)
+        if memory is not None:
+            return memory
+        try:
+            return self._of_object(thing, kind, depth)
+        except Exception:
+            return thing  # of a class that has no such copies
+
+    def _of_object(self, thing: Any, kind: Any, depth: int) -> Any:
+        if isinstance(thing, tuple):
+            parts = [self.of(part, depth) for part in thing]
+            return kind(*parts) if hasattr(thing, "_fields") else kind(parts)
+        if isinstance(thing, (list, MutableMapping)):
+            keys = range(len(thing)) if isinstance(thing, list) else list(thing)
+            made = copy.copy(thing)
+            for key in keys:
+                made[key] = self.of(thing[key], depth)
+            return made
+        if is_plain_object(kind):
+            made = kind.__new__(kind)
+            for name, value in vars(thing).items():
+                made.__dict__[name] = self.of(value, depth)
+            return made
+        return thing
+
+
+def _memory_of(thing: Any, kind: type) -> Optional[Any]:
+    """A copy of a tensor, an array, or an image of Pillow's."""
+    if kind is torch.Tensor and not thing.requires_grad:
+        return thing.clone()
+    if isinstance(thing, torch.Tensor):
+        return copy.deepcopy(thing)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and kind is numpy.ndarray:
+        plain = thing.dtype.kind != "O"
+        return thing.copy("K") if plain else copy.deepcopy(thing)
+    image = sys.modules.get("PIL.Image")
+    if image is not None and isinstance(thing, image.Image):
+        return thing.copy()
+    return None
+
+
+def with_zeros(sample: Any) -> Any:
+    """A copy whose tensors are zeros."""
+    made = copy.deepcopy(sample)
+    _clear(made, 0)
+    return made
+
+
+def _clear(thing: Any, depth: int) -> None:
+    if isinstance(thing, torch.Tensor):
+        thing.zero_()
+    elif depth < _DEEPEST:
+        parts: Any = ()
+        if isinstance(thing, (tuple, list)):
+            parts = thing
+        elif isinstance(thing, MutableMapping):
+            parts = thing.values()
+        elif is_plain_object(type(thing)):
+            parts = vars(thing).values()
+        for part in parts:
+            _clear(part, depth + 1)

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a data set can be recorded: its first samples are, and are compared
+with those that it makes itself.
+
+    copy of the data set --- pixels deferred --> engine --.
+    copy of the data set --- as torch runs it ------------+--> equal, to the bit
+
+Both have the same random numbers, and copies of the generators that the data
+set keeps. A difference is reported once, and torch loads the samples. So it
+does where no image of a sample stays deferred, for then there is nothing that
+the engine could do.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Dict, List, Optional
+
+import torch
+
+import feedline
+
+from ._compat import collates
+from .chain import NotNative
+from .native import Plan
+from .recorded_batch import Batch
+from .recorded_draws import SeededDraws
+from .recorded_leaves import isolated
+from .recorded_run import RecordedSet, Run
+from .worker_info import install, only_worker
+from .working_copy import is_plain_object, working_copy
+
+# Samples that are tried before a data set counts as one without any.
+TRIED = 8
+# Of a data set that does not say how many samples it has.
+UNKNOWN_LENGTH = 1 << 20
+_SEED = 0x5EED
+
+
+class Recording:
+    """Of one loader: what was found out about its data set."""
+
+    def __init__(self) -> None:
+        self._facts: Optional[List[Any]] = None
+        self._plan: Optional[Plan] = None
+        self._refused: Optional[NotNative] = None
+        self._warned = False
+
+    def plan(self, loader: Any) -> Plan:
+        """How the engine makes the samples of this loader. NotNative, perhaps
+        without a reason: it has no images."""
+        facts = _facts_of(loader.dataset)
+        if self._facts is None or not _are_same(facts, self._facts):
+            self._facts, self._plan, self._refused = facts, None, None
+            try:
+                self._plan = self._made(loader)
+            except NotNative as no:
+                self._refused = no.with_traceback(None)
+        if self._refused is not None:
+            raise NotNative(*self._refused.reasons)
+        assert self._plan is not None
+        return self._plan
+
+    def _made(self, loader: Any) -> Plan:
+        dataset = loader.dataset
+        try:
+            count = len(dataset)
+        except (TypeError, NotImplementedError):
+            count = UNKNOWN_LENGTH
+        if count <= 0:
+            raise NotNative()
+        install()
+        recorded = RecordedSet(count, type(dataset).__name__)
+        plan = Plan(
+            dataset=recorded.dataset,
+            indices=None,
+            pipeline=feedline.Pipeline("none"),
+            options={},
+            random=True,
+            shape=(3, 0, 0),
+            views=0,
+            targets=None,
+            keys=None,
+            output=None,
+            stream=None,
+            _digest=lambda: "",
+            recorded=recorded,
+        )
+        self._prove(loader, plan)
+        return plan
+
+    def _prove(self, loader: Any, plan: Plan) -> None:
+        wanted = loader._feedline.given.verify
+        for count in sorted({max(1, wanted), max(TRIED, wanted)}):
+            trial = Trial(loader, plan, _spread(len(plan.dataset), count))
+            if trial.deferred:
+                break
+            if trial.seen and not trial.error:
+                break
+        if not trial.deferred:
+            raise NotNative(*_nothing_deferred(plan.recorded, trial))
+        if not wanted:
+            return
+        where = trial.difference()
+        if where is None:
+            return
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                "a sample that was recorded differs from the one that the data "
+                "set makes, so torch loads the samples: %s" % where,
+                feedline.EngineWarning,
+                stacklevel=2,
+            )
+        raise NotNative("a recorded sample differs: %s" % where)
+
+
+def _spread(length: int, count: int) -> List[int]:
+    """Positions in a data set, from the first one on."""
+    count = min(count, length)
+    return [n * length // count for n in range(count)]
+
+
+def _nothing_deferred(recorded: RecordedSet, trial: "Trial") -> List[str]:
+    if trial.error is not None and not trial.seen:
+        return [
+            "no sample of the data set could be made (%s: %s)"
+            % (type(trial.error).__name__, trial.error)
+        ]
+    lines = touch_lines(recorded.recorder)
+    if not lines:
+        return []
+    return [
+        "the pixels of its images are used in Python, where the engine has not "
+        "made them yet: %s" % "; ".join(lines)
+    ]
+
+
+# ---- A few samples, made in both ways --------------------------------------
+
+
+class Trial:
+    """Samples at these positions.
+
+    deferred: some image of theirs was. seen: some sample was made. error: of
+    one that was not.
+    """
+
+    def __init__(self, loader: Any, plan: Plan, positions: List[int]) -> None:
+        self.seen = self.deferred = False
+        self.error: Optional[BaseException] = None
+        self._plan = plan
+        self._workers = loader.num_workers
+        self._batched = collates(loader)
+        self._dataset = loader.dataset
+        self._positions = positions
+        self._recorded: Dict[int, Any] = {}
+        self._record()
+
+    def _run(self) -> Run:
+        dataset = working_copy(self._dataset)
+        info = only_worker(_SEED, dataset) if self._workers > 0 else None
+        draws = SeededDraws(_SEED, 0)
+        recorded = self._plan.recorded
+        made: Run = recorded.begin(dataset, draws, info, self._batched)
+        return made
+
+    def _record(self) -> None:
+        run, batch = self._run(), Batch(list(self._positions), None)
+        options: Dict[str, Any] = {
+            "order": "given",
+            "batch_size": len(self._positions),
+            "workers": 1,
+            "on_error": "zero",
+            "tuner": "off",
+        }
+        engine = feedline.Loader(
+            self._plan.dataset, self._plan.pipeline, **options
+        )
+        with engine:
+            engine.begin(run.number)
+            run.append(batch)
+            engine.append(self._positions)
+            engine.end()
+            made = engine.next()
+            assert made is not None
+            for place, status in enumerate(made.sample_status):
+                if status == 0:
+                    self._keep(batch, place)
+                else:
+                    index = made.sample_index[place]
+                    self.error = engine.error_of(run.number, index)
+            made.release()
+
+    def _keep(self, batch: Batch, place: int) -> None:
+        self.seen = True
+        self.deferred = self.deferred or bool(batch.leaves[place])
+        self._recorded[place] = batch.finished(place)
+
+    def difference(self) -> Optional[str]:
+        """Where a sample differs from that of the data set; None: nowhere."""
+        plain = self._plain()
+        for place, sample in self._recorded.items():
+            if place not in plain:
+                continue
+            where = different(sample, plain[place])
+            if where is None:
+                continue
+            other = different(self._plain().get(place), plain[place])
+            name = "sample %d" % self._positions[place]
+            if other is not None:
+                return (
+                    "%s%s is another each time that it is made with the same "
+                    "random numbers" % (name, other)
+                )
+            return name + where
+        return None
+
+    def _plain(self) -> Dict[int, Any]:
+        """The samples that the data set makes, without those that fail."""
+        run, batch = self._run(), Batch(list(self._positions), None)
+        try:
+            if run.many is not None:
+                return dict(enumerate(_kept(run.all_truly(batch))))
+        except Exception:
+            return {}
+        made = {}
+        for place in range(len(self._positions)):
+            try:
+                made[place] = _kept(run.truly(batch, place))
+            except Exception:
+                pass
+        return made
+
+
+def _kept(sample: Any) -> Any:
+    """As it is now, whatever the data set does with it later."""
+    return isolated(sample, lambda leaf: leaf.real())
+
+
+def different(a: Any, b: Any, where: str = "") -> Optional[str]:
+    """Where two samples differ, such as "[0]['mask']"; None: nowhere."""
+    if type(a) is not type(b):
+        kinds = type(a).__name__, type(b).__name__
+        return "%s (%s, not %s)" % (where, *kinds)
+    if isinstance(a, torch.Tensor):
+        return None if _same_tensors(a, b) else where + _about(a, b)
+    if hasattr(a, "__array_interface__") and hasattr(a, "tobytes"):
+        about = [(x.__array_interface__["shape"], x.tobytes()) for x in (a, b)]
+        return None if about[0] == about[1] else where + " (pixels)"
+    if isinstance(a, dict):
+        if list(a) != list(b):
+            return where + " (keys)"
+        return _first((a[k], b[k], "%s[%r]" % (where, k)) for k in a)
+    if isinstance(a, (list, tuple)):
+        if len(a) != len(b):
+            return where + " (length)"
+        parts = zip(a, b)
+        return _first((x, y, f"{where}[{n}]") for n, (x, y) in enumerate(parts))
+    if is_plain_object(type(a)):
+        return different(vars(a), vars(b), where)
+    try:
+        return None if bool(a == b) or a != a else where + " (value)"
+    except Exception:
+        return None  # it cannot be compared
+
+
+def _first(parts: Any) -> Optional[str]:
+    for a, b, where in parts:
+        found = different(a, b, where)
+        if found is not None:
+            return found
+    return None
+
+
+def _same_tensors(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    a, b = (x.detach().as_subclass(torch.Tensor) for x in (a, b))
+    if a.layout != torch.strided or a.device.type != "cpu":
+        return True
+    a, b = a.contiguous(), b.contiguous()
+    return torch.equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def _about(a: torch.Tensor, b: torch.Tensor) -> str:
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
+        one, other = ((list(x.shape), x.dtype) for x in (a, b))
+        return " (%s of %s, not %s of %s)" % (*one, *other)
+    return " (%d of its %d numbers)" % (int((a != b).sum()), a.numel())
+
+
+# ---- Facts: another proof where they change ---------------------------------
+
+
+def _facts_of(dataset: Any) -> List[Any]:
+    """What a data set and its transforms are made of, to a small depth."""
+    found: List[Any] = [dataset]
+    _collect(dataset, found, 0)
+    return found
+
+
+def _collect(thing: Any, found: List[Any], depth: int) -> None:
+    if isinstance(thing, (list, tuple)):
+        parts: List[Any] = list(thing[:64])
+    elif is_plain_object(type(thing)):
+        parts = list(vars(thing).values())
+    else:
+        return
+    found.extend(parts)
+    for part in parts if depth < 4 else ():
+        _collect(part, found, depth + 1)
+
+
+def _are_same(a: List[Any], b: List[Any]) -> bool:
+    return len(a) == len(b) and all(map(_is_same, a, b))
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and type(a) in _VALUES and a == b)
+
+
+_VALUES = (int, float, str, bytes)
+
+# ---- In words ---------------------------------------------------------------
+
+
+def touch_lines(recorder: Any) -> List[str]:
+    """Where the program used pixels, the most expensive first."""
+    order = sorted(recorder.touches, key=lambda touch: -touch.ns)
+    return [
+        "%s:%d in %s, by %s (%d times, %.1f ms each)"
+        % (
+            touch.file,
+            touch.line,
+            touch.function,
+            touch.asked,
+            touch.count,
+            touch.ns / touch.count / 1e6,
+        )
+        for touch in order[:8]
+    ]
+
+
+def words_about(recorded: RecordedSet) -> str:
+    """What is deferred, and what is not: lines of explain()."""
+    recorder = recorded.recorder
+    lines = [
+        "Your data set runs in Python, and the engine makes the pixels of its "
+        "images: %d so far." % recorder.images
+    ]
+    for reason, count in recorder.real_images.items():
+        lines.append("- %d images were opened by Pillow: %s" % (count, reason))
+    for line in touch_lines(recorder):
+        lines.append("- pixels were made in Python for %s" % line)
+    return "\n".join(lines)

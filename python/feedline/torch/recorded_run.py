@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples as the program's own Python makes them, with their pixels deferred.
+
+    reading thread    run.record: dataset[index] -> steps of its images, memory
+    worker            the pixels, into that memory
+    consumer          run.take, batch.finished
+
+The engine calls `record` for one sample at a time, in the order in which
+batches were appended. What draws or counts in the data set sees its samples in
+the order in which a worker of torch's would.
+
+`truly` makes a sample without deferring anything: one that failed, whose error
+or substitute is then the program's own; or one to compare with.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from contextlib import contextmanager
+from functools import partial
+from operator import getitem
+from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple, Union
+from weakref import WeakValueDictionary
+
+from torch.utils.data import Subset
+
+import feedline
+
+from .._library import lib
+from ..deferred import Recorder, pack
+from .recorded_batch import Batch
+from .recorded_draws import SeededDraws, States, TorchDraws
+from .recorded_leaves import isolated
+from .recorded_memory import Memory
+from .worker_info import as_worker
+
+Draws = Union[SeededDraws, TorchDraws]
+# Deferred images of a sample, and where their pixels go.
+Pixels = Tuple[List[Any], List[int]]
+
+
+class RecordedSet:
+    """What the engine has in place of a data set, for all epochs of a loader.
+
+    lock: of the data set, which no two threads use at a time.
+    """
+
+    def __init__(self, count: int, name: str) -> None:
+        self.recorder = Recorder()
+        self.lock = threading.RLock()
+        self.memory = Memory()
+        self._runs: "WeakValueDictionary[int, Run]" = WeakValueDictionary()
+        self._numbers = itertools.count()
+        runs = self._runs
+
+        def record(call: Any, address: int) -> int:
+            run = runs.get(call.epoch)
+            if run is None:
+                raise feedline.StateError("the epoch has ended")
+            return run.record(call, address)
+
+        self.dataset = feedline.Dataset.recorded(
+            record, count, name=name, in_order=True
+        )
+
+    def begin(self, *arguments: Any) -> "Run":
+        """A run of its own number, which is the engine's epoch."""
+        run = Run(self, next(self._numbers), *arguments)
+        self._runs[run.number] = run
+        return run
+
+
+class Run:
+    """Batches that one engine makes, from begin() on."""
+
+    def __init__(
+        self,
+        owner: RecordedSet,
+        number: int,
+        dataset: Any,
+        draws: Draws,
+        info: Any,
+        batched: bool = True,
+        pin: bool = False,
+    ) -> None:
+        self.number = number
+        self._owner = owner
+        self._recorder = owner.recorder
+        self.dataset = dataset
+        self.many = many_of(dataset) if batched else None
+        self.draws = draws
+        self.at_first = draws.at()
+        self._info = info
+        self._pin = pin
+        self._batches: Dict[int, Batch] = {}
+        self._waiting: Deque[Batch] = deque()
+        self._appended = 0
+        self._first: Optional[int] = None
+
+    def append(self, batch: Batch) -> None:
+        """Before the engine is told."""
+        self._waiting.append(batch)
+        self._batches[self._appended] = batch
+        self._appended += 1
+
+    def take(self) -> Batch:
+        """The oldest batch, which the engine has delivered."""
+        return self._waiting.popleft()
+
+    @contextmanager
+    def _as_worker(self) -> Iterator[None]:
+        with self._owner.lock, as_worker(self._info):
+            yield
+
+    # ---- On the reading thread ---------------------------------------------
+
+    def record(self, call: Any, address: int) -> int:
+        """One sample, for the engine: its status."""
+        if self._first is None:
+            self._first = call.ticket
+        number, place = call.ticket - self._first, call.place
+        batch = self._batches[number]
+        try:
+            with self._as_worker():
+                leaves, outs = self._recorded(batch, place)
+        finally:
+            if place == len(batch.indices) - 1:
+                batch.after = self.draws.at()
+                del self._batches[number]
+        if not leaves:
+            return int(lib.read_recorded(address, None, 0))
+        images, count = pack(leaves, outs)
+        return int(lib.read_recorded(address, images, count))
+
+    def _recorded(self, batch: Batch, place: int) -> Pixels:
+        """A sample that is made now, or was with the first one."""
+        if self.many is not None:
+            if place == 0:
+                self._record_all(batch)
+            return batch.recorded.pop(place)
+        sample = self.draws.run(
+            self._deferring, batch.indices[place], batch.copies[place]
+        )
+        found = self._isolated(batch, place, sample)
+        self._recorder.unfinished(found[0])
+        return found
+
+    def _isolated(self, batch: Batch, place: int, sample: Any) -> Pixels:
+        leaves: List[Any] = []
+        outs: List[int] = []
+        memory, pin = self._owner.memory, self._pin
+
+        def room(leaf: Any) -> Any:
+            made, out = batch.room(place, leaf, memory, pin)
+            leaves.append(leaf)
+            outs.append(out)
+            return made
+
+        batch.samples[place] = isolated(sample, room)
+        return leaves, outs
+
+    def _deferring(self, index: Any) -> Any:
+        return self._recorder.run(getitem, self.dataset, index)
+
+    def _record_all(self, batch: Batch) -> None:
+        """By __getitems__."""
+        run = self._recorder.run
+        made = self.draws.run(
+            lambda indices: run(self.many, indices),
+            batch.indices,
+            batch.copies[0],
+        )
+        if type(made) is not list or len(made) != len(batch.indices):
+            raise TypeError("__getitems__ returned no list of the samples")
+        for place, sample in enumerate(made):
+            batch.recorded[place] = self._isolated(batch, place, sample)
+        every = [
+            leaf for leaves, _ in batch.recorded.values() for leaf in leaves
+        ]
+        self._recorder.unfinished(every)
+
+    # ---- On any other ------------------------------------------------------
+
+    def truly(self, batch: Batch, place: int) -> Any:
+        """A sample as torch would make it, with the draws that it had."""
+        with self._as_worker():
+            return self.draws.run(
+                partial(getitem, self.dataset),
+                batch.indices[place],
+                batch.copies[place],
+            )
+
+    def all_truly(self, batch: Batch) -> Any:
+        """All samples by __getitems__, whatever it returns."""
+        with self._as_worker():
+            return self.draws.run(self.many, batch.indices, batch.copies[0])
+
+    def replayed(self, before: Optional[States]) -> "Run":
+        """A run by itself, with generators that are where these were."""
+        draws = TorchDraws(0)
+        draws.go_to(before)
+        return Run(self._owner, -1, self.dataset, draws, self._info)
+
+    def skip(self, batch: Batch, place: int) -> None:
+        """Only draws what a sample draws, and may fail as it did before."""
+        with self._as_worker():
+            try:
+                self.draws.run(self._deferring, batch.indices[place])
+            except Exception:
+                pass
+
+
+def many_of(dataset: Any) -> Optional[Any]:
+    """What makes the samples of a batch together, where the data set has it.
+
+    A Subset has it for its data set's sake: without one there, its samples are
+    made one by one.
+    """
+    many = getattr(dataset, "__getitems__", None)
+    inner = dataset
+    while type(inner) is Subset:
+        inner = inner.dataset
+        if not getattr(inner, "__getitems__", None):
+            return None
+    return many or None

@@ -10,6 +10,7 @@
 
 #include <feedline/recorded.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What can be said without the image: EINVAL and ERANGE name the step by its
@@ -27,6 +28,15 @@ int32_t fdl_recorded_render(struct fdl_decoder *d,
                             const struct feedline_recorded_image *image,
                             struct fdl_image_info *info,
                             struct fdl_render_cost *cost);
+
+/* Several programs for one file, which is decoded once for all of them: what
+ * they need together is kept. false: that is not less than what each needs
+ * alone, or cannot be, or one of them failed. Then each has to be rendered by
+ * itself, which says why, and cost is untouched. */
+bool fdl_recorded_render_shared(
+    struct fdl_decoder *d, const struct fdl_encoded *bytes,
+    const struct feedline_recorded_image *const *images, uint32_t n,
+    struct fdl_image_info *info, struct fdl_render_cost *cost);
 
 /* ---- Between the files of this ------------------------------------------ */
 

@@ -31,6 +31,7 @@ try:
 except ImportError:
     v2 = None
 
+torch.set_num_threads(1)  # there are other processes
 PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
 U8, F16, F32, BF16 = 1, 2, 3, 5
 LEVELS = ("c", "avx2", "avx512")

@@ -501,6 +501,80 @@ TEST(palettes_are_indices_until_converted)
     free(file);
 }
 
+/* ---- Several of one file ------------------------------------------------ */
+
+static uint8_t parts[2][OUT_MAX / 4];
+
+/* Two programs whose results go to parts. */
+struct pair {
+    struct feedline_recorded_image image[2];
+    const struct feedline_recorded_image *list[2];
+};
+
+static struct pair pair_of(const struct feedline_recorded_step *a, size_t n_a,
+                           const struct feedline_recorded_step *b, size_t n_b)
+{
+    struct pair p = {
+        .image = {program(a, n_a, 3, 9, 9), program(b, n_b, 3, 9, 9)}};
+    for (int i = 0; i < 2; i++)
+        p.image[i].out = parts[i];
+    return p;
+}
+
+static bool share(struct pair *p, struct fdl_decoder *d,
+                  struct fdl_render_cost *cost)
+{
+    struct fdl_encoded bytes = raw_of(noise(), WIDTH, HEIGHT, 3);
+    struct fdl_image_info info;
+    for (int i = 0; i < 2; i++)
+        p->list[i] = &p->image[i];
+    return fdl_recorded_render_shared(d, &bytes, p->list, 2, &info, cost);
+}
+
+/* Views of an image: decoded once, and as each would be alone. */
+TEST(views_share_what_is_decoded)
+{
+    struct feedline_recorded_step a[] = {
+        STEP(CROP, 5, 5, 35, 25), STEP(RESIZE, 9, 9, 2), STEP(TRANSPOSE, 0)};
+    struct feedline_recorded_step b[] = {STEP(CROP, 7, 2, 33, 30),
+                                         STEP(RESIZE, 20, 20, 3),
+                                         STEP(COLOR, 2), STEP(RESIZE, 9, 9, 2)};
+    struct pair p = pair_of(a, COUNT(a), b, COUNT(b));
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_render_cost cost = {0};
+    assert_true(share(&p, d, &cost));
+    assert_int_equal(cost.pixels, 30 * 28);
+    for (int i = 0; i < 2; i++) {
+        p.image[i].out = out;
+        assert_int_equal(carry_out(&p.image[i]), FEEDLINE_OK);
+        assert_memory_equal(out, parts[i], 9 * 9 * 3);
+    }
+    fdl_decoder_destroy(d);
+}
+
+TEST(what_is_not_to_be_shared_is_left)
+{
+    struct feedline_recorded_step whole[] = {STEP(RESIZE, 9, 9, 2)};
+    struct feedline_recorded_step corners[] = {STEP(CROP, 0, 0, 9, 9),
+                                               STEP(CROP, 31, 21, 40, 30)};
+    struct feedline_recorded_step turned[] = {STEP(TRANSPOSE, 2),
+                                              STEP(RESIZE, 9, 9, 2)};
+    struct feedline_recorded_step gray[] = {STEP(CONVERT, 1), STEP(CONVERT, 3),
+                                            STEP(RESIZE, 9, 9, 2)};
+    struct feedline_recorded_step wrong[] = {STEP(RESIZE, 9, 8, 2)};
+    struct pair pairs[] = {
+        pair_of(corners, 1, corners + 1, 1), pair_of(whole, 1, turned, 2),
+        pair_of(whole, 1, gray, 3), pair_of(whole, 1, wrong, 1)};
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_render_cost cost = {.pixels = 7};
+    for (size_t i = 0; i < COUNT(pairs); i++)
+        assert_false(share(&pairs[i], d, &cost));
+    assert_int_equal(cost.pixels, 7);
+    struct pair good = pair_of(whole, 1, whole, 1);
+    assert_true(share(&good, d, &cost)); /* the decoder is as before */
+    fdl_decoder_destroy(d);
+}
+
 /* ---- Memory ------------------------------------------------------------- */
 
 TEST(every_allocation_may_fail)

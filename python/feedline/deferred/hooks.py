@@ -14,6 +14,7 @@ _HOOKS = {
     "PIL.Image": "pillow_hooks",
     "torchvision.transforms.functional": "vision_hooks",
     "torchvision.transforms.v2.functional": "vision2_hooks",
+    "torchvision.io.image": "io_hooks",
 }
 _waiting: Dict[str, str] = dict(_HOOKS)
 _lock = threading.Lock()

@@ -34,8 +34,9 @@ _CONVERT: Dict[Tuple[str, Any], int] = {
 del _CONVERT["P", "RGBA"]
 
 _BANDS = {mode: tuple(mode) for mode in op.CHANNELS}
-# Where alpha is, Pillow multiplies by it before it resamples.
+# Those of ImageOps; and those with colours, not indices.
 PLAIN = frozenset(("L", "RGB"))
+COLORS = frozenset(("L", "LA", "RGB", "RGBA"))
 
 _PIXELS_MOST = 1 << 26  # beyond it Pillow may warn
 
@@ -290,13 +291,14 @@ class DeferredImage(Image.Image):
         if w <= 0 or h <= 0 or w * h >= _PIXELS_MOST or not 0 <= method <= 5:
             return None
         if box is not None:
-            box = _box(box, self._size)
+            # To Pillow a list is never the whole image.
+            alpha = self._mode in ("LA", "RGBA")
+            whole = type(box) is tuple or not alpha
+            box = _box(box, self._size) if whole else None
             if box is None:
                 return None
         if self._mode == "P":
             method = 0
-        elif self._mode not in PLAIN and method != 0:
-            return None
         if (w, h) == self._size and (box is None or box == (0, 0, w, h)):
             return self.copy()
         values = (w, h, method) if box is None else (w, h, method, *box)
@@ -348,9 +350,9 @@ class DeferredImage(Image.Image):
             return None
         if w <= 0 or h <= 0 or w * h >= _PIXELS_MOST or len(numbers) < n:
             return None
-        if not (filter == 0 or (filter in (2, 3) and self._mode in PLAIN)):
-            if self._mode != "P" or filter not in (2, 3):
-                return None
+        if filter not in (0, 2, 3):
+            return None
+        if self._mode == "P":
             filter = 0
         fill = color_of(self._mode, color)
         if fill is None:
@@ -359,13 +361,13 @@ class DeferredImage(Image.Image):
         return self.then(number, values, (w, h))
 
     def point(self, lut: Any, mode: Any = None) -> Any:
-        if mode is None and records(self, PLAIN):
+        if mode is None and records(self, COLORS):
             return self.then(op.POINT, data=_table_of(self._mode, lut))
         touch(self, "point")
         return self.point(lut, mode)
 
     def filter(self, filter: Any) -> Any:
-        if type(filter) is ImageFilter.GaussianBlur and records(self, PLAIN):
+        if type(filter) is ImageFilter.GaussianBlur and records(self, COLORS):
             radius: Any = filter.radius
             if not isinstance(radius, (tuple, list)):
                 radius = (radius, radius)

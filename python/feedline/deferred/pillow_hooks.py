@@ -15,7 +15,7 @@ from PIL import Image, ImageEnhance, ImageFile, ImageOps
 from .. import replaced
 from . import image_source as source
 from . import steps as op
-from .image import PLAIN, color_of, opened, records, touch
+from .image import COLORS, PLAIN, color_of, opened, records, touch
 from .recording import state
 
 
@@ -77,7 +77,7 @@ def _open(original: Any) -> Any:
 
 def _expand(original: Any) -> Any:
     def expand(image: Any, border: Any = 0, fill: Any = 0) -> Any:
-        if records(image, PLAIN):
+        if records(image, COLORS):
             sides = border if isinstance(border, tuple) else (border,)
             sides = sides * (4 // len(sides)) if len(sides) in (1, 2, 4) else ()
             color = color_of(image.mode, fill)
@@ -97,12 +97,12 @@ def _pad(original: Any) -> Any:
         color: Any = None,
         centering: Any = (0.5, 0.5),
     ) -> Any:
-        if records(image, PLAIN):
+        if records(image, COLORS):
             fill = color_of(image.mode, color)
             inner: Any = ImageOps.contain(image, size, method)
             if inner.size == size:
                 return inner
-            if fill is not None and records(inner, PLAIN):
+            if fill is not None and records(inner, COLORS):
                 w, h = size[0] - inner.width, size[1] - inner.height
                 x = round(w * max(0, min(centering[0], 1))) if w else 0
                 y = round(h * max(0, min(centering[1], 1))) if not w else 0
@@ -165,14 +165,14 @@ def _enhance(kind: Any, number: int) -> None:
     original_init, original_enhance = kind.__init__, kind.enhance
 
     def __init__(self: Any, image: Any) -> None:
-        if records(image, PLAIN):
+        if records(image, COLORS):
             self.image = image
         else:
             original_init(self, image)
 
     def enhance(self: Any, factor: float) -> Any:
         image = self.image
-        if "degenerate" not in self.__dict__ and records(image, PLAIN):
+        if "degenerate" not in self.__dict__ and records(image, COLORS):
             try:
                 return image.then(number, (float(factor),))
             except TypeError:

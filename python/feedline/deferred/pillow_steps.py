@@ -120,7 +120,4 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.AUTOCONTRAST: _ops("autocontrast"),
     op.EQUALIZE: _ops("equalize"),
     op.GAUSSIAN_BLUR: _blur,
-    op.TENSOR_BLUR: lambda image, v: _vision("gaussian_blur")(
-        image, list(v[:2]), list(v[2:])
-    ),
 }

@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Any, Dict, Tuple
 
 import torch
-from torchvision.transforms import _functional_pil, _functional_tensor
-from torchvision.transforms import functional
+from torchvision.transforms import _functional_pil, functional
 
 from .. import replaced
 from . import pillow_steps as replay
 from . import steps as op
 from . import tensor_functions  # noqa: F401  fills the table of handlers
-from .image import PLAIN, DeferredImage, records
+from .image import COLORS, PLAIN, DeferredImage, records
 from .pillow_hooks import put
 from .tensor import (
     POSSIBLE,
@@ -35,8 +34,6 @@ from .tensor import (
 # By id, as replaced.replace takes them; v2 has some in a table of its own.
 pairs: Dict[int, Tuple[Any, Any]] = {}
 
-_TO_TENSOR = frozenset(("L", "RGB", "RGBA", "P"))
-
 
 def install() -> None:
     if POSSIBLE:
@@ -44,7 +41,6 @@ def install() -> None:
         put(pairs, functional, "pil_to_tensor", _pil_to_tensor)
         put(pairs, functional, "normalize", _normalize)
         put(pairs, functional, "to_pil_image", _to_pil_image)
-        put(pairs, _functional_tensor, "gaussian_blur", _tensor_blur)
     put(pairs, _functional_pil, "adjust_hue", _adjust_hue)
     put(pairs, _functional_pil, "to_grayscale", _to_grayscale)
     put(pairs, _functional_pil, "pad", _pad)
@@ -58,7 +54,7 @@ def _to_tensor(original: Any) -> Any:
     def to_tensor(pic: Any) -> Any:
         if (
             pic.__class__ is DeferredImage
-            and records(pic, _TO_TENSOR)
+            and records(pic)
             and torch.get_default_dtype() is torch.float32
         ):
             return born(pic, made, (pic._source, pic._steps), True)
@@ -72,7 +68,7 @@ def _pil_to_tensor(original: Any) -> Any:
         return original(replay.image_of(source, steps))
 
     def pil_to_tensor(pic: Any) -> Any:
-        if pic.__class__ is DeferredImage and records(pic, _TO_TENSOR):
+        if pic.__class__ is DeferredImage and records(pic):
             return born(pic, made, (pic._source, pic._steps))
         return original(pic)
 
@@ -147,25 +143,6 @@ def _image_of(record: Record, original: Any, mode: Any) -> Any:
     return image.then(op.POINT, data=table) if records(image) else None
 
 
-def _tensor_blur(original: Any) -> Any:
-    def gaussian_blur(img: Any, kernel_size: Any, sigma: Any) -> Any:
-        if isinstance(img, DeferredTensor):
-            record = recorded(img)
-            if (
-                record is not None
-                and is_plain(record)
-                and record.axes == "chw"
-                and record.mode in PLAIN
-            ):
-                given = list(kernel_size), list(sigma)
-                call = Call(record.call, original, 0, given)
-                step = (op.TENSOR_BLUR, (*kernel_size, *sigma), None)
-                return wrap(record.but(steps=(*record.steps, step), call=call))
-        return original(img, kernel_size, sigma)
-
-    return gaussian_blur
-
-
 def _adjust_hue(original: Any) -> Any:
     def adjust_hue(img: Any, hue_factor: Any) -> Any:
         if (
@@ -199,7 +176,7 @@ def _pad(original: Any) -> Any:
     def pad(
         img: Any, padding: Any, fill: Any = 0, padding_mode: Any = "constant"
     ) -> Any:
-        if padding_mode in op.PADDINGS[1:] and records(img, PLAIN):
+        if padding_mode in op.PADDINGS[1:] and records(img, COLORS):
             sides = _sides(padding)
             number = op.PADDINGS.index(padding_mode)
             if sides is not None and _fits(sides, number, img.size):

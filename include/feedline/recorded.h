@@ -138,15 +138,16 @@ struct feedline_recorded_image {
     uint32_t element_bytes; /* 1, 2, 4 or 8; 0: the dtype's */
 };
 
-/* Inside read of a source with FEEDLINE_SOURCE_RECORDED, once, and the last
- * thing it does: reads the bytes of these images, each file once; n may be 0.
- * With FEEDLINE_SOURCE_IN_ORDER the next read begins meanwhile. Returns a
- * status, which read returns:
+/* Inside read of a source with FEEDLINE_SOURCE_RECORDED, once: these are the
+ * images of the sample; n may be 0. Copies them, does not wait, and returns a
+ * status, which read returns. EINVAL, ERANGE, ENOMEM: an image or a step that
+ * is none, as the reason of the failure says.
  *
- * EINVAL, ERANGE: an image or a step that is none, as the reason of the
- * failure says; or more bytes than max_file_bytes allows. ENOENT, EIO, ENOMEM:
- * as for files. That an image does not fit its steps is seen when they are
- * carried out. All of it fails this sample alone, as on_error says. */
+ * When read has returned, on the same thread, the files are read, each once,
+ * and the next read begins meanwhile. ENOENT, EIO, ENOMEM, ERANGE as for other
+ * files; max_file_bytes holds for all images of a sample together. That an
+ * image does not fit its steps is seen when they are carried out. All of it
+ * fails this sample alone, as on_error says. */
 FEEDLINE_API int32_t feedline_read_recorded(
     struct feedline_read_call *call,
     const struct feedline_recorded_image *images, uint32_t n);

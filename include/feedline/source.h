@@ -60,14 +60,14 @@ FEEDLINE_API void feedline_read_waited(struct feedline_read_call *call,
 
 #define FEEDLINE_SOURCE_ONE_AT_A_TIME 0x1u /* one read at a time */
 
-/* Samples bring their own steps, see recorded.h, and read ends in
- * feedline_read_recorded. It gets no buffer. */
+/* Samples bring their own steps, see recorded.h: read gets no buffer, and calls
+ * feedline_read_recorded. */
 #define FEEDLINE_SOURCE_RECORDED 0x2u
 
 /* Reads of a loader begin one at a time and in the order of its stream; each as
- * soon as the one before has returned, or is in feedline_read_recorded. What
- * reads outside that order takes no turn: a checker, feedline_dataset_read.
- * on_error=skip, whose replacements have no place in the order, is refused.
+ * soon as the one before has returned. What reads outside that order takes no
+ * turn: a checker, feedline_dataset_read. on_error=skip, whose replacements
+ * have no place in the order, is refused.
  *
  * With either of the two reader=memory keeps nothing, so that each sample of
  * the stream is read. */

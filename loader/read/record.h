@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read of a sample that brings its own steps (feedline/recorded.h): all
- * of it lies in the read's buffer, which a worker gets as it is.
+ * What a sample is that brings its own steps (feedline/recorded.h), from the
+ * call of the program to the worker. Made in that call, in one piece, to which
+ * its pointers lead:
  *
- *     record | images | their steps | paths | bytes, zeros | bytes, zeros ...
+ *     record | images | their steps | bytes from memory, zeros | paths
  *
- * Pointers lead into the same buffer, but for those to what stays the
- * program's: tables of steps, and the memory of the output.
+ * but for those to what stays the program's: tables of steps, and the memory of
+ * the output. Bytes of files are in the read's buffer.
  */
 #ifndef FDL_LOADER_RECORD_H
 #define FDL_LOADER_RECORD_H
@@ -17,14 +18,21 @@
 
 struct fdl_record_image {
     struct feedline_recorded_image image;
-    const uint8_t *bytes; /* encoded; FDL_ENCODED_PADDING zeros behind them */
+    const uint8_t *bytes; /* encoded; FDL_ENCODED_PADDING zeros behind them;
+                             NULL: not read yet */
     uint64_t n_bytes;
+    uint32_t same; /* the first image that has the same bytes */
 };
 
 struct fdl_record {
     uint32_t n;
     struct fdl_record_image images[];
 };
+
+/* Checks and copies. EINVAL, ERANGE (more than `most` bytes from memory),
+ * ENOMEM: the error line names the image. */
+int32_t fdl_record_make(const struct feedline_recorded_image *images,
+                        uint32_t n, uint64_t most, struct fdl_record **out);
 
 /* What messages call image `i`: the end of its path, or "image 2". buf: for
  * that. */

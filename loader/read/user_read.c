@@ -28,11 +28,10 @@ struct user_call {
     struct fdl_user_reader *user;
     struct fdl_window *window;
     struct fdl_read *read;
-    int64_t own_ns, own_cpu_ns; /* of the call's time, not the callback's */
+    int64_t own_ns; /* of the call's time, not the callback's */
     int64_t lock_ns;
-    bool failed;   /* what it asked for: read->status says why */
-    bool recorded; /* read has the record of the sample */
-    bool turn;     /* it is its turn, which is to be passed on */
+    bool failed; /* what it asked for: read->status says why */
+    bool turn;   /* it is its turn, which is to be passed on */
     char reason[FDL_READ_REASON_BYTES];
 };
 
@@ -105,23 +104,25 @@ static void note_usual(struct fdl_user_reader *user, uint64_t size)
 
 /* ---- Records ------------------------------------------------------------- */
 
-/* The turn is passed on before files are read. */
-static int32_t read_record(struct user_call *c,
+static int32_t make_record(struct user_call *c,
                            const struct feedline_recorded_image *images,
                            uint32_t n)
 {
+    struct fdl_read *r = c->read;
     if (!is_recorded(c))
-        return fdl_read_fail(c->read, FEEDLINE_EINVAL,
+        return fdl_read_fail(r, FEEDLINE_EINVAL,
                              "feedline_read_recorded is for sources with "
                              "FEEDLINE_SOURCE_RECORDED");
-    if (c->recorded)
-        return fdl_read_fail(c->read, FEEDLINE_EINVAL,
+    if (r->record)
+        return fdl_read_fail(r, FEEDLINE_EINVAL,
                              "feedline_read_recorded was called twice");
-    int32_t status = fdl_recorded_read_check(c->read, images, n);
-    if (status < 0)
-        return status;
-    pass_turn(c);
-    return fdl_recorded_read(c->window, c->read, images, n);
+    int32_t status = fdl_record_make(
+        images, n, fdl_window_max_file_bytes(c->window), &r->record);
+    if (status < 0) {
+        fdl_read_fail(r, status, "%s", fdl_last_error());
+        fdl_clear_error();
+    }
+    return status;
 }
 
 int32_t fdl_user_read_recorded(struct feedline_read_call *call,
@@ -129,13 +130,8 @@ int32_t fdl_user_read_recorded(struct feedline_read_call *call,
                                uint32_t n)
 {
     struct user_call *c = of(call);
-    int64_t before = fdl_now_ns(), cpu = fdl_thread_cpu_ns();
     if (!c->failed)
-        c->failed = read_record(c, images, n) < 0;
-    c->recorded = !c->failed;
-    call->length = c->failed ? 0 : c->read->size;
-    c->own_ns += fdl_now_ns() - before;
-    c->own_cpu_ns += fdl_thread_cpu_ns() - cpu;
+        c->failed = make_record(c, images, n) < 0;
     return c->failed ? c->read->status : FEEDLINE_OK;
 }
 
@@ -189,11 +185,11 @@ static int32_t check(struct user_call *c, int32_t status)
     if (status)
         return fail(c, status);
     if (is_recorded(c))
-        return c->recorded ? FEEDLINE_OK
-                           : fdl_read_fail(r, FEEDLINE_EUSER,
-                                           "%s returned without a call of "
-                                           "feedline_read_recorded",
-                                           c->user->name);
+        return r->record ? FEEDLINE_OK
+                         : fdl_read_fail(r, FEEDLINE_EUSER,
+                                         "%s returned without a call of "
+                                         "feedline_read_recorded",
+                                         c->user->name);
     if (expected >= 0 && length != (uint64_t)expected)
         return fdl_read_fail(r, FEEDLINE_EIO,
                              "expected %" PRId64 " bytes, got %" PRIu64,
@@ -213,7 +209,7 @@ static int32_t call_back(struct user_call *c, struct fdl_user_calls *u)
     c->under_way.call.begin_ns = begin_ns;
     int32_t status = c->user->source.read(&c->under_way.call);
     int64_t wall = fdl_now_ns() - begin_ns - c->own_ns;
-    cpu = fdl_thread_cpu_ns() - cpu - c->own_cpu_ns;
+    cpu = fdl_thread_cpu_ns() - cpu;
     fdl_user_calls_count(u, wall, cpu, c->lock_ns);
     return status;
 }
@@ -230,24 +226,28 @@ static int32_t reserve_first(struct user_call *c)
     return reserve(c, length < 0 ? usual : (uint64_t)length);
 }
 
-static void read_one(struct user_call *c)
+/* True: the program is done, and r->record says what is to be read. */
+static bool read_one(struct user_call *c)
 {
     struct fdl_user_calls *u = fdl_window_user_calls(c->window);
     struct fdl_read *r = c->read;
     if (reserve_first(c))
-        return;
+        return false;
     if (fdl_window_is_closed(c->window) ||
         !fdl_user_calls_begin(u, &c->under_way)) {
         fdl_read_fail(r, FEEDLINE_EIO, FDL_READ_STOPS);
-        return;
+        return false;
     }
     int32_t status = call_back(c, u);
     fdl_user_calls_end(u, &c->under_way);
-    if (check(c, status) == FEEDLINE_OK && !is_recorded(c)) {
-        r->size = c->under_way.call.length;
-        fdl_read_finish(r);
-        note_usual(c->user, r->size);
-    }
+    if (check(c, status) != FEEDLINE_OK)
+        return false;
+    if (is_recorded(c))
+        return true;
+    r->size = c->under_way.call.length;
+    fdl_read_finish(r);
+    note_usual(c->user, r->size);
+    return false;
 }
 
 void fdl_user_read(struct fdl_window *w, struct fdl_read *r)
@@ -276,8 +276,10 @@ void fdl_user_read(struct fdl_window *w, struct fdl_read *r)
     }
     if (alone)
         fdl_lock(&user->turns);
-    read_one(&c);
+    bool has_record = read_one(&c);
     if (alone)
         fdl_unlock(&user->turns);
     pass_turn(&c);
+    if (has_record) /* files of it: the program goes on meanwhile */
+        fdl_recorded_read(w, r);
 }

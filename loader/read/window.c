@@ -590,6 +590,8 @@ static uint64_t most_kept(const struct fdl_window *w)
 void fdl_read_release(struct fdl_window *w, struct fdl_read *r)
 {
     struct fdl_buffer *held = r->held;
+    free(r->record);
+    r->record = NULL;
     if (!held)
         return;
     r->held = NULL;

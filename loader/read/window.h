@@ -65,9 +65,11 @@ struct fdl_read {
     const uint8_t *data;
     uint64_t size;
     uint64_t readable;
-    struct fdl_buffer *held; /* off the stack, from reserve to release */
-    uint8_t *buffer;         /* its memory */
-    uint64_t capacity;       /* of buffer */
+    struct fdl_record *record; /* malloc'ed, of a sample that has its own steps:
+                                  record.h; in place of data */
+    struct fdl_buffer *held;   /* off the stack, from reserve to release */
+    uint8_t *buffer;           /* its memory */
+    uint64_t capacity;         /* of buffer */
     struct fdl_open_shard
         *shard;            /* whose descriptor it reads from; NULL: its own */
     uint64_t file_bytes;   /* of the file, where the descriptor is its own */
@@ -203,7 +205,8 @@ int32_t fdl_read_take_room(struct fdl_window *w, struct fdl_read *r,
 int32_t fdl_read_await_room(struct fdl_window *w, struct fdl_read *r,
                             uint64_t size);
 
-/* Returns the buffer; fdl_window_free does it for samples of the window. */
+/* Returns the buffer and frees the record; fdl_window_free does it for samples
+ * of the window. */
 void fdl_read_release(struct fdl_window *w, struct fdl_read *r);
 
 /* r->status = status, r->reason = one line. Returns status. */

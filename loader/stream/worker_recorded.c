@@ -107,7 +107,7 @@ int32_t fdl_worker_render_recorded(const struct fdl_recorded_tools *tools,
                                    struct fdl_render_cost *cost,
                                    struct fdl_recorded_made *made)
 {
-    const struct fdl_record *record = (const void *)r->data;
+    const struct fdl_record *record = r->record;
     struct fdl_recorded_tools others = *tools;
     char buf[FDL_RECORD_NAME_BYTES];
     uint32_t apart = 0; /* images up to here are made one by one */

@@ -318,16 +318,15 @@ class Dataset:
 
         record: gets feedline_read_call, valid until it returns, and its
         address, on a reading thread. It ends with `return
-        lib.read_recorded(address, images, n)`, where images is the address of n
-        structs feedline_recorded_image; the interpreter's lock is free
-        meanwhile. What they name as `out`, and tables of steps, it keeps until
-        the sample's batch has been delivered or the loader was closed. What it
-        raises fails the sample, as on_error says.
+        lib.quick.read_recorded(address, images, n)`, where images is the
+        address of n structs feedline_recorded_image; their files are read when
+        it has returned. What they name as `out`, and tables of steps, it keeps
+        until the sample's batch has been delivered or the loader was closed.
+        What it raises fails the sample, as on_error says.
 
-        in_order: calls begin one at a time in the order of the stream, each as
-        soon as the one before is in read_recorded. cancel: gets the same, on
-        another thread, when the loader closes while record runs. The rest as
-        for source. Batches have no pixels of their own.
+        in_order: calls begin one at a time in the order of the stream. cancel:
+        gets the same, on another thread, when the loader closes while record
+        runs. The rest as for source. Batches have no pixels of their own.
         """
         options = dict(
             labels=None if labels is None else list(labels),

@@ -70,7 +70,7 @@ class Crops:
             height=SIDE,
             width=SIDE,
         )
-        return int(lib.read_recorded(address, ctypes.addressof(image), 1))
+        return int(lib.quick.read_recorded(address, ctypes.addressof(image), 1))
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_what_is_raised_is_the_cause(paths: List[str]) -> None:
 
 def test_without_images_and_without_an_answer(paths: List[str]) -> None:
     def nothing(call: Any, address: int) -> int:
-        return int(lib.read_recorded(address, None, 0))
+        return int(lib.quick.read_recorded(address, None, 0))
 
     with loader(Dataset.recorded(nothing, 8), epochs=1) as l:
         assert sum(len(batch) for batch in l) == 8
@@ -170,7 +170,7 @@ def test_it_lives_as_long_as_its_loaders(paths: List[str]) -> None:
 
 
 def unanswered(call: Any, address: int) -> int:
-    return int(lib.read_recorded(address, None, 0))
+    return int(lib.quick.read_recorded(address, None, 0))
 
 
 def test_pickled_with_its_function() -> None:

@@ -13,11 +13,13 @@
  * (smaller than 8 bytes or above 64 KiB). */
 int32_t fdl_copy_out(void *out, const void *value, uint32_t bytes);
 
-/* The check alone, for callers that want to fail before they work. */
+/* The checks of fdl_copy_out alone, for callers that want to fail before they
+ * work. */
 int32_t fdl_check_out(const void *out);
 
-/* The other way: `value` gets the first `bytes` of `in`, and zeros where the
- * caller knew less. EINVAL as above. */
+/* Copies the first `bytes` bytes of an input struct to `value`, with zeros
+ * where the caller knew less. EINVAL: in is NULL, or struct_size was not set.
+ */
 int32_t fdl_copy_in(void *value, const void *in, uint32_t bytes);
 
 /* "0.1.0" */

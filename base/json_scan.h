@@ -47,7 +47,8 @@ int32_t fdl_json_scan_each(struct fdl_json_scan *s, fdl_json_each *each,
                            void *user);
 
 /* Goes through the object that a file is. Complaints begin with its path.
- * ENOENT, EIO, ENOMEM; else as above. */
+ * ENOENT, EIO, ENOMEM; EINVAL, also where it is nested too deeply; or what
+ * `each` returned. */
 int32_t fdl_json_scan_file(const char *path, uint32_t depth,
                            fdl_json_each *each, void *user);
 

@@ -57,7 +57,7 @@ static void skip(struct span *s, uint64_t bytes)
     s->size -= bytes;
 }
 
-/* Also the byte that ends it. false: that is not there. */
+/* Skips up to the first byte `end`, and that byte too. false: there is none. */
 static bool skip_behind(struct span *s, uint8_t end)
 {
     const uint8_t *at = s->size > 0 ? memchr(s->data, end, s->size) : NULL;

@@ -66,7 +66,8 @@ static int32_t end(const struct fdl_step *step, struct fdl_canvas *c)
     return FEEDLINE_OK;
 }
 
-/* Neither commutes with anything: crops and flips stay behind the last. */
+/* A branch's begin and end commute with no step, so crops and flips come after
+ * the last of them. */
 static const struct fdl_step_kind begins = {.run = begin};
 static const struct fdl_step_kind ends = {.run = end};
 

@@ -202,7 +202,8 @@ static const struct fdl_option_value *value_of(const struct fdl_options *o,
     return NULL;
 }
 
-/* Then the labels are no more than zeros, unless that was asked for. */
+/* Warns where all labels are 0 because the shards have none, unless that was
+ * asked for. */
 static void tell_unlabelled(const struct fdl_index *index,
                             const struct fdl_options *options)
 {

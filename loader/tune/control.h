@@ -37,8 +37,9 @@ struct fdl_control;
 struct fdl_engine;
 struct fdl_watch;
 
-/* Also sets the workers and the depth that the engine begins with. Engine and
- * watch outlive it. ERANGE: bounds that contradict each other. ENOMEM. */
+/* Creates a tuner that does not run yet, and sets the workers and the depth
+ * that the engine begins with. Engine and watch outlive it. ERANGE: bounds that
+ * contradict each other. ENOMEM. */
 int32_t fdl_control_create(struct fdl_engine *engine, struct fdl_watch *watch,
                            struct fdl_control **out);
 void fdl_control_destroy(struct fdl_control *c);

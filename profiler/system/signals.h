@@ -70,7 +70,8 @@ bool fdl_signals_thread(struct fdl_signals *s, int32_t tid,
 uint32_t fdl_signals_foreign(struct fdl_signals *s,
                              struct fdl_foreign_thread out[FDL_FOREIGN_MAX]);
 
-/* Also at most once a second. All 0 if the kernel does not report it. */
+/* The children of this process, together. At most once a second. All 0 if the
+ * kernel does not report it. */
 void fdl_signals_children(struct fdl_signals *s,
                           struct fdl_children_signals *out);
 

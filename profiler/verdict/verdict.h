@@ -72,7 +72,7 @@
  *   slot      MEMORY_LIMITED            the budget allows no more depth
  *             CONSUMER_HOLDS_SLOTS      SLOT is the larger part
  *             DEPTH_LIMITED             otherwise
- *   wake      CPU_THROTTLED, FOREIGN_CPU as above; OVERSUBSCRIBED if workers
+ *   wake      CPU_THROTTLED, FOREIGN_CPU as for prep; OVERSUBSCRIBED if workers
  *                                       queued for 10 % of their time or, where
  *                                       that is unknown, are as many as cores
  *             OUT_OF_SCOPE              otherwise; or no cause has 20 %

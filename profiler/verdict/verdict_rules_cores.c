@@ -114,7 +114,7 @@ static double queueing(const struct fdl_facts *f)
     return f->part[PART_OWN] + f->part[PART_FOREIGN] + f->part[PART_OTHERS];
 }
 
-/* Or no core is left for another one, because of them. */
+/* Other threads and processes leave no core for one more worker. */
 static bool no_core_left(const struct fdl_facts *f)
 {
     return f->cores_taken >= NO_CORE_FREE &&

@@ -171,7 +171,7 @@ TEST(a_decision_changes_no_other_draws)
             memcpy(want, got, sizeof(want));
         assert_memory_equal(want, got, sizeof(want));
     }
-    /* Nor do the members depend on each other. */
+    /* What a member draws does not depend on the others. */
     static const char *const ordered[][2] = {{"random_order", "count=2"},
                                              {"pil_gaussian_blur", NULL},
                                              {"hue", "factor=-0.5:0.5"},

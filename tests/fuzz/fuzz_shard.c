@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Neither are their fields, nor what is read to have them all and to compare
- * checksums. */
+/* The fields of a sample lie in its file, and so does what is read to have all
+ * of them and to compare checksums. */
 static void check_fields(const feedline_dataset *ds, uint64_t i, uint64_t size,
                          struct fdl_source *source)
 {

@@ -218,7 +218,7 @@ static void instant(const struct ledger_log *log, uint32_t batch, int64_t now,
         ns[FDL_BUCKET_WAKE] += part;
 }
 
-/* Then a call does not wait for it. */
+/* A batch that was ready at `now`, so that a call did not wait for it. */
 static bool was_ready(const struct ledger_log *log, uint32_t batch, int64_t now)
 {
     struct census c;

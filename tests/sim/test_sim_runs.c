@@ -30,7 +30,7 @@ static void check_sums(const struct sim_scenario *s, const struct sim_result *r)
     const struct fdl_tuner_reading *x = &r->last;
     int64_t told = x->cpu_ns + x->runq_ns + x->throttle_ns + x->lock_ns;
     assert_true(x->work_ns + 4 >= told); /* sleep is the rest */
-    /* So do workers that a hiccup or a lock nobody tells of holds up. */
+    /* Work that a hiccup or an unreported lock holds up counts as sleep. */
     bool sleeps = s->sleep.mean > 0 || s->hang > 0 || s->hiccup > 0;
     if (!sleeps && !s->lock_untold)
         same(x->work_ns, told, 8);

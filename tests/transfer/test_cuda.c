@@ -567,9 +567,9 @@ TEST_WITH(copies_in_the_order_of_the_stream, setup, teardown)
     cuStreamDestroy(stream);
 }
 
-/* So many batches (40,000; fewer under a sanitizer) with a delay before every
- * second operation, readers of several lengths on two streams, and slabs that
- * go round as fast as they can. */
+/* 40,000 batches (fewer under a sanitizer) with a delay before every second
+ * operation, readers of several lengths on two streams, and slabs that go round
+ * as fast as they can. */
 TEST_WITH(no_slab_is_reused_too_early, setup, teardown)
 {
     fdl_cuda_stream streams[2];

@@ -97,7 +97,7 @@ static void destroy_streams(struct fdl_cuda *c)
     c->has_asked = false;
 }
 
-/* Also of what open_device made only in part. */
+/* Undoes open_device, also what that made only in part. */
 static void close_device(struct fdl_cuda *c)
 {
     stop_threads(c);

@@ -162,7 +162,7 @@ static bool is_told(const uint8_t *data, size_t size, int32_t *found)
     return fdl_exif_find(data, size, found);
 }
 
-/* Then XMP is not asked. */
+/* EXIF data that are no TIFF still answer, so XMP is not asked. */
 TEST(what_is_no_tiff_says_as_stored)
 {
     static const char magics[][5] = {"II*", "II\0*", "II+", "MM\0+", "MMMM"};

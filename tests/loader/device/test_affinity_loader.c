@@ -308,7 +308,8 @@ TEST_WITH(slabs_are_touched_near_the_gpu, open_machine, close_machine)
     assert_false(log_warns("mbind"));
 }
 
-/* Then only mbind can help, and one warning says that it may not. */
+/* Without a CPU near the GPU only mbind can help; one warning says that it may
+ * not. */
 TEST_WITH(slabs_without_a_cpu_near, open_machine, close_machine)
 {
     char mask[64];

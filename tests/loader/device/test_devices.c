@@ -316,8 +316,8 @@ TEST_WITH(too_small_for_any_batch, setup, teardown)
     assert_int_equal(double_faults(NULL, 0), 0);
 }
 
-/* Also where the host or the device may finish the batches, which is decided
- * before anything is made there. */
+/* A missing device is refused, also where it is open whether host or device
+ * finishes the batches, which is decided before anything is made there. */
 TEST_WITH(refuses_devices_that_are_not_there, setup, teardown)
 {
     static const char *const devices[] = {"cuda:63", "cuda:64", "cuda:999999"};

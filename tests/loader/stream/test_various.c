@@ -143,7 +143,8 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
     assert_int_equal(seen, N);
 }
 
-/* Also behind operations of any kind, in every type. */
+/* Ragged batches are the same for any workers, depth and reader, after
+ * operations of any kind and in every type. */
 TEST_WITH(the_stream_does_not_depend_on_how, setup, teardown)
 {
     static const char *const ways[] = {

@@ -425,7 +425,8 @@ static int32_t alloc_at_gate(void *backend, uint64_t bytes,
     return fdl_backend_host.slab_alloc(backend, bytes, slab);
 }
 
-/* Nor does a setting whose memory takes long, and next() does not wait. */
+/* A setting whose memory takes long to pin does not look stuck, and next() does
+ * not wait for it. */
 TEST_WITH(pinning_memory_holds_up_nobody, setup, teardown)
 {
     SCOPED_LOADER l =

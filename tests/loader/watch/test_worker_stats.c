@@ -305,7 +305,7 @@ TEST_WITH(a_quota_throttles, setup, teardown)
     snprintf(folder, sizeof(folder), "%s/feedline-test-%d", home, getpid());
     if (mkdir(folder, 0755) != 0)
         test_skip("%s: %s", folder, strerror(errno));
-    /* So little that others, however many, leave more than that. */
+    /* Less than other processes, however many, leave of a core. */
     if (!put_in(folder, "cpu.cfs_quota_us", "2000") ||
         !put_in(folder, "cgroup.procs", "0")) {
         rmdir(folder);

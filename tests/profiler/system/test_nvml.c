@@ -339,7 +339,7 @@ TEST_WITH(test_lost, setup_double, teardown)
     fdl_nvml_close(NULL);
 }
 
-/* Neither GPM nor the slow call has the bus. */
+/* The bus is not known where neither GPM nor the slow call has it. */
 TEST_WITH(test_no_bus, setup_double, teardown)
 {
     struct fdl_gpu_signals s;

@@ -424,7 +424,8 @@ TEST(what_does_not_scale_is_a_lock)
     assert_true(v[0].predicted_gain == 0);
 }
 
-/* Nor when the trial still goes on, once a gain is out of its range. */
+/* A trial that still goes on tells of a lock once a gain is out of its range.
+ */
 TEST(a_trial_under_way_tells_of_a_lock)
 {
     const struct fdl_verdict *v;

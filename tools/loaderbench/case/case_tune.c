@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* So long it has to say that nothing is left to be improved. */
+/* For how long the tuner has to report that nothing is left to improve. */
 #define STAYS_SECONDS 1.0
 
 struct way {
@@ -17,7 +17,7 @@ struct way {
     json_t *steps;
     int64_t workers, depth; /* in force */
 
-    /* So far, and when that came into force. */
+    /* What was delivered until now, and until the setting came into force. */
     struct mark {
         double seconds;
         uint64_t batches, images;

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images/s of a program on torch's loader and on ours, and Python's cost."""
+
+from __future__ import annotations
+
+import statistics
+import time
+import warnings
+from typing import Any, Dict, List, Optional
+
+import feedline.torch
+
+from programs.held_against_torch import DRAWS, Case, Theirs, Verdict, seed
+
+THEIR_WORKERS = (1, 2, 3)
+OUR_WORKERS = 2
+
+
+def samples_in(batch: Any) -> int:
+    """How many samples a batch has, by its first part."""
+    while isinstance(batch, (dict, list, tuple)) and len(batch):
+        values = list(batch.values()) if isinstance(batch, dict) else batch
+        if not isinstance(values[0], (dict, list, tuple)) and not hasattr(
+            values[0], "shape"
+        ):
+            return len(values)
+        batch = values[0]
+    return len(batch)
+
+
+def seconds_of_epoch(loader: Any) -> float:
+    begin = time.perf_counter()
+    for _ in loader:
+        pass
+    return time.perf_counter() - begin
+
+
+def measure(case: Case, verdict: Verdict, rounds: int) -> None:
+    """Fills in the speed: medians, the loaders taking turns.
+
+    Each loader has had an epoch before. torch's workers persist, as they do
+    in scripts that care; the best number of them counts.
+    """
+    loaders: Dict[str, Any] = {}
+    for n in THEIR_WORKERS:
+        made = case.make()
+        loaders["torch %d" % n] = torch_loader(made, n)
+    loaders["ours"] = case.ours(OUR_WORKERS)
+    if DRAWS and not case.on_both:
+        loaders["torch's draws"] = case.ours(OUR_WORKERS, draws="torch")
+    times: Dict[str, List[float]] = {name: [] for name in loaders}
+    samples = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", feedline.torch.FallbackWarning)
+        seed()
+        for name, loader in loaders.items():
+            counts = [samples_in(batch) for batch in loader]
+            samples = samples or sum(counts)
+        for _ in range(rounds):
+            for name, loader in loaders.items():
+                times[name].append(seconds_of_epoch(loader))
+    speed = {n: samples / statistics.median(t) for n, t in times.items()}
+    best = max(speed["torch %d" % n] for n in THEIR_WORKERS)
+    verdict.speed = dict(speed, torch=best, ratio=speed["ours"] / best)
+    verdict.python_us = python_cost(case)
+
+
+def torch_loader(made: Any, workers: int) -> Any:
+    return Theirs(
+        made.dataset,
+        num_workers=workers,
+        persistent_workers=True,
+        **made.arguments,
+    )
+
+
+def python_cost(case: Case, samples: int = 60) -> Optional[float]:
+    """Microseconds of Python for a recorded sample, alone on this thread."""
+    try:
+        from feedline.deferred import Recorder
+    except ImportError:
+        return None
+    data = case.make().dataset
+    if not hasattr(data, "__len__"):
+        return None
+    recorder, times = Recorder(), []
+    many = len(data)
+    for i in range(samples + 10):
+        begin = time.perf_counter()
+        recorder.run(data.__getitem__, i % many)
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times[10:]) * 1e6

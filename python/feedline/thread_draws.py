@@ -228,11 +228,14 @@ def _torch() -> Tuple[Library, Iterator[Function]]:
     def give_seed(generator: Any, seed: int) -> None:
         generator.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
 
-    functions = (
-        (torch.random, "manual_seed", "manual_seed"),
-        (torch.random, "seed", "seed"),
-        (torch.random, "initial_seed", "initial_seed"),
-        (torch.random, "get_rng_state", "get_state"),
-        (torch.random, "set_rng_state", "set_state"),
+    methods = (
+        ("manual_seed", "manual_seed"),
+        ("seed", "seed"),
+        ("initial_seed", "initial_seed"),
+        ("get_rng_state", "get_state"),
+        ("set_rng_state", "set_state"),
     )
+    # torch.manual_seed is another one than torch.random's once torch.compile's
+    # part of torch has been imported.
+    functions = [(m, *both) for m in (torch.random, torch) for both in methods]
     return Library(torch.Generator, give_seed), iter(functions)

@@ -4,6 +4,7 @@ in the engine, and the batches are torch's."""
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from pathlib import Path
 from typing import Any, Dict, List
@@ -424,3 +425,81 @@ def test_caches_are_not_what_is_delivered(
         found.append(seen)
     assert_equal(found[1], found[0])
     assert loader.recorded
+
+
+class Tree:
+    """Its branches know it."""
+
+    def __init__(self, image: Any, branches: int) -> None:
+        self.image = image
+        self.parent: Any = None
+        self.branches = [Tree(image, 0) for _ in range(branches)]
+        for branch in self.branches:
+            branch.parent = self
+
+
+class Trees(Files):
+    def __getitem__(self, index: int) -> Any:
+        return Tree(self.transform(Image.open(self.files[index])), 3)
+
+
+def test_samples_that_hold_themselves(tmp_path: Path) -> None:
+    loader = Ours(
+        Trees(tmp_path / "images"), 5, num_workers=2, collate_fn=as_they_are
+    )
+    trees = [tree for batch in loader for tree in batch]
+    assert loader.recorded and len(trees) == 24
+    for tree in trees:
+        assert all(branch.parent is tree for branch in tree.branches)
+        assert all(branch.image is tree.image for branch in tree.branches)
+
+
+class OddLength(Files):
+    def __len__(self) -> int:
+        raise ValueError("who knows")
+
+
+def test_a_length_that_is_none(tmp_path: Path) -> None:
+    """torch asks for none where there is a sampler."""
+    dataset = OddLength(tmp_path / "images")
+    arguments = {"dataset": dataset, "sampler": [3, 5, 4], "batch_size": 2}
+    ours = batches_of(
+        Ours, {**arguments, "draws": "torch", "num_workers": 1}, epochs=2
+    )
+    assert_equal(ours, torchs(arguments, epochs=2))
+
+
+def test_an_interrupted_proof_is_made_anew(tmp_path: Path) -> None:
+    class Interrupted(Files):
+        calls = 0
+
+        def __getitem__(self, index: int) -> Any:
+            return super().__getitem__(index)
+
+        def __getattribute__(self, name: str) -> Any:
+            if name == "transform":
+                type(self).calls += 1
+                if type(self).calls == 2:
+                    raise KeyboardInterrupt
+            return super().__getattribute__(name)
+
+    loader = Ours(Interrupted(tmp_path / "images"), 6)
+    try:
+        assert len(list(loader)) == 4
+    except KeyboardInterrupt:
+        pass
+    assert len(list(loader)) == 4
+
+
+def test_seeds_of_an_init_function_rule(tmp_path: Path) -> None:
+    """torch.manual_seed, too, which torch.compile's part of torch replaces."""
+    importlib.import_module("torch._dynamo")
+
+    def seed(worker: int) -> None:
+        torch.manual_seed(worker + 11)
+        sets.np.random.seed(worker + 11)
+        sets.random.seed(worker + 11)
+
+    arguments = arguments_of("dicts", tmp_path / "images", worker_init_fn=seed)
+    ours = batches_of(Ours, {**arguments, "num_workers": 2, "draws": "torch"})
+    assert_equal(ours, torchs(arguments))

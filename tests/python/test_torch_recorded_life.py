@@ -110,6 +110,8 @@ def test_a_forked_child(files: Any) -> None:
     def use() -> None:
         with pytest.raises(RuntimeError, match="fork"):
             list(batches)
+        again = loader.state_dict()
+        assert len(list(loader)) == 6 and again
         assert all(map(equal, loader_of(files), whole))
 
     assert forks.run(use) == 0

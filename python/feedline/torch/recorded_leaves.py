@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Set
 
 import torch
 
@@ -50,17 +50,28 @@ class _Copier:
         found = self.made.get(id(thing))
         if found is None:
             found = self._copied(thing, kind, depth + 1)
-            self.made[id(thing)] = found
-            self.alive.append(thing)
+            self._note(thing, found)
         return found
 
+    def _note(self, thing: Any, found: Any) -> None:
+        """In front of its parts, which may have it again."""
+        self.made[id(thing)] = found
+        self.alive.append(thing)
+
     def _copied(self, thing: Any, kind: type, depth: int) -> Any:
+        made: Any
         if kind is tuple:
             return tuple([self.of(part, depth) for part in thing])
         if kind is list:
-            return [self.of(part, depth) for part in thing]
+            made = []
+            self._note(thing, made)
+            made.extend([self.of(part, depth) for part in thing])
+            return made
         if kind is dict:
-            return {key: self.of(thing[key], depth) for key in thing}
+            made = {}
+            self._note(thing, made)
+            made.update((key, self.of(thing[key], depth)) for key in thing)
+            return made
         deferred = deferred_of(thing)
         if deferred is not None:
             return self.room(deferred)
@@ -79,11 +90,13 @@ class _Copier:
         if isinstance(thing, (list, MutableMapping)):
             keys = range(len(thing)) if isinstance(thing, list) else list(thing)
             made = copy.copy(thing)
+            self._note(thing, made)
             for key in keys:
                 made[key] = self.of(thing[key], depth)
             return made
         if is_plain_object(kind):
             made = kind.__new__(kind)
+            self._note(thing, made)
             for name, value in vars(thing).items():
                 made.__dict__[name] = self.of(value, depth)
             return made
@@ -109,20 +122,22 @@ def _memory_of(thing: Any, kind: type) -> Optional[Any]:
 def with_zeros(sample: Any) -> Any:
     """A copy whose tensors are zeros."""
     made = copy.deepcopy(sample)
-    _clear(made, 0)
+    _clear(made, set())
     return made
 
 
-def _clear(thing: Any, depth: int) -> None:
+def _clear(thing: Any, seen: Set[int]) -> None:
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    parts: Any = ()
     if isinstance(thing, torch.Tensor):
         thing.zero_()
-    elif depth < _DEEPEST:
-        parts: Any = ()
-        if isinstance(thing, (tuple, list)):
-            parts = thing
-        elif isinstance(thing, MutableMapping):
-            parts = thing.values()
-        elif is_plain_object(type(thing)):
-            parts = vars(thing).values()
-        for part in parts:
-            _clear(part, depth + 1)
+    elif isinstance(thing, (tuple, list)):
+        parts = thing
+    elif isinstance(thing, MutableMapping):
+        parts = thing.values()
+    elif is_plain_object(type(thing)):
+        parts = vars(thing).values()
+    for part in parts:
+        _clear(part, seen)

@@ -13,8 +13,9 @@ the engine could do.
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 import torch
 
@@ -35,6 +36,7 @@ TRIED = 8
 # Of a data set that does not say how many samples it has.
 UNKNOWN_LENGTH = 1 << 20
 _SEED = 0x5EED
+Pairs = Set[Tuple[int, int]]
 
 
 class Recording:
@@ -49,13 +51,14 @@ class Recording:
     def plan(self, loader: Any) -> Plan:
         """How the engine makes the samples of this loader. NotNative, perhaps
         without a reason: it has no images."""
-        facts = _facts_of(loader.dataset)
+        facts = [os.getpid(), *_facts_of(loader.dataset)]
         if self._facts is None or not _are_same(facts, self._facts):
-            self._facts, self._plan, self._refused = facts, None, None
+            self._facts = self._plan = self._refused = None
             try:
                 self._plan = self._made(loader)
             except NotNative as no:
                 self._refused = no.with_traceback(None)
+            self._facts = facts
         if self._refused is not None:
             raise NotNative(*self._refused.reasons)
         assert self._plan is not None
@@ -65,9 +68,9 @@ class Recording:
         dataset = loader.dataset
         try:
             count = len(dataset)
-        except (TypeError, NotImplementedError):
-            count = UNKNOWN_LENGTH
-        if count <= 0:
+        except Exception:
+            count = UNKNOWN_LENGTH  # a sampler may do without
+        if count == 0:
             raise NotNative()
         install()
         recorded = RecordedSet(count, type(dataset).__name__)
@@ -238,11 +241,18 @@ def _kept(sample: Any) -> Any:
     return isolated(sample, lambda leaf: leaf.real())
 
 
-def different(a: Any, b: Any, where: str = "") -> Optional[str]:
+def different(a: Any, b: Any) -> Optional[str]:
     """Where two samples differ, such as "[0]['mask']"; None: nowhere."""
+    return _different(a, b, "", set())
+
+
+def _different(a: Any, b: Any, where: str, seen: Pairs) -> Optional[str]:
     if type(a) is not type(b):
         kinds = type(a).__name__, type(b).__name__
         return "%s (%s, not %s)" % (where, *kinds)
+    if (id(a), id(b)) in seen:
+        return None  # compared, or just about to be
+    seen.add((id(a), id(b)))
     if isinstance(a, torch.Tensor):
         return None if _same_tensors(a, b) else where + _about(a, b)
     if hasattr(a, "__array_interface__") and hasattr(a, "tobytes"):
@@ -251,23 +261,24 @@ def different(a: Any, b: Any, where: str = "") -> Optional[str]:
     if isinstance(a, dict):
         if list(a) != list(b):
             return where + " (keys)"
-        return _first((a[k], b[k], "%s[%r]" % (where, k)) for k in a)
+        named = ((a[k], b[k], "%s[%r]" % (where, k)) for k in a)
+        return _first(named, seen)
     if isinstance(a, (list, tuple)):
         if len(a) != len(b):
             return where + " (length)"
-        parts = zip(a, b)
-        return _first((x, y, f"{where}[{n}]") for n, (x, y) in enumerate(parts))
+        parts = enumerate(zip(a, b))
+        return _first(((*ab, f"{where}[{n}]") for n, ab in parts), seen)
     if is_plain_object(type(a)):
-        return different(vars(a), vars(b), where)
+        return _different(vars(a), vars(b), where, seen)
     try:
         return None if bool(a == b) or a != a else where + " (value)"
     except Exception:
         return None  # it cannot be compared
 
 
-def _first(parts: Any) -> Optional[str]:
+def _first(parts: Any, seen: Pairs) -> Optional[str]:
     for a, b, where in parts:
-        found = different(a, b, where)
+        found = _different(a, b, where, seen)
         if found is not None:
             return found
     return None

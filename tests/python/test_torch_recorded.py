@@ -503,3 +503,37 @@ def test_seeds_of_an_init_function_rule(tmp_path: Path) -> None:
     arguments = arguments_of("dicts", tmp_path / "images", worker_init_fn=seed)
     ours = batches_of(Ours, {**arguments, "num_workers": 2, "draws": "torch"})
     assert_equal(ours, torchs(arguments))
+
+
+class AtTimes(Files):
+    """Pixels of most samples are used, by chance."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = self.transform(Image.open(self.files[index]).convert("RGB"))
+        if index < 12:
+            image[:, 2:5, 2:5] = torch.randn(3, 3, 3)
+        return image, index
+
+
+def test_a_deferred_sample_is_looked_for(tmp_path: Path) -> None:
+    dataset = data.Subset(AtTimes(tmp_path / "images"), range(15))
+    arguments = {"dataset": dataset, "batch_size": 5}
+    ours = batches_of(Ours, {**arguments, "num_workers": 2, "draws": "torch"})
+    assert_equal(ours, torchs(arguments))
+
+
+def test_torchs_draws_where_torch_loads(tmp_path: Path) -> None:
+    """No engine in its workers draws for them."""
+    chain = sets.T.Compose(
+        [sets.T.RandomCrop(8), lambda x: sets.np.asarray(x).copy()]
+    )
+    dataset = folder(tmp_path / "images", chain)
+    arguments = {"dataset": dataset, "batch_size": 5, "num_workers": 1}
+    assert Ours(**arguments).partly_native
+    loader = Ours(**arguments, draws="torch")
+    assert not loader.native and not loader.partly_native
+    found = []
+    for one in (loader, Theirs(**arguments)):
+        torch.manual_seed(3)
+        found.append([batch for batch in one])
+    assert_equal(found[0], found[1])

@@ -115,7 +115,7 @@ class Decision:
         try:
             return self._recording.plan(loader)
         except NotNative as no:
-            raise NotNative(*refused.reasons, *no.reasons) from None
+            raise NotNative(*no.reasons, *refused.reasons) from None
 
     def _known(self, loader: Any) -> Plan:
         """Where data set and transforms are known, and it needs no Python."""
@@ -251,8 +251,11 @@ class Decision:
 def _head_now(loader: Any) -> Optional[Head]:
     """What the engine can do in torch's workers; None where that is nothing or
     would be noticed."""
-    if loader._feedline.given.backend == "torch" or not collates(loader):
+    given = loader._feedline.given
+    if given.backend == "torch" or not collates(loader):
         return None
+    if given.draws != ENGINE:
+        return None  # it would draw as the engine does
     init = loader.worker_init_fn
     if init is not None and not only_seeds(init, loader.num_workers):
         return None

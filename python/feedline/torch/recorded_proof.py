@@ -96,9 +96,7 @@ class Recording:
         wanted = loader._feedline.given.verify
         for count in sorted({max(1, wanted), max(TRIED, wanted)}):
             trial = Trial(loader, plan, _spread(len(plan.dataset), count))
-            if trial.deferred:
-                break
-            if trial.seen and not trial.error:
+            if trial.deferred or (trial.seen and not _opens(plan.recorded)):
                 break
         if not trial.deferred:
             raise NotNative(*_nothing_deferred(plan.recorded, trial))
@@ -116,6 +114,12 @@ class Recording:
                 stacklevel=2,
             )
         raise NotNative("a recorded sample differs: %s" % where)
+
+
+def _opens(recorded: RecordedSet) -> bool:
+    """Whether samples had images at all."""
+    recorder = recorded.recorder
+    return bool(recorder.images or recorder.real_images)
 
 
 def _spread(length: int, count: int) -> List[int]:

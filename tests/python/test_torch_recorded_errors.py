@@ -4,6 +4,7 @@ are known late: errors, substitutes and what follows are torch's."""
 
 from __future__ import annotations
 
+import functools
 import random
 from pathlib import Path
 from typing import Any, Dict, List
@@ -229,3 +230,43 @@ def test_resumed_behind_a_function_that_drew(tmp_path: Path) -> None:
     resumed = Ours(**arguments, num_workers=1)
     resumed.load_state_dict(saved)
     assert_alike(list(resumed), rest)
+
+
+class Counting:
+    """A function with a state, which a worker has a copy of."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        self.step = 0
+
+    def __call__(self, samples: List[Any], more: int = 0) -> Any:
+        self.step += 1
+        self.dataset.seen = self.step
+        return data.default_collate(samples), self.step + more
+
+
+class Seen(Files):
+    seen = 0
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("kind", ["object", "method", "partial"])
+def test_collate_functions_with_a_state(
+    tmp_path: Path, kind: str, persistent: bool
+) -> None:
+    found = []
+    for loader_type, draws in ((Theirs, {}), (Ours, {"draws": "torch"})):
+        dataset = Seen(tmp_path / "images")
+        counting = Counting(dataset)
+        collate = {
+            "object": counting,
+            "method": counting.__call__,
+            "partial": functools.partial(counting, more=5),
+        }[kind]
+        arguments = {"dataset": dataset, "batch_size": 5, "num_workers": 1}
+        more = {"persistent_workers": persistent, **draws}
+        found.append(
+            run(loader_type, {**arguments, "collate_fn": collate, **more})
+        )
+        assert counting.step == dataset.seen == 0
+    assert_alike(found[1], found[0])

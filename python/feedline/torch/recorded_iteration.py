@@ -101,8 +101,11 @@ class RecordedIterator(NativeIterator):
         goes_on = self._working is not None and self._persistent_workers
         if not goes_on:
             self._working = self._dataset
+            self._collate_fn = loader.collate_fn
             if self._num_workers > 0:
-                self._working = working_copy(self._dataset)
+                # Together, as each may have the other or share its objects.
+                both = [self._dataset, loader.collate_fn]
+                self._working, self._collate_fn = working_copy(both)
         self._by_torch = given.draws != ENGINE
         self._one_at_a_time = False
         self._info = None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A data set of its own for an epoch, as a worker process of torch's has one.
+"""A data set of its own for an epoch, as a worker process of torch's has one,
+and a collate_fn.
 
 A worker of torch's works on a copy of the data set: what the program changes
 meanwhile is not seen there, and what `__getitem__` writes to `self` (a counter,
@@ -21,6 +22,7 @@ import copy
 import random
 import sys
 from collections import OrderedDict, defaultdict, deque
+from functools import partial
 from itertools import chain, islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Dict, List, Tuple
@@ -72,6 +74,10 @@ class _Copier:
             return self._of_dict(thing, depth)
         if kind is MethodType:
             return MethodType(thing.__func__, self.of(thing.__self__, depth))
+        if kind is partial:
+            parts = thing.func, thing.args, thing.keywords
+            function, args, named = (self.of(part, depth) for part in parts)
+            return partial(function, *args, **named)
         if _is_generator(thing):
             return _of_generator(thing)
         if is_plain_object(kind):

@@ -134,7 +134,7 @@ static const struct op_rule rules[] = {
     RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,
          .value = {{"a mean or std", ANY}}),
     RULE(LOOKUP, .group = TO_ELEMENTS, .data = true),
-    RULE(ERASE, .group = OF_ELEMENTS, .least = 5, .most = 8,
+    RULE(ERASE, .group = OF_ELEMENTS, .least = 4, .most = 8,
          .value = {{"left", PLACE}, {"top", PLACE}, {"width", SIDE},
                    {"height", SIDE}, {"a value", ANY}}),
 };
@@ -229,10 +229,11 @@ static int32_t check_kernel(const double *side)
 static int32_t check_erase(const struct feedline_recorded_image *image,
                            const struct feedline_recorded_step *step)
 {
-    if (step->n != 4 + (uint32_t)image->channels)
+    bool elements = step->n == 4 && step->data;
+    if (!elements && step->n != 4 + (uint32_t)image->channels)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%" PRIu32 " values; it takes 4, and one for each of "
-                        "%" PRId32 " channels",
+                        "%" PRId32 " channels or data",
                         step->n, image->channels);
     if (fdl_recorded_element(image) == fdl_dtype_bytes(image->dtype))
         return FEEDLINE_OK;

@@ -458,7 +458,9 @@ static void erase(struct fdl_plan *plan, const struct feedline_recorded_step *s,
     const double *v = s->value;
     struct fdl_erase_step e = {
         .box = {(int32_t)v[0], (int32_t)v[1], (int32_t)v[2], (int32_t)v[3]}};
-    for (uint32_t c = 0; c < channels; c++)
+    if (s->n == 4)
+        e.elements = s->data;
+    for (uint32_t c = 0; c < channels && !e.elements; c++)
         e.value[c] = (float)v[4 + c];
     fdl_plan_erase(plan, &e);
 }

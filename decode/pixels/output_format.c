@@ -35,9 +35,7 @@ static uint8_t byte_of(float value)
 void fdl_output_store(const struct fdl_output_format *f, void *dst, int32_t c,
                       int32_t y, int32_t x, float value)
 {
-    size_t width = (size_t)f->width, channels = (size_t)f->channels;
-    size_t at = f->nhwc ? ((size_t)y * width + (size_t)x) * channels + (size_t)c
-                        : fdl_planar_place(f, c, y) + (size_t)x;
+    size_t at = fdl_output_place(f, c, y, x);
     switch (f->dtype) {
     case FEEDLINE_U8:
         ((uint8_t *)dst)[at] = byte_of(value);

@@ -26,6 +26,16 @@ static inline size_t fdl_planar_place(const struct fdl_output_format *f,
     return ((size_t)c * (size_t)f->height + (size_t)row) * (size_t)f->width;
 }
 
+/* Channel c of pixel (x, y), as the number of an element. */
+static inline size_t fdl_output_place(const struct fdl_output_format *f,
+                                      int32_t c, int32_t y, int32_t x)
+{
+    size_t width = (size_t)f->width, channels = (size_t)f->channels;
+    if (f->nhwc)
+        return ((size_t)y * width + (size_t)x) * channels + (size_t)c;
+    return fdl_planar_place(f, c, y) + (size_t)x;
+}
+
 /* Of one element; 0: not a type of pixels. */
 uint64_t fdl_dtype_bytes(int32_t dtype);
 uint64_t fdl_output_bytes(const struct fdl_output_format *format);

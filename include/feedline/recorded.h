@@ -104,7 +104,8 @@ enum feedline_step_op {
 
     /* Of the finished elements. */
     FEEDLINE_STEP_ERASE = 60 /* left, top, width, height, and an element's value
-                                for each channel */
+                                for each channel; or no values, and data: the
+                                elements, [channels][height][width] of them */
 };
 
 struct feedline_recorded_step {

@@ -371,10 +371,20 @@ def erase(rng, out):
     height, width, channels = out.shape
     box = [rng.randint(0, width - 1), rng.randint(0, height - 1),
            rng.randint(1, width), rng.randint(1, height)]
-    value = [rng.randint(0, 255) if out.dtype == np.uint8 else rng.gauss(0, 2)
-             for _ in range(channels)]
     left, top, width, height = box
     tensor = torch.from_numpy(out.copy()).permute(2, 0, 1)
+    if rng.random() < 0.5:  # as RandomErasing(value="random"): noise
+        width, height = min(width, out.shape[1] - left), \
+            min(height, out.shape[0] - top)
+        noise = np.random.default_rng(rng.getrandbits(32))
+        value = noise.normal(0, 99, (channels, height, width))
+        value = np.abs(value).astype(out.dtype)
+        erased = F.erase(tensor, top, left, height, width,
+                         torch.from_numpy(value))
+        step = ERASE, [left, top, width, height], value.tobytes()
+        return step, erased.permute(1, 2, 0).numpy()
+    value = [rng.randint(0, 255) if out.dtype == np.uint8 else rng.gauss(0, 2)
+             for _ in range(channels)]
     erased = F.erase(tensor, top, left, height, width,
                      torch.tensor(value)[:, None, None])
     return (ERASE, box + value, b""), erased.permute(1, 2, 0).numpy()

@@ -25,7 +25,7 @@ struct request {
 struct program {
     char path[4096];
     struct feedline_recorded_step steps[FEEDLINE_RECORDED_STEPS_MAX];
-    uint64_t tables[FEEDLINE_RECORDED_STEPS_MAX][FDL_CHANNELS_MAX * 256];
+    uint64_t *data[FEEDLINE_RECORDED_STEPS_MAX];
 };
 
 static bool get(void *to, size_t bytes)
@@ -45,9 +45,11 @@ static bool read_request(struct request *q, struct program *p)
         if (!get(&p->steps[i], sizeof(p->steps[i])))
             exit(2);
         size_t bytes = (size_t)(uintptr_t)p->steps[i].data;
-        if (bytes > sizeof(p->tables[i]) || !get(p->tables[i], bytes))
+        free(p->data[i]);
+        p->data[i] = malloc(bytes + 1);
+        if (!p->data[i] || !get(p->data[i], bytes))
             exit(2);
-        p->steps[i].data = bytes > 0 ? p->tables[i] : NULL;
+        p->steps[i].data = bytes > 0 ? p->data[i] : NULL;
     }
     return true;
 }
@@ -121,6 +123,8 @@ int main(int argc, char **argv)
         return 1;
     while (read_request(&request, &program))
         handle(d, &request, &program);
+    for (size_t i = 0; i < FDL_COUNT_OF(program.data); i++)
+        free(program.data[i]);
     fdl_decoder_destroy(d);
     return 0;
 }

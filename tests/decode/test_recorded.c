@@ -447,6 +447,32 @@ TEST(rectangles_are_erased)
     }
 }
 
+/* Rows of a box that reaches over the edges are where they would be without
+ * them. */
+TEST(rectangles_become_elements_of_others)
+{
+    static float noise_of[3 * 5 * 100];
+    struct feedline_recorded_step steps[] = {PLAIN(SCALE),
+                                             STEP(ERASE, 30, -2, 100, 5)};
+    for (int32_t i = 0; i < (int32_t)COUNT(noise_of); i++)
+        noise_of[i] = (float)i;
+    steps[1].data = noise_of;
+    struct feedline_recorded_image image =
+        floats(program(steps, 2, 3, WIDTH, HEIGHT));
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    for (int32_t i = 0; i < WIDTH * HEIGHT * 3; i++) {
+        int32_t x = i / 3 % WIDTH, y = i / 3 / WIDTH;
+        float want = (float)noise()[i] / 255.0f, got;
+        if (x >= 30 && y < 3)
+            want = (float)((i % 3 * 5 + y + 2) * 100 + x - 30);
+        memcpy(&got, out + (size_t)i * sizeof(got), sizeof(got));
+        assert_memory_equal(&got, &want, sizeof(got));
+    }
+    steps[1].data = NULL;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL,
+           "step 2 (ERASE): 4 values; it takes 4, and one for each of 3");
+}
+
 /* Whatever option rounding says: x / 255, then the mean, then std. */
 TEST(floats_are_those_of_to_tensor)
 {

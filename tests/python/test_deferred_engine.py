@@ -101,6 +101,16 @@ def test_chains(name: str, files: Dict[str, str]) -> None:
     )
 
 
+@pytest.mark.parametrize("name", programs.v2_of_tensors())
+def test_v2_of_tensors(name: str, files: Dict[str, str]) -> None:
+    chain = programs.v2_of_tensors()[name]
+
+    def run(path: str) -> Any:
+        return chain(programs.F2.to_image(programs.rgb(path)))
+
+    check(each(files, run))
+
+
 @pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda p: p.__name__)
 def test_programs(program: Any, files: Dict[str, str]) -> None:
     check(each(files, program))

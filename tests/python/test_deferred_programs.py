@@ -293,10 +293,56 @@ def test_chains_of_v2(name: str, files: Dict[str, str]) -> None:
         assert cases.check(lambda: pure(rgb(path))) == [True]
 
 
+def v2_of_tensors() -> Dict[str, Any]:
+    """Of tensors of bytes, as decode_image and ToImage make them."""
+    if v2 is None:
+        return {}
+    bicubic = v2.InterpolationMode.BICUBIC
+    nearest = v2.InterpolationMode.NEAREST
+    return {
+        "RandomResizedCrop": v2.RandomResizedCrop(32, antialias=True),
+        "Resize": v2.Resize((40, 33), antialias=True),
+        "Resize bicubic": v2.Resize(30, bicubic, antialias=True),
+        "Resize nearest": v2.Resize((80, 90), nearest),
+        "Resize, crop": v2.Compose([v2.Resize(50), v2.CenterCrop(30)]),
+        "crop, resize twice": v2.Compose(
+            [v2.RandomCrop(30), v2.Resize(50), v2.Resize(20)]
+        ),
+        "brightness": v2.ColorJitter(brightness=0.5),
+        "contrast": v2.ColorJitter(contrast=0.5),
+        "saturation": v2.ColorJitter(saturation=0.5),
+        "hue": v2.ColorJitter(hue=0.3),
+        "ColorJitter": v2.ColorJitter(0.4, 0.4, 0.4, 0.1),
+        "sharpness": v2.RandomAdjustSharpness(1.7, 1.0),
+        "grayscale": v2.RandomGrayscale(1.0),
+        "Grayscale": v2.Grayscale(1),
+        "autocontrast": v2.RandomAutocontrast(1.0),
+        "invert": v2.RandomInvert(1.0),
+        "posterize": v2.RandomPosterize(3, 1.0),
+        "flips": v2.Compose(
+            [v2.RandomHorizontalFlip(0.7), v2.RandomVerticalFlip(0.7)]
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", v2_of_tensors())
+@pytest.mark.parametrize("kind", ["image", "tensor"])
+def test_v2_of_tensors(name: str, kind: str, files: Dict[str, str]) -> None:
+    chain = v2_of_tensors()[name]
+    floats = v2.ToDtype(torch.float32, scale=True)
+    make = F2.to_image if kind == "image" else F2.pil_to_tensor
+    for path in files.values():
+        run = lambda: (  # noqa: E731
+            chain(make(rgb(path))),
+            floats(chain(make(rgb(path)))),
+            F2.to_pil_image(chain(make(rgb(path)))),
+        )
+        assert cases.check(run) == [True, True, True], path
+
+
 @pytest.mark.skipif(v2 is None, reason="no torchvision.transforms.v2")
 def test_v2_on_tensors(files: Dict[str, str]) -> None:
-    """Bytes of a tensor are cropped and flipped like an image's; what torch
-    resizes is torch's."""
+    """Bytes of a tensor are cropped, flipped and padded like an image's."""
     kept = v2.Compose(
         [
             v2.ToImage(),
@@ -308,7 +354,7 @@ def test_v2_on_tensors(files: Dict[str, str]) -> None:
             v2.Normalize(MEAN, STD),
         ]
     )
-    resized = v2.Compose([v2.ToImage(), v2.Resize(20), v2.CenterCrop(16)])
+    resized = v2.Compose([v2.ToImage(), v2.Resize(20, antialias=False)])
     for path in files.values():
         assert cases.check(lambda: kept(rgb(path))) == [True]
         assert cases.check(lambda: resized(rgb(path))) == [False]

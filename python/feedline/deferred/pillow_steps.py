@@ -100,6 +100,24 @@ def _vision(name: str) -> Any:
     return getattr(sys.modules["torchvision.transforms.functional"], name)
 
 
+def _tensor(name: str) -> Callable[[Any, Values], Any]:
+    """A function of torchvision's v2, of the image as a tensor."""
+
+    def apply(image: Any, v: Values) -> Any:
+        functional = sys.modules["torchvision.transforms.v2.functional"]
+        tensor = _vision("pil_to_tensor")(image)
+        return _vision("to_pil_image")(getattr(functional, name)(tensor, *v))
+
+    return apply
+
+
+def _tensor_resize(image: Any, v: Values) -> Any:
+    transforms = sys.modules["torchvision.transforms"]
+    mode = {0: "NEAREST", 2: "BILINEAR", 3: "BICUBIC"}[v[2]]
+    method = getattr(transforms.InterpolationMode, mode)
+    return _tensor("resize")(image, ([v[1], v[0]], method))
+
+
 APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.CONVERT: lambda image, v: image.convert(op.MODE_OF[v[0]]),
     op.CROP: lambda image, v: image.crop(v),
@@ -112,6 +130,14 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.CONTRAST: _enhance("Contrast"),
     op.COLOR: _enhance("Color"),
     op.SHARPNESS: _enhance("Sharpness"),
+    op.TENSOR_RESIZE: _tensor_resize,
+    op.TENSOR_BRIGHTNESS: _tensor("adjust_brightness"),
+    op.TENSOR_CONTRAST: _tensor("adjust_contrast"),
+    op.TENSOR_SATURATION: _tensor("adjust_saturation"),
+    op.TENSOR_HUE: _tensor("adjust_hue"),
+    op.TENSOR_SHARPNESS: _tensor("adjust_sharpness"),
+    op.TENSOR_GRAYSCALE: _tensor("rgb_to_grayscale"),
+    op.TENSOR_AUTOCONTRAST: _tensor("autocontrast"),
     op.HUE: lambda image, v: _vision("adjust_hue")(image, v[0]),
     op.GRAYSCALE: lambda image, v: _vision("to_grayscale")(image, v[0]),
     op.POSTERIZE: _ops("posterize"),

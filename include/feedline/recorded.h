@@ -77,7 +77,10 @@ enum feedline_step_op {
     FEEDLINE_STEP_EQUALIZE = 18,
     FEEDLINE_STEP_GAUSSIAN_BLUR = 19, /* ImageFilter's radii along x and y */
     FEEDLINE_STEP_TENSOR_BLUR = 20,   /* torchvision's gaussian_blur: kernel
-                                         width, height, sigma along x and y */
+                                         width, height, sigma along x and y; in
+                                         less than 5 of 100,000 values a level
+                                         apart, as torch's library adds floats
+                                         in an order of its own */
     FEEDLINE_STEP_POINT = 21, /* data: a uint8_t[256] table for each channel */
 
     /* Of an image that is a uint8 tensor, as torchvision's v2 does: its colours

@@ -38,16 +38,17 @@ def seconds_of_epoch(loader: Any) -> float:
 def measure(case: Case, verdict: Verdict, rounds: int) -> None:
     """Fills in the speed: medians, the loaders taking turns.
 
-    Each loader has had an epoch before. torch's workers persist, as they do
-    in scripts that care; the best number of them counts.
+    Each loader has had an epoch before, and its workers persist; torch's best
+    number of them counts.
     """
     loaders: Dict[str, Any] = {}
     for n in THEIR_WORKERS:
         made = case.make()
         loaders["torch %d" % n] = torch_loader(made, n)
-    loaders["ours"] = case.ours(OUR_WORKERS)
+    kept: Dict[str, Any] = {} if case.on_both else {"persistent_workers": True}
+    loaders["ours"] = case.ours(OUR_WORKERS, **kept)
     if DRAWS and not case.on_both:
-        loaders["torch's draws"] = case.ours(OUR_WORKERS, draws="torch")
+        loaders["torch's draws"] = case.ours(OUR_WORKERS, draws="torch", **kept)
     times: Dict[str, List[float]] = {name: [] for name in loaders}
     samples = 0
     with warnings.catch_warnings():
@@ -75,7 +76,7 @@ def torch_loader(made: Any, workers: int) -> Any:
 
 
 def python_cost(case: Case, samples: int = 60) -> Optional[float]:
-    """Microseconds of Python for a recorded sample, alone on this thread."""
+    """Microseconds of Python for a recorded sample, of this thread's CPU."""
     try:
         from feedline.deferred import Recorder
     except ImportError:
@@ -86,7 +87,7 @@ def python_cost(case: Case, samples: int = 60) -> Optional[float]:
     recorder, times = Recorder(), []
     many = len(data)
     for i in range(samples + 10):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         recorder.run(data.__getitem__, i % many)
-        times.append(time.perf_counter() - begin)
+        times.append(time.thread_time() - begin)
     return statistics.median(times[10:]) * 1e6

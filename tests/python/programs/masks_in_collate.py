@@ -49,4 +49,5 @@ def make(files: Files) -> Program:
         Folder(files.classes(), chain),
         dict(batch_size=5, shuffle=True, collate_fn=MaskCollator()),
         "the collate counts its calls: each of torch's workers has a copy",
+        resumes=False,
     )

@@ -39,11 +39,13 @@ class Program:
 
     dataset, arguments: of torch's DataLoader; all but num_workers.
     notes: what there is to know about it.
+    resumes: False where the program keeps a state that no loader saves.
     """
 
     dataset: Any
     arguments: Dict[str, Any] = field(default_factory=dict)
     notes: str = ""
+    resumes: bool = True
 
 
 def smooth(size: Tuple[int, int], seed: int, mode: str = "RGB") -> Any:

@@ -182,6 +182,15 @@ def test_what_is_not_recorded_is_real(name: str, files: Dict[str, str]) -> None:
         check_or_raise(lambda: TOUCHED[name](Image.open(path)))
 
 
+@pytest.mark.parametrize("name", KEPT)
+def test_exif_is_kept_or_lost_as_pillow_does(
+    name: str, files: Dict[str, str]
+) -> None:
+    """What is made anew has no orientation left to be turned by."""
+    path = files["turned.jpg"]
+    cases.check(lambda: ImageOps.exif_transpose(KEPT[name](rgb(path))))
+
+
 def test_images_as_they_are_opened(files: Dict[str, str]) -> None:
     for path in files.values():
         assert cases.check(Image.open, path) == [True]
@@ -541,6 +550,7 @@ UNRECORDED: Dict[str, Callable[[Any], Any]] = {
     "rounding": lambda t: torch.div(t, 0.3, rounding_mode="floor"),
     "alpha": lambda t: t.add(0.3, alpha=0.7),
     "pad by what is no byte": lambda t: F.pad(t, 2, fill=0.123),
+    "pad by 0.0 where 0 is -0.0": lambda t: F.pad(-t, 2),
     "hue of a tensor": lambda t: F.adjust_hue(t, 0.1),
 }
 

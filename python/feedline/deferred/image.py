@@ -210,6 +210,11 @@ class DeferredImage(Image.Image):
             mode or self._mode,
         )
 
+    def without_info(self) -> Any:
+        """Itself, as if it had been made anew of pixels: it has no EXIF."""
+        self._base_info = {}
+        return self
+
     def padded(
         self, sides: Tuple[int, int, int, int], mode: int, fill: Any = ()
     ) -> Any:

@@ -83,7 +83,7 @@ def _expand(original: Any) -> Any:
             color = color_of(image.mode, fill)
             whole = all(type(side) is int and side >= 0 for side in sides)
             if sides and whole and color is not None:
-                return image.padded(sides, 0, color)
+                return image.padded(sides, 0, color).without_info()
         return original(image, border, fill)
 
     return expand
@@ -107,7 +107,8 @@ def _pad(original: Any) -> Any:
                 x = round(w * max(0, min(centering[0], 1))) if w else 0
                 y = round(h * max(0, min(centering[1], 1))) if not w else 0
                 if 0 <= x <= w and 0 <= y <= h:
-                    return inner.padded((x, y, w - x, h - y), 0, fill)
+                    sides = (x, y, w - x, h - y)
+                    return inner.padded(sides, 0, fill).without_info()
         return original(image, size, method, color, centering)
 
     return pad
@@ -162,6 +163,8 @@ _ENHANCE = {
 def _enhance(kind: Any, number: int) -> None:
     """An enhancer of a deferred image knows no more than the image, until
     something else than enhance() is asked of it."""
+    # The others blend the image into a new one.
+    keeps = number in (op.COLOR, op.SHARPNESS)
     original_init, original_enhance = kind.__init__, kind.enhance
 
     def __init__(self: Any, image: Any) -> None:
@@ -174,7 +177,8 @@ def _enhance(kind: Any, number: int) -> None:
         image = self.image
         if "degenerate" not in self.__dict__ and records(image, COLORS):
             try:
-                return image.then(number, (float(factor),))
+                made = image.then(number, (float(factor),))
+                return made if keeps else made.without_info()
             except TypeError:
                 pass
         return original_enhance(self, factor)

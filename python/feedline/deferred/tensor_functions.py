@@ -749,7 +749,10 @@ def _pad(
 def _byte_of(record: Record, value: float) -> Optional[Tuple[int, ...]]:
     """A byte for each channel that becomes that value."""
     table = table_of(record)
-    same = table == torch.tensor(value).to(table.dtype)
+    wanted = torch.tensor(value).to(table.dtype)
+    same = table == wanted
+    if table.is_floating_point():  # -0.0 is not 0.0
+        same &= torch.signbit(table) == torch.signbit(wanted)
     if not bool(same.any(1).all()):
         return None
     return tuple(same.to(torch.uint8).argmax(1).tolist())

@@ -150,23 +150,17 @@ def _adjust_hue(original: Any) -> Any:
             and -0.5 <= hue_factor <= 0.5
             and records(img, ("RGB",))
         ):
-            return _fresh(img.then(op.HUE, (hue_factor,)))
+            return img.then(op.HUE, (hue_factor,)).without_info()
         return original(img, hue_factor)
 
     return adjust_hue
-
-
-def _fresh(image: Any) -> Any:
-    """An image that torchvision made of pixels has none of the file's info."""
-    image._base_info = {}
-    return image
 
 
 def _to_grayscale(original: Any) -> Any:
     def to_grayscale(img: Any, num_output_channels: Any) -> Any:
         if num_output_channels == 3 and records(img, PLAIN):
             made = img.then(op.GRAYSCALE, (3,), mode="RGB")
-            return _fresh(made)
+            return made.without_info()
         return original(img, num_output_channels)
 
     return to_grayscale
@@ -180,7 +174,7 @@ def _pad(original: Any) -> Any:
             sides = _sides(padding)
             number = op.PADDINGS.index(padding_mode)
             if sides is not None and _fits(sides, number, img.size):
-                return _fresh(img.padded(sides, number))
+                return img.padded(sides, number).without_info()
         return original(img, padding, fill, padding_mode)
 
     return pad

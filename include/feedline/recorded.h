@@ -140,6 +140,12 @@ struct feedline_recorded_image {
                            channels */
     int32_t channels, height, width;
     uint32_t element_bytes; /* 1, 2, 4 or 8; 0: the dtype's */
+
+    /* The file as the program saw it when it drew the steps, by stat(): one
+     * that is another when it is read fails the sample with EIO. Inode 0: it is
+     * not compared. */
+    uint64_t seen_inode, seen_bytes;
+    int64_t seen_ctime_ns; /* of its last change, since 1970 */
 };
 
 /* Inside read of a source with FEEDLINE_SOURCE_RECORDED, once: these are the

@@ -104,7 +104,9 @@ static bool have_the_same(const struct feedline_recorded_image *a,
         return false;
     if (!a->path)
         return a->data == b->data;
-    return a->offset == b->offset &&
+    return a->offset == b->offset && a->seen_inode == b->seen_inode &&
+           a->seen_bytes == b->seen_bytes &&
+           a->seen_ctime_ns == b->seen_ctime_ns &&
            (a->path == b->path || strcmp(a->path, b->path) == 0);
 }
 

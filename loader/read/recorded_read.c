@@ -6,9 +6,11 @@
 #include "decode/decoder.h"
 #include "loader/read/reader_file.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Files of a sample that stay open until they are read: an image and its mask,
@@ -81,6 +83,28 @@ static void close_all(struct reading *rd)
 {
     for (uint32_t i = 0; i < rd->record->n && rd->n_open > 0; i++)
         close_piece(rd, &rd->pieces[i]);
+}
+
+/* The file is still the one that the program saw, so what was read of it so far
+ * is, too. No program can set the time of a file's last change. */
+static int32_t check_seen(const struct feedline_recorded_image *image,
+                          struct fdl_read *part, int fd)
+{
+    struct stat now;
+    if (image->seen_inode == 0)
+        return FEEDLINE_OK;
+    if (fstat(fd, &now) < 0) {
+        fdl_file_fail(part, "fstat", errno);
+        return part->status;
+    }
+    int64_t ctime_ns =
+        (int64_t)now.st_ctim.tv_sec * 1000000000 + now.st_ctim.tv_nsec;
+    if (now.st_ino == image->seen_inode &&
+        (uint64_t)now.st_size == image->seen_bytes &&
+        ctime_ns == image->seen_ctime_ns)
+        return FEEDLINE_OK;
+    return fdl_read_fail(part, FEEDLINE_EIO,
+                         "is not the file any more that its steps are for");
 }
 
 /* Opens the file and sets part->size. */
@@ -188,6 +212,8 @@ static int32_t fill_piece(struct reading *rd, uint32_t i)
             status = part.status;
         rd->read->cold |= part.cold;
     }
+    if (status >= 0)
+        status = check_seen(image_of(rd, i), &part, p->fd);
     close_piece(rd, p);
     memset(to + p->bytes, 0, FDL_ENCODED_PADDING);
     return status < 0 ? fail_part(rd, i, &part) : FEEDLINE_OK;

@@ -405,6 +405,9 @@ class recorded_image(SizedStructure):
         ("height", c_int32),
         ("width", c_int32),
         ("element_bytes", c_uint32),
+        ("seen_inode", c_uint64),
+        ("seen_bytes", c_uint64),
+        ("seen_ctime_ns", c_int64),
     ]
 
 

@@ -23,7 +23,7 @@ Image = images.Image
 
 from feedline import _c  # noqa: E402
 from feedline.deferred import Recorder, deferred_of, pack  # noqa: E402
-from feedline.deferred import packing  # noqa: E402
+from feedline.deferred import image_source, packing  # noqa: E402
 from feedline.deferred import steps as op  # noqa: E402
 from PIL import ImageDraw, ImageEnhance, ImageFile, ImageOps  # noqa: E402
 
@@ -47,7 +47,11 @@ def test_the_structs_are_those_of_the_header() -> None:
         assert one.size == step.value.offset + 8 * n
 
 
-def test_packed_structs_say_what_was_recorded(path: str) -> None:
+def test_packed_structs_say_what_was_recorded(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_source, "YOUNG_NS", 0)
+
     def views() -> Any:
         return [
             rgb(path).crop((1, 2, 30, 40)).point(lambda v: 255 - v),
@@ -60,6 +64,9 @@ def test_packed_structs_say_what_was_recorded(path: str) -> None:
         a, b = (_c.recorded_image * 2).from_address(address)
         assert n == 2 and a.struct_size == ctypes.sizeof(a)
         assert ctypes.string_at(a.path) == path.encode()
+        now = Path(path).stat()
+        assert a.seen_inode == now.st_ino and a.seen_bytes == now.st_size
+        assert a.seen_ctime_ns == now.st_ctime_ns
         assert (a.n_steps, a.out, a.out_bytes) == (2, 4096, 29 * 38 * 3)
         assert (a.channels, a.height, a.width, a.nhwc) == (3, 38, 29, 1)
         steps = a.steps
@@ -69,6 +76,14 @@ def test_packed_structs_say_what_was_recorded(path: str) -> None:
         assert table == bytes(range(255, -1, -1)) * 3
         assert b.n_steps == 0 and not b.path
         assert ctypes.string_at(b.data, b.length) == Path(path).read_bytes()
+        assert b.seen_inode == 0
+
+
+def test_a_file_that_may_still_change_is_read_at_once(path: str) -> None:
+    Path(path).write_bytes(images.encoded((60, 44)))
+    young = deferred_of(Recorder().run(lambda: rgb(path)))
+    assert young.source.path is None
+    assert young.source.data == Path(path).read_bytes()
 
 
 # ---- Runs -------------------------------------------------------------------

@@ -138,7 +138,7 @@ class DeferredImage(Image.Image):
         """What only the file's class has: of Pillow's own image, unread."""
         header = self.__dict__.get("_header")
         if name == "filename" and header is not None:
-            return "" if self._source.path is None else self._source.path
+            return self._source.filename
         if header is None or name not in header.names:
             kind: Any = Image.Image if header is None else header.kind
             raise AttributeError(

@@ -2,8 +2,9 @@
 """Where an image's bytes are, and what Pillow said when it opened them.
 
 Opening a file takes Pillow 35 us. What it found out is remembered by path, and
-is good as long as the file's time, size and inode are the same, so from the
-second epoch on an image costs one stat().
+is good as long as the file's last change, size and inode are the same: from the
+second epoch on an image costs one stat(). The engine, which reads the file some
+time later, compares them, too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import stat
 import struct
 import sys
+import time
 from typing import IO, Any, Callable, Dict, FrozenSet, Optional, Tuple, Union
 
 Path = Union[str, bytes]
@@ -70,12 +72,21 @@ def _bytes_of(info: Dict[Any, Any]) -> int:
     return sum(len(v) for v in info.values() if isinstance(v, (bytes, str)))
 
 
+# A file's inode, bytes and last change, which no program can set; (0, 0, 0)
+# where there is no file.
+NOT_COMPARED = 0, 0, 0
+
+# The clock of these times ticks every 1 to 10 ms: a file that changed less long
+# ago may change once more without a sign of it.
+YOUNG_NS = 50_000_000
+
+
 class Source:
     """The bytes of one image: of a file, or given."""
 
     __slots__ = (
-        "path data offset length header wanted _info _opened _decoded "
-        "_converted"
+        "path data filename offset length header wanted seen _info _opened "
+        "_decoded _converted"
     ).split()
 
     def __init__(
@@ -83,7 +94,9 @@ class Source:
     ) -> None:
         self.path = path
         self.data = data
+        self.filename: Path = "" if path is None else path  # as it was given
         self.offset, self.length = 0, -1
+        self.seen: Tuple[int, int, int] = NOT_COMPARED
         self.header = header
         self.wanted = False  # the program has asked for pixels
         self._info: Optional[Dict[Any, Any]] = header.info
@@ -191,13 +204,13 @@ def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
     """file: that the program has opened, or None."""
     known = _headers.get(path)
     if known is not None:
-        time, size, inode, header = known
+        changed, size, inode, header = known
         if (
-            time == found.st_mtime_ns
+            changed == found.st_ctime_ns
             and size == found.st_size
             and inode == found.st_ino
         ):
-            return Source(path, None, header), None, ""
+            return _of_header(path, found, header), None, ""
     opened = pillow.open(path if file is None else file)
     if not stat.S_ISREG(found.st_mode) or isinstance(path, int):
         return None, opened, "unusual files"
@@ -207,11 +220,25 @@ def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
     header = _share(Header(opened))
     if len(_headers) >= MOST_HEADERS:
         _headers.pop(next(iter(_headers)), None)
-    _headers[path] = found.st_mtime_ns, found.st_size, found.st_ino, header
-    source = Source(path, None, header)
-    if file is None:
+    _headers[path] = found.st_ctime_ns, found.st_size, found.st_ino, header
+    source = _of_header(path, found, header)
+    if file is None and source.data is None:
         source.keep(opened)
     return source, None, ""
+
+
+def _of_header(path: Any, found: os.stat_result, header: Header) -> Source:
+    """The bytes themselves where a file with other ones could not be told
+    from this: the engine reads it later."""
+    if -YOUNG_NS < time.time_ns() - found.st_ctime_ns < YOUNG_NS:
+        with open(path, "rb") as file:
+            source = Source(None, file.read(), header)
+        source.filename = path
+        return source
+    source = Source(os.path.abspath(path), None, header)
+    source.filename = path
+    source.seen = found.st_ino, found.st_size, found.st_ctime_ns
+    return source
 
 
 def _of_data(given: Any) -> Found:

@@ -2,6 +2,7 @@
 #include "tests/loader/stream/recorded_rig.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
@@ -89,6 +90,16 @@ static uint32_t write_steps(const struct recorded_image *from,
     return n;
 }
 
+void recorded_see(struct feedline_recorded_image *image)
+{
+    struct stat now;
+    assert_int_equal(stat(image->path, &now), 0);
+    image->seen_inode = now.st_ino;
+    image->seen_bytes = (uint64_t)now.st_size;
+    image->seen_ctime_ns =
+        (int64_t)now.st_ctim.tv_sec * 1000000000 + now.st_ctim.tv_nsec;
+}
+
 /* kind: where its bytes are. */
 static void name_bytes(const struct recorded_rig *rig, uint32_t kind,
                        uint32_t image, struct feedline_recorded_image *out)
@@ -105,6 +116,8 @@ static void name_bytes(const struct recorded_rig *rig, uint32_t kind,
         out->path = rig->paths[image];
         out->length = -1;
     }
+    if (out->path)
+        recorded_see(out);
 }
 
 static void forget(struct recorded_sample *s)

@@ -52,6 +52,9 @@ struct recorded_rig {
 };
 
 void recorded_open(struct recorded_rig *rig);
+
+/* The image's file is to be the one that it is now. */
+void recorded_see(struct feedline_recorded_image *image);
 void recorded_close(struct recorded_rig *rig);
 
 /* Opens its source. */

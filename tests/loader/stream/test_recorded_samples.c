@@ -326,6 +326,9 @@ ODD(is_no_image, image->path = "/proc/self/exe")
 ODD(is_a_device, image->path = "/dev/null")
 ODD(begins_behind_the_end, image->offset = 1 << 30)
 ODD(ends_behind_the_end, image->length = 1 << 30)
+ODD(was_another_file, (recorded_see(image), image->seen_inode++))
+ODD(was_longer, (recorded_see(image), image->seen_bytes++))
+ODD(was_older, (recorded_see(image), image->seen_ctime_ns--))
 ODD(is_half, image->length = (int64_t)rig.fixture.sizes[5] / 2)
 ODD(has_another_size,
     (image->width++, image->out_bytes += 3 * (uint32_t)image->height))
@@ -425,6 +428,9 @@ static const struct fault {
      "/nowhere/to/be/found.jpg: open: No such file or directory"},
     {is_a_folder, FEEDLINE_EIO, ": not a regular file: it is a directory"},
     {is_a_device, FEEDLINE_EIO, "not a regular file: it is a character device"},
+    {was_another_file, FEEDLINE_EIO, "000005.jpg: is not the file any more"},
+    {was_longer, FEEDLINE_EIO, "000005.jpg: is not the file any more"},
+    {was_older, FEEDLINE_EIO, "000005.jpg: is not the file any more"},
     {is_no_image, FEEDLINE_EDECODE, "/proc/self/exe: offset 0"},
     {begins_behind_the_end, FEEDLINE_EIO, "is past the end of the file"},
     {ends_behind_the_end, FEEDLINE_EIO, "which is all there is"},

@@ -537,3 +537,40 @@ def test_torchs_draws_where_torch_loads(tmp_path: Path) -> None:
         torch.manual_seed(3)
         found.append([batch for batch in one])
     assert_equal(found[0], found[1])
+
+
+class Reseeding(Files):
+    """The same draws for an image and its mask, as recipes have it."""
+
+    def seed(self, seed: int) -> None:
+        sets.random.seed(seed)
+        torch.manual_seed(seed)
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.files[index]).convert("RGB")
+        seed = int(sets.np.random.randint(2**31))
+        self.seed(seed)
+        first = self.transform(image)
+        self.seed(seed)
+        return first, self.transform(image)
+
+
+class PastTheFunctions(Reseeding):
+    def seed(self, seed: int) -> None:
+        torch.default_generator.manual_seed(seed)
+
+
+@pytest.mark.parametrize("draws", ["engine", "torch"])
+def test_samples_that_seed(tmp_path: Path, draws: str) -> None:
+    dataset = Reseeding(tmp_path / "images")
+    arguments = {"dataset": dataset, "batch_size": 5, "draws": draws}
+    torch.manual_seed(2)
+    batches = iter(Ours(**arguments, num_workers=2))
+    before = torch.get_rng_state()
+    for image, mask in batches:
+        assert torch.equal(image, mask)
+    assert torch.equal(torch.get_rng_state(), before)
+    loader = Ours(PastTheFunctions(tmp_path / "images"), 5, draws=draws)
+    before = torch.get_rng_state()
+    assert "generator of torch" in str(loader.fallback_reason)
+    assert torch.equal(torch.get_rng_state(), before)

@@ -194,6 +194,35 @@ def test_images_of_pillow(tmp_path: Path) -> None:
         assert image.copy().mode == "RGB" and image.size == (6, 5)
 
 
+class Palettes(Files):
+    """Masks as they are stored, by the number of a colour."""
+
+    def __getitem__(self, index: int) -> Any:
+        mask = Image.open(self.masks[index]).resize((6, 5))
+        return mask, self.transform(Image.open(self.files[index]))
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.masks = []
+        for number, path in enumerate(self.files):
+            mask = Image.open(path).quantize(4 + number)
+            self.masks.append(path + ".png")
+            mask.save(self.masks[-1])
+
+
+def in_colours(samples: List[Any]) -> Any:
+    return [(mask.mode, mask.convert("RGB").tobytes()) for mask, _ in samples]
+
+
+def test_images_with_a_palette(tmp_path: Path) -> None:
+    arguments = {"batch_size": 4, "collate_fn": in_colours}
+    dataset = Palettes(tmp_path / "images")
+    theirs = list(data.DataLoader(dataset, **arguments))
+    for verify in (0, 2):
+        loader = Ours(dataset, **arguments, verify=verify)
+        assert list(loader) == theirs and loader.recorded
+
+
 def test_ctrl_c_while_a_sample_is_made(image_folder: Path) -> None:
     code = """
         import glob, torch

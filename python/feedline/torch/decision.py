@@ -87,7 +87,7 @@ class Decision:
         try:
             plan: Optional[Plan] = self.plan_now(loader)
             self._refused = None
-            self.recorded = plan.recorded
+            self.recorded = None if plan is None else plan.recorded
         except NotNative as no:
             plan, self._refused = None, no.with_traceback(None)
             self.head = _head_now(loader)

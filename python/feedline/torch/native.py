@@ -90,7 +90,8 @@ class Plan:
     def of_pairs(self) -> bool:
         """Samples are an image and an int, and no more is done to them."""
         more = (self.targets, self.keys, self.output, self.mix, self.moving)
-        more += (self.recorded,)
+        if self.recorded is not None:
+            return False
         return self.views == 0 and all(part is None for part in more)
 
     def mixed(self, mix: Dict[str, Any]) -> "Plan":

@@ -63,7 +63,7 @@ class SeededDraws:
         mixed = (self._seed + (index + 1) * SPREAD + copy * _COPY) & _MASK
         for shift in (30, 27):  # neighbours have no bits in common
             mixed = ((mixed ^ (mixed >> shift)) * 0xBF58476D1CE4E5B9) & _MASK
-        return mixed ^ (mixed >> 31)
+        return int(mixed ^ (mixed >> 31))
 
     def run(self, fn: Callable[[Any], Any], index: Any, copy: int = 0) -> Any:
         return thread_draws.run(fn, index, lambda: self.seed_of(index, copy))
@@ -84,7 +84,7 @@ class TorchDraws:
         self._random = random.Random(base_seed)
         self._torch = torch.Generator()
         self._torch.manual_seed(base_seed)
-        self._all = {
+        self._all: Dict[Any, Any] = {
             thread_draws.library(PYTHON): self._random,
             thread_draws.library(TORCH): self._torch,
         }

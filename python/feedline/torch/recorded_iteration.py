@@ -271,8 +271,8 @@ class RecordedIterator(NativeIterator):
 
     def _drawing(self, made: Batch, collate: Any, samples: Any) -> Any:
         """collate(samples), with the draws of where torch would call it."""
-        if collate is default_convert:
-            return collate(samples)
+        if collate is default_convert:  # which draws nothing
+            return collate(samples)  # type: ignore[no-untyped-call]
         if self._by_torch:
             draws = TorchDraws(0)
             draws.go_to(made.truth or made.after)

@@ -24,6 +24,8 @@ from .working_copy import is_plain_object
 _ATOMS = frozenset(
     (int, float, complex, bool, str, bytes, range, type(None), type)
 )
+# Images of Pillow's that are more than their pixels.
+_PALETTES = ("P", "PA")
 # Containers that deep hold themselves.
 _DEEPEST = 32
 
@@ -74,7 +76,9 @@ class _Copier:
             return made
         deferred = deferred_of(thing)
         if deferred is not None:
-            return self.room(deferred)
+            if deferred.mode not in _PALETTES:
+                return self.room(deferred)
+            thing = deferred.real()
         memory = _memory_of(thing, kind)
         if memory is not None:
             return memory

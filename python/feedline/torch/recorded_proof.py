@@ -23,6 +23,7 @@ import feedline
 
 from ._compat import collates
 from .chain import NotNative
+from .global_draws import drawn, set_states, states
 from .native import Plan
 from .recorded_batch import Batch
 from .recorded_draws import SeededDraws
@@ -162,6 +163,7 @@ class Trial:
         self._dataset = loader.dataset
         self._positions = positions
         self._recorded: Dict[int, Any] = {}
+        self._before = states()
         self._record()
 
     def _run(self) -> Run:
@@ -207,6 +209,14 @@ class Trial:
     def difference(self) -> Optional[str]:
         """Where a sample differs from that of the data set; None: nowhere."""
         plain = self._plain()
+        moved = drawn(self._before, states())
+        if moved:
+            set_states(self._before)
+            raise NotNative(
+                "a sample draws from the program's own generator of %s, where "
+                "no thread has one of its own (torch.default_generator, "
+                "dropout, numpy.random.mtrand, scipy.stats)" % ", ".join(moved)
+            )
         for place, sample in self._recorded.items():
             if place not in plain:
                 continue
@@ -260,8 +270,8 @@ def _different(a: Any, b: Any, where: str, seen: Pairs) -> Optional[str]:
     if isinstance(a, torch.Tensor):
         return None if _same_tensors(a, b) else where + _about(a, b)
     if hasattr(a, "__array_interface__") and hasattr(a, "tobytes"):
-        about = [(x.__array_interface__["shape"], x.tobytes()) for x in (a, b)]
-        return None if about[0] == about[1] else where + " (pixels)"
+        same = _about_pixels(a) == _about_pixels(b)
+        return None if same else where + " (pixels)"
     if isinstance(a, dict):
         if list(a) != list(b):
             return where + " (keys)"
@@ -278,6 +288,14 @@ def _different(a: Any, b: Any, where: str, seen: Pairs) -> Optional[str]:
         return None if bool(a == b) or a != a else where + " (value)"
     except Exception:
         return None  # it cannot be compared
+
+
+def _about_pixels(array: Any) -> Any:
+    """Of an array or an image of Pillow's: all that it is."""
+    palette = array.getpalette() if hasattr(array, "getpalette") else None
+    interface = array.__array_interface__
+    kind = interface["shape"], interface["typestr"]
+    return kind, getattr(array, "mode", None), palette, array.tobytes()
 
 
 def _first(parts: Any, seen: Pairs) -> Optional[str]:

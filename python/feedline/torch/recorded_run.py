@@ -89,7 +89,7 @@ class Run:
         self._owner = owner
         self._recorder = owner.recorder
         self.dataset = dataset
-        self.many = many_of(dataset) if batched else None
+        self.many: Any = many_of(dataset) if batched else None
         self.draws = draws
         self.at_first = draws.at()
         self._info = info

@@ -110,7 +110,7 @@ class _Copier:
 
     def _of_object(self, thing: Any, kind: type, depth: int) -> Any:
         try:
-            made = kind.__new__(kind)
+            made: Any = object.__new__(kind)
             self._note(thing, made)
             made.__dict__.update(
                 (name, self.of(value, depth))

@@ -236,6 +236,26 @@ def test_truncated_files_that_are_allowed_are_pillows(
     assert deferred_of(Recorder().run(rgb, path)) is None
 
 
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+def test_a_transparent_colour_that_was_forgotten(
+    tmp_path: Path, mode: str
+) -> None:
+    file = tmp_path / "a.png"
+    colour = 7 if mode == "L" else (7, 7, 7)
+    image = Image.new(mode, (9, 6), colour)
+    image.save(file, transparency=colour)
+
+    def program() -> Any:
+        image = Image.open(file)
+        del image.info["transparency"]
+        return image.convert("RGBA")
+
+    found = Recorder().run(program)
+    assert deferred_of(found) is None
+    assert found.getchannel("A").getextrema() == (255, 255)
+    assert found.tobytes() == program().tobytes()
+
+
 def test_metadata_is_the_files(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112], exif[0x010E] = 3, "x" * 700  # more than is remembered
@@ -528,3 +548,19 @@ def test_nothing_is_left_behind(path: str, F: Any) -> None:
         for o in gc.get_referrers(source)
         if type(o) is not list and not inspect.isframe(o)
     ]
+
+
+def test_what_torch_makes_like_a_deferred_image(path: str) -> None:
+    """After a function that touches the image: of its class, and usable."""
+    torch = pytest.importorskip("torch")
+    v2 = pytest.importorskip("torchvision.transforms.v2.functional")
+    if not hasattr(v2, "to_image"):
+        pytest.skip("this torchvision has no v2")
+
+    def program() -> Any:
+        made = v2.adjust_gamma(v2.to_image(Image.open(path)), 1.3)
+        return made, made + 1, made.flip(-1), torch.stack([made, made])
+
+    for ours, theirs in zip(Recorder().run(program), program()):
+        assert type(ours) is type(theirs)
+        assert torch.equal(ours, theirs)

@@ -252,9 +252,10 @@ class DeferredImage(Image.Image):
         return self.convert(mode, *args, **kwargs)
 
     def _is_transparent(self) -> bool:
-        """Whether `info` says that a colour is: conversions look at it."""
+        """Whether a colour is, by `info`, which conversions look at, or by the
+        file: the engine looks there, and does not know what became of info."""
         own: Any = self.__dict__.get("info", self._base_info)
-        if own is None:
+        if self._source.header.transparent or own is None:
             return self._source.header.transparent
         return "transparency" in own
 

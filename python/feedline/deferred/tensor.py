@@ -356,9 +356,8 @@ def make_real(tensor: Any, asked: str, swap: bool = True) -> Any:
         if not isinstance(tensor, DeferredTensor):
             return tensor
         record: Any = tensor._record
-        if record is None:  # torch has made it of our class
-            tensor.__class__ = tensor._kind
-            return tensor
+        if record is None:
+            return _of_real_class(tensor)
         if isinstance(record, _Elsewhere):
             return record.tensor
         began = time.monotonic_ns()
@@ -372,6 +371,21 @@ def make_real(tensor: Any, asked: str, swap: bool = True) -> Any:
             tensor._record = _Elsewhere(real)
         record.run.recorder.count(asked, began)
         return real
+
+
+def _of_real_class(tensor: Any) -> Any:
+    """A tensor with pixels that torch has made of our class, like another one.
+    torch has noted that our class sees calls, so a new class is not enough."""
+    kind = tensor._kind
+    with Off():
+        real = torch.empty(0, dtype=tensor.dtype).set_(
+            _storage_of(tensor),
+            tensor.storage_offset(),
+            tensor.size(),
+            tensor.stride(),
+        )
+    real = real.as_subclass(kind)
+    return tensor if _become(tensor, real) else real
 
 
 class _Elsewhere:

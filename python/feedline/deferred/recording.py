@@ -13,8 +13,10 @@ import os
 import sys
 import threading
 import time
+from bisect import bisect_right
 from types import FrameType
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
+from typing import Sequence, Tuple
 
 from . import hooks
 from .image_source import Source
@@ -86,14 +88,26 @@ class Recorder:
             for source in run.sources:
                 source.forget()
 
-    def unfinished(self, leaves: List[Any]) -> None:
+    def opened(self) -> int:
+        """Images that this thread's run has opened so far."""
+        return 0 if state.run is None else len(state.run.sources)
+
+    def unfinished(
+        self, leaves: List[Any], parts: Sequence[int]
+    ) -> Iterator[Tuple[int, Exception]]:
         """Loads the images of this thread's last run whose pixels the program
         asked for and that are in none of its leaves, so that no error is lost.
+
+        parts: opened() behind each part of the run. Gives (part, error).
         """
         used = {id(leaf.source) for leaf in leaves}
-        for source in state.last.sources if state.last is not None else ():
+        sources = [] if state.last is None else state.last.sources
+        for n, source in enumerate(sources):
             if source.wanted and id(source) not in used:
-                source.pixels()
+                try:
+                    source.pixels()
+                except Exception as error:
+                    yield bisect_right(parts, n), error
                 source.forget()
 
     @property

@@ -52,8 +52,9 @@ class Batch:
         self.leaves: List[List[Tuple[Any, Any]]] = [[] for _ in indices]
         self.after: Optional[States] = None
         self.truth: Optional[States] = None
-        # Of samples that were recorded together, by place: leaves, addresses.
-        self.recorded: Dict[int, Tuple[List[Any], List[int]]] = {}
+        # By place: leaves and addresses, or what the sample raised.
+        self.recorded: Dict[int, Any] = {}
+        self.shares = False  # samples have objects in common
         self._rows: Dict[int, Rows] = {}
 
     def room(

@@ -218,6 +218,8 @@ class RecordedIterator(NativeIterator):
             return self._samples_replayed(run, made, bad[0])
         if run.many is not None:
             return run.all_truly(made)
+        if made.shares:
+            bad = list(every)  # of which one may have the image of another
         samples = {n: made.finished(n) for n in every if n not in bad}
         fine = list(samples)
         for place in bad:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sample for the program, in place of the one that the data set made.
+"""Samples for the program, in place of those that the data set made.
 
 What `__getitem__` returns is the data set's: it may hand out the same dict each
 time, or an array that it fills anew, or keep what it returned in a cache. A
-worker process of torch's sends copies. Here `isolated` makes one as soon as the
-sample is there, and puts something real where a deferred image was: memory that
-the engine fills. The data set's own objects never share that memory.
+worker process of torch's sends copies, batch by batch: what several samples of
+a batch have is one object there, and another one in the next batch. So it is
+here, where something real stands for a deferred image: memory that the engine
+fills. The data set's own objects never share that memory.
 """
 
 from __future__ import annotations
@@ -32,20 +33,26 @@ _DEEPEST = 32
 Room = Callable[[Deferred], Any]
 
 
-def isolated(sample: Any, room: Room) -> Any:
-    """A copy of a sample; room: gives what stands for a deferred image."""
-    return _Copier(room).of(sample, 0)
+class Copies:
+    """Of the samples of a batch; `made` has the copy of each object by its id.
 
+    shared: something is in several samples.
+    """
 
-class _Copier:
-    """Of one sample; `made` has the copy of each object by its id."""
+    room: Room  # gives what stands for a deferred image
 
-    def __init__(self, room: Room) -> None:
-        self.room = room
+    def __init__(self) -> None:
+        self.shared = False
         self.made: Dict[int, Any] = {}
         self.alive: List[Any] = []  # so that no id is another object's
+        self._own: Set[int] = set()  # of these, in this sample
 
-    def of(self, thing: Any, depth: int) -> Any:
+    def of(self, sample: Any, room: Room) -> Any:
+        self.room = room
+        self._own.clear()
+        return self._of(sample, 0)
+
+    def _of(self, thing: Any, depth: int) -> Any:
         kind = type(thing)
         if kind in _ATOMS or depth > _DEEPEST:
             return thing
@@ -53,26 +60,29 @@ class _Copier:
         if found is None:
             found = self._copied(thing, kind, depth + 1)
             self._note(thing, found)
+        elif found is not thing and id(thing) not in self._own:
+            self.shared = True
         return found
 
     def _note(self, thing: Any, found: Any) -> None:
         """In front of its parts, which may have it again."""
         self.made[id(thing)] = found
+        self._own.add(id(thing))
         self.alive.append(thing)
 
     def _copied(self, thing: Any, kind: type, depth: int) -> Any:
         made: Any
         if kind is tuple:
-            return tuple([self.of(part, depth) for part in thing])
+            return tuple([self._of(part, depth) for part in thing])
         if kind is list:
             made = []
             self._note(thing, made)
-            made.extend([self.of(part, depth) for part in thing])
+            made.extend([self._of(part, depth) for part in thing])
             return made
         if kind is dict:
             made = {}
             self._note(thing, made)
-            made.update((key, self.of(thing[key], depth)) for key in thing)
+            made.update((key, self._of(thing[key], depth)) for key in thing)
             return made
         deferred = deferred_of(thing)
         if deferred is not None:
@@ -89,20 +99,20 @@ class _Copier:
 
     def _of_object(self, thing: Any, kind: Any, depth: int) -> Any:
         if isinstance(thing, tuple):
-            parts = [self.of(part, depth) for part in thing]
+            parts = [self._of(part, depth) for part in thing]
             return kind(*parts) if hasattr(thing, "_fields") else kind(parts)
         if isinstance(thing, (list, MutableMapping)):
             keys = range(len(thing)) if isinstance(thing, list) else list(thing)
             made = copy.copy(thing)
             self._note(thing, made)
             for key in keys:
-                made[key] = self.of(thing[key], depth)
+                made[key] = self._of(thing[key], depth)
             return made
         if is_plain_object(kind):
             made = kind.__new__(kind)
             self._note(thing, made)
             for name, value in vars(thing).items():
-                made.__dict__[name] = self.of(value, depth)
+                made.__dict__[name] = self._of(value, depth)
             return made
         return thing
 

@@ -27,7 +27,7 @@ from .global_draws import drawn, set_states, states
 from .native import Plan
 from .recorded_batch import Batch
 from .recorded_draws import SeededDraws
-from .recorded_leaves import isolated
+from .recorded_leaves import Copies
 from .recorded_run import RecordedSet, Run
 from .worker_info import install, only_worker
 from .working_copy import is_plain_object, working_copy
@@ -236,23 +236,24 @@ class Trial:
     def _plain(self) -> Dict[int, Any]:
         """The samples that the data set makes, without those that fail."""
         run, batch = self._run(), Batch(list(self._positions), None)
+        made = {}
         try:
             if run.many is not None:
-                return dict(enumerate(_kept(run.all_truly(batch))))
+                made = dict(enumerate(run.all_truly(batch)))
         except Exception:
             return {}
-        made = {}
-        for place in range(len(self._positions)):
+        for place in range(len(self._positions) if run.many is None else 0):
             try:
-                made[place] = _kept(run.truly(batch, place))
+                made[place] = run.truly(batch, place)
             except Exception:
                 pass
-        return made
+        # As they are now, whatever the data set does with them later.
+        copies = Copies()
+        return {n: copies.of(one, _real) for n, one in made.items()}
 
 
-def _kept(sample: Any) -> Any:
-    """As it is now, whatever the data set does with it later."""
-    return isolated(sample, lambda leaf: leaf.real())
+def _real(leaf: Any) -> Any:
+    return leaf.real()
 
 
 def different(a: Any, b: Any) -> Optional[str]:

@@ -6,8 +6,9 @@
     consumer          run.take, batch.finished
 
 The engine calls `record` for one sample at a time, in the order in which
-batches were appended. What draws or counts in the data set sees its samples in
-the order in which a worker of torch's would.
+batches were appended, and with the first one of a batch all are made. What
+draws or counts in the data set sees its samples in the order in which a worker
+of torch's would.
 
 `truly` makes a sample without deferring anything: one that failed, whose error
 or substitute is then the program's own; or one to compare with.
@@ -21,7 +22,8 @@ from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from operator import getitem
-from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional
+from typing import Tuple, Union
 from weakref import WeakValueDictionary
 
 from torch.utils.data import Subset
@@ -32,13 +34,17 @@ from .._library import lib
 from ..deferred import Recorder, pack
 from .recorded_batch import Batch
 from .recorded_draws import SeededDraws, States, TorchDraws
-from .recorded_leaves import isolated
+from .recorded_leaves import Copies
 from .recorded_memory import Memory
 from .worker_info import as_worker
 
 Draws = Union[SeededDraws, TorchDraws]
-# Deferred images of a sample, and where their pixels go.
-Pixels = Tuple[List[Any], List[int]]
+
+
+class Failed(NamedTuple):
+    """In place of a sample."""
+
+    error: BaseException
 
 
 class RecordedSet:
@@ -117,69 +123,85 @@ class Run:
     # ---- On the reading thread ---------------------------------------------
 
     def record(self, call: Any, address: int) -> int:
-        """One sample, for the engine: its status."""
+        """One sample, for the engine: its status. All of a batch are made with
+        the first one."""
         if self._first is None:
             self._first = call.ticket
         number, place = call.ticket - self._first, call.place
         batch = self._batches[number]
         try:
-            with self._as_worker():
-                leaves, outs = self._recorded(batch, place)
+            if place == 0:
+                self._record_all(batch)
+            found = batch.recorded.pop(place)
         finally:
             if place == len(batch.indices) - 1:
-                batch.after = self.draws.at()
                 del self._batches[number]
+        if isinstance(found, BaseException):
+            raise found
+        leaves, outs = found
         if not leaves:
             return int(lib.read_recorded(address, None, 0))
         images, count = pack(leaves, outs)
         return int(lib.read_recorded(address, images, count))
 
-    def _recorded(self, batch: Batch, place: int) -> Pixels:
-        """A sample that is made now, or was with the first one."""
-        if self.many is not None:
-            if place == 0:
-                self._record_all(batch)
-            return batch.recorded.pop(place)
-        sample = self.draws.run(
-            self._deferring, batch.indices[place], batch.copies[place]
-        )
-        found = self._isolated(batch, place, sample)
-        self._recorder.unfinished(found[0])
-        return found
-
-    def _isolated(self, batch: Batch, place: int, sample: Any) -> Pixels:
-        leaves: List[Any] = []
-        outs: List[int] = []
-        memory, pin = self._owner.memory, self._pin
-
-        def room(leaf: Any) -> Any:
-            made, out = batch.room(place, leaf, memory, pin)
-            leaves.append(leaf)
-            outs.append(out)
-            return made
-
-        batch.samples[place] = isolated(sample, room)
-        return leaves, outs
-
-    def _deferring(self, index: Any) -> Any:
-        return self._recorder.run(getitem, self.dataset, index)
-
     def _record_all(self, batch: Batch) -> None:
-        """By __getitems__."""
-        run = self._recorder.run
-        made = self.draws.run(
-            lambda indices: run(self.many, indices),
-            batch.indices,
-            batch.copies[0],
-        )
-        if type(made) is not list or len(made) != len(batch.indices):
-            raise TypeError("__getitems__ returned no list of the samples")
+        """Fills batch.recorded: what failed has an exception there.
+
+        As in a worker of torch's, which makes a batch before it sends it: what
+        several samples have is one object, as the last of them left it.
+        """
+        try:
+            with self._as_worker():
+                try:
+                    made, opened = self._recorder.run(self._made, batch)
+                finally:
+                    batch.after = self.draws.at()
+                self._isolate_all(batch, made)
+        except BaseException as error:
+            batch.recorded = dict.fromkeys(range(len(batch.indices)), error)
+            return
+        found = [one for one in batch.recorded.values() if type(one) is tuple]
+        every = [leaf for leaves, _ in found for leaf in leaves]
+        for place, error in self._recorder.unfinished(every, opened):
+            batch.recorded[place] = error
+
+    def _made(self, batch: Batch) -> Tuple[List[Any], List[int]]:
+        """Samples or what they raised, and how many images had been opened
+        behind each of them."""
+        if self.many is not None:
+            made = self.draws.run(self.many, batch.indices, batch.copies[0])
+            if type(made) is not list or len(made) != len(batch.indices):
+                raise TypeError("__getitems__ returned no list of the samples")
+            return made, [self._recorder.opened()]
+        get = partial(getitem, self.dataset)
+        made, opened = [], []
+        for index, copy in zip(batch.indices, batch.copies):
+            try:
+                made.append(self.draws.run(get, index, copy))
+            except BaseException as error:
+                made.append(Failed(error))
+            opened.append(self._recorder.opened())
+        return made, opened
+
+    def _isolate_all(self, batch: Batch, made: List[Any]) -> None:
+        copies = Copies()
+        memory, pin = self._owner.memory, self._pin
         for place, sample in enumerate(made):
-            batch.recorded[place] = self._isolated(batch, place, sample)
-        every = [
-            leaf for leaves, _ in batch.recorded.values() for leaf in leaves
-        ]
-        self._recorder.unfinished(every)
+            if isinstance(sample, Failed):
+                batch.recorded[place] = sample.error
+                continue
+            leaves: List[Any] = []
+            outs: List[int] = []
+
+            def room(leaf: Any) -> Any:
+                made, out = batch.room(place, leaf, memory, pin)
+                leaves.append(leaf)
+                outs.append(out)
+                return made
+
+            batch.samples[place] = copies.of(sample, room)
+            batch.recorded[place] = leaves, outs
+        batch.shares = copies.shared
 
     # ---- On any other ------------------------------------------------------
 
@@ -205,9 +227,13 @@ class Run:
 
     def skip(self, batch: Batch, place: int) -> None:
         """Only draws what a sample draws, and may fail as it did before."""
+        get = partial(getitem, self.dataset)
         with self._as_worker():
             try:
-                self.draws.run(self._deferring, batch.indices[place])
+                self.draws.run(
+                    lambda index: self._recorder.run(get, index),
+                    batch.indices[place],
+                )
             except Exception:
                 pass
 

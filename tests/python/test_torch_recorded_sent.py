@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a worker process of torch's sends: copies of a batch in which objects
+that samples have in common stay in common, and are of the classes they were."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+import recorded_sets as sets
+from recorded_sets import Files, batches_of, torchs
+from torch_cases import Ours, torch
+
+from PIL import Image
+
+
+def as_they_are(samples: List[Any]) -> Any:
+    return samples
+
+
+def compared(dataset: Any, **more: Any) -> List[Any]:
+    """Ours, which are equal to those of torch's worker."""
+    arguments: Dict[str, Any] = {"dataset": dataset, "batch_size": 5, **more}
+    theirs = torchs(arguments)
+    for workers in (2, 0):
+        given = {**arguments, "num_workers": workers, "draws": "torch"}
+        ours = batches_of(Ours, given)
+        assert len(ours) == len(theirs)
+        for number, (a, b) in enumerate(zip(ours, theirs)):
+            assert equal(a, b), "batch %d of %d workers" % (number, workers)
+    return ours
+
+
+def equal(ours: Any, theirs: Any) -> bool:
+    """As that of recorded_sets, of arrays, too."""
+    kind = sets.np.ndarray
+    if isinstance(theirs, list) and theirs and isinstance(theirs[0], dict):
+        return all(map(equal, ours, theirs))
+    if isinstance(theirs, dict) and type(theirs.get("numbers")) is kind:
+        ours, theirs = dict(ours), dict(theirs)
+        one, other = ours.pop("numbers"), theirs.pop("numbers")
+        if type(one) is not kind or one.tolist() != other.tolist():
+            return False
+    return sets.equal(ours, theirs)
+
+
+# ---- What samples have in common -------------------------------------------
+
+
+class Reusing(Files):
+    """Hands out the same dict, array and tensor each time, filled anew."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.numbers = sets.np.zeros(2)
+        self.boxes = torch.zeros(2)
+        self.sample: Dict[str, Any] = {"list": [0, 0]}
+
+    def __getitem__(self, index: int) -> Any:
+        self.numbers[:] = index
+        self.boxes.fill_(index)
+        self.sample["list"][index % 2 :] = [index]
+        self.sample["image"] = self.transform(Image.open(self.files[index]))
+        self.sample["numbers"] = self.numbers
+        self.sample["sum"] = self.numbers.sum()
+        self.sample["boxes"] = self.boxes
+        return self.sample
+
+
+# torch's worker pickles a batch while it makes the next one: what it sends of
+# an object that the data set goes on changing is another thing each time.
+@pytest.mark.parametrize("collate", [copy.deepcopy, None])
+def test_one_object_that_is_filled_anew(tmp_path: Path, collate: Any) -> None:
+    """A batch has what its last sample left there."""
+    dataset = Reusing(tmp_path / "images")
+    compared(dataset, collate_fn=collate)
+
+
+class Defaults(Files):
+    """Has the same target for all, and one image for several samples."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.target = {"boxes": torch.ones(2, 4), "names": ["none"]}
+        self.blank = None
+
+    def __getitem__(self, index: int) -> Any:
+        if index % 5 == 0:
+            self.blank = self.transform(Image.open(self.files[index]))
+        return self.blank, self.target, self.target["boxes"]
+
+
+def test_objects_stay_in_common(tmp_path: Path) -> None:
+    dataset = Defaults(tmp_path / "images")
+    for batch in compared(dataset, collate_fn=as_they_are)[:-1]:
+        image, target, boxes = batch[0]
+        assert target["boxes"] is boxes
+        for sample in batch:
+            assert sample[0] is image and sample[1] is target
+    compared(Plain(tmp_path / "images"))
+
+
+class Plain(Defaults):
+    def __getitem__(self, index: int) -> Any:
+        image, _, boxes = super().__getitem__(index)
+        return image, boxes
+
+
+class Failing(Defaults):
+    """The file of the image that others share is damaged, and its sample has a
+    substitute."""
+
+    def __getitem__(self, index: int) -> Any:
+        try:
+            image = Image.open(self.files[index - index % 5]).convert("RGB")
+            if index % 5 == 0:
+                self.blank = sets.F.to_tensor(image)
+        except OSError:
+            self.blank = torch.zeros(3, 32, 40)
+        return self.blank, index
+
+
+def test_what_failed_is_in_no_other_sample(tmp_path: Path) -> None:
+    dataset = Failing(tmp_path / "images")
+    path = Path(dataset.files[5])
+    path.write_bytes(path.read_bytes()[:-200])
+    compared(dataset)
+    arguments = {"dataset": dataset, "batch_size": 5, "num_workers": 2}
+    mine = batches_of(Ours, arguments)
+    assert all(map(equal, mine, torchs(arguments)))

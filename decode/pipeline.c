@@ -404,26 +404,21 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
     fdl_json_end_array(j);
 }
 
-static int32_t plan_into(const struct fdl_pipeline *p,
-                         const struct fdl_draw_key *key, int32_t width,
-                         int32_t height, struct fdl_json *notes,
-                         struct fdl_plan *plan)
+static int32_t plan_behind(const struct fdl_pipeline *p,
+                           const struct fdl_draw_key *key,
+                           struct fdl_json *notes, struct fdl_plan *plan)
 {
-    if (width <= 0 || height <= 0)
-        return fdl_fail(FEEDLINE_EINVAL, "an image of %dx%d has no pixels",
-                        (int)width, (int)height);
-    uint32_t first_place = 0;
+    uint32_t chain = key->as_view;
     int32_t view = key->view;
     if (p->n_chains > 0) {
         fdl_assert(view >= 0);
-        first_place = (uint32_t)view * PLACES_OF_VIEW;
-        p = fdl_pipeline_chain(p, (uint32_t)view);
+        chain = (uint32_t)view;
+        p = fdl_pipeline_chain(p, chain);
         view = FDL_EVERY_VIEW;
     }
     int32_t status = check_complete(p);
     if (status)
         return status;
-    fdl_plan_init(plan, width, height);
     plan->epoch = key->epoch;
     plan->sample = key->sample;
     plan->copy = key->copy;
@@ -433,12 +428,32 @@ static int32_t plan_into(const struct fdl_pipeline *p,
     plan->notes = notes;
     plan->objects = key->objects;
     status = fdl_nesting_plan((struct fdl_op_list){p->steps, p->n}, key->seed,
-                              first_place, plan);
+                              chain * PLACES_OF_VIEW, plan);
     if (plan->mask.on)
         fdl_plan_end_mask(plan);
     plan->notes = NULL;
     plan->objects = NULL;
     return status;
+}
+
+static int32_t plan_into(const struct fdl_pipeline *p,
+                         const struct fdl_draw_key *key, int32_t width,
+                         int32_t height, struct fdl_json *notes,
+                         struct fdl_plan *plan)
+{
+    if (width <= 0 || height <= 0)
+        return fdl_fail(FEEDLINE_EINVAL, "an image of %dx%d has no pixels",
+                        (int)width, (int)height);
+    fdl_plan_init(plan, width, height);
+    return plan_behind(p, key, notes, plan);
+}
+
+int32_t fdl_pipeline_draw_behind(const struct fdl_pipeline *p,
+                                 const struct fdl_draw_key *key,
+                                 struct fdl_plan *plan)
+{
+    fdl_assert(plan->n_steps == 0);
+    return plan_behind(p, key, NULL, plan);
 }
 
 int32_t fdl_pipeline_draw(const struct fdl_pipeline *p,

@@ -25,12 +25,19 @@
 
 struct fdl_pipeline;
 
+/* The public handle. */
+struct feedline_pipeline {
+    uint32_t fork_generation;
+    struct fdl_pipeline *pipeline;
+};
+
 /* Names what is drawn: sample < FDL_SAMPLES_MAX, copy < FDL_COPY_NUMBERS. */
 struct fdl_draw_key {
     uint64_t seed, epoch, sample;
     uint32_t copy;
     int32_t view; /* of fdl_pipeline_views, or FDL_EVERY_VIEW, which chains do
                      not take */
+    uint32_t as_view; /* without chains: drawn as that view of chains is */
     int32_t channels;
     struct fdl_mask_rule mask;   /* on: of the sample's mask, in place of it */
     struct fdl_objects *objects; /* move as the image does; NULL: none */
@@ -95,6 +102,12 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
 int32_t fdl_pipeline_draw(const struct fdl_pipeline *p,
                           const struct fdl_draw_key *key, int32_t width,
                           int32_t height, struct fdl_plan *out);
+
+/* The same behind what `plan` was told before, which has no steps and resampled
+ * nothing. The plan is undefined on error. */
+int32_t fdl_pipeline_draw_behind(const struct fdl_pipeline *p,
+                                 const struct fdl_draw_key *key,
+                                 struct fdl_plan *plan);
 
 /* Every operation with the values drawn for that sample, as an array into the
  * open object of j. */

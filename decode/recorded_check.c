@@ -375,7 +375,8 @@ static int32_t check_element(const struct feedline_recorded_image *image)
                         " bytes, but the data type %" PRId32 " has %" PRIu32
                         "; only LOOKUP makes others",
                         bytes, image->dtype, of_type);
-    if (!lookup && scale == (image->dtype == FEEDLINE_U8))
+    bool floats = scale || (image->pipeline && image->dtype != FEEDLINE_U8);
+    if (!lookup && floats == (image->dtype == FEEDLINE_U8))
         return fdl_fail(FEEDLINE_EINVAL,
                         "the data type is %" PRId32
                         ": SCALE makes floats, and without it and LOOKUP there "
@@ -424,5 +425,8 @@ int32_t fdl_recorded_check(const struct feedline_recorded_image *image)
     if (image->n_steps > 0 && !image->steps)
         return fdl_fail(FEEDLINE_EINVAL, "steps is NULL");
     int32_t status = check_output(image);
-    return status ? status : check_steps(image);
+    if (!status)
+        status = check_steps(image);
+    return status || !image->pipeline ? status
+                                      : fdl_recorded_check_draws(image);
 }

@@ -46,6 +46,13 @@ const char *fdl_recorded_name(uint32_t op);
 /* An element of the output, bytes; 0: of none. */
 uint32_t fdl_recorded_element(const struct feedline_recorded_image *image);
 
+/* Its pipeline, in what does not depend on an image. EFORK, too. */
+int32_t fdl_recorded_check_draws(const struct feedline_recorded_image *image);
+
+/* Draws the pipeline of a checked program, behind what picks pixels. */
+int32_t fdl_recorded_draw(const struct feedline_recorded_image *image,
+                          struct fdl_plan *plan);
+
 /* The plan of a checked program for the image that is open. */
 int32_t fdl_recorded_plan(struct fdl_decoder *d,
                           const struct feedline_recorded_image *image,

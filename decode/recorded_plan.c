@@ -598,6 +598,39 @@ static int32_t check_channels(const struct program *p)
                     channels, p->image->channels);
 }
 
+/* Steps [first, end). */
+static int32_t plan_steps(struct program *p, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        const struct feedline_recorded_step *s = &p->image->steps[i];
+        int32_t status = plan_step(p, s);
+        if (status)
+            return fdl_fail(status, "step %" PRIu32 " (%s): %s", i + 1,
+                            fdl_recorded_name(s->op), fdl_last_error());
+    }
+    return FEEDLINE_OK;
+}
+
+/* Behind the steps on pixels, the modes of which are those of the pipeline. */
+static int32_t plan_draws(struct program *p)
+{
+    int32_t status = leave_file(p);
+    if (!status)
+        status = check_channels(p);
+    if (status || !p->image->pipeline)
+        return status;
+    if (!(p->mode & MODES_COLOUR))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "a pipeline is not for images of mode %s, which have "
+                        "to be converted first",
+                        name_of(p));
+    if (p->plan->n_steps > 0 || fdl_geometry_is_resampled(&p->plan->geometry))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "before a pipeline an image is only cropped inside of "
+                        "its edges, flipped, or turned by the first step");
+    return fdl_recorded_draw(p->image, p->plan);
+}
+
 int32_t fdl_recorded_plan(struct fdl_decoder *d,
                           const struct feedline_recorded_image *image,
                           struct fdl_plan *plan)
@@ -605,13 +638,12 @@ int32_t fdl_recorded_plan(struct fdl_decoder *d,
     struct program p = {.d = d, .image = image, .plan = plan, .stored = true};
     fdl_plan_init(plan, d->info.width, d->info.height);
     set_mode(&p, mode_of(d->info.mode));
-    for (uint32_t i = 0; i < image->n_steps; i++) {
-        const struct feedline_recorded_step *s = &image->steps[i];
-        int32_t status = plan_step(&p, s);
-        if (status)
-            return fdl_fail(status, "step %" PRIu32 " (%s): %s", i + 1,
-                            fdl_recorded_name(s->op), fdl_last_error());
-    }
-    int32_t status = leave_file(&p);
-    return status ? status : check_channels(&p);
+    uint32_t on_pixels = 0;
+    while (on_pixels < image->n_steps &&
+           image->steps[on_pixels].op < FDL_COUNT_OF(pixel_steps))
+        on_pixels++;
+    int32_t status = plan_steps(&p, 0, on_pixels);
+    if (!status)
+        status = plan_draws(&p);
+    return status ? status : plan_steps(&p, on_pixels, image->n_steps);
 }

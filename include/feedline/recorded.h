@@ -14,7 +14,8 @@
  * none. Each comes to lie in memory of the program's, where it is when next()
  * has delivered the sample's batch. Pixels are those of Pillow and torchvision,
  * step by step; what the steps do not need is not decoded, and resampling,
- * flips and crops are fused as they are in a pipeline.
+ * flips and crops are fused as they are in a pipeline. An image may also have a
+ * pipeline, with which the engine draws the rest.
  *
  * The data set is one of feedline_dataset_open_source with
  * FEEDLINE_SOURCE_RECORDED. Batches carry no pixels of their own, and the
@@ -146,6 +147,25 @@ struct feedline_recorded_image {
      * not compared. */
     uint64_t seen_inode, seen_bytes;
     int64_t seen_ctime_ns; /* of its last change, since 1970 */
+
+    /* NULL, or operations that the engine draws, behind the steps on pixels: as
+     * a loader with this pipeline and option seed=draw_seed does them to copy
+     * draw_copy of sample draw_sample in epoch draw_epoch, bit for bit.
+     * draw_view: as for that view of feedline_pipeline_add_views; else 0. The
+     * pipeline is not copied: it has to stay, unchanged, as long as `out`.
+     *
+     * It makes one image of a sample, without operations of the program's, and
+     * none that mix or are about objects. Steps on pixels may be CONVERT, CROP
+     * inside of the image, and TRANSPOSE: flips, and any where it comes first,
+     * as for EXIF. With them the image is L, LA, RGB or RGBA, and has the
+     * output's channels. Floats need no SCALE: it says how they are rounded, in
+     * place of the loader's option. NORMALIZE and LOOKUP are for pipelines that
+     * neither normalize nor erase. */
+    const feedline_pipeline *pipeline;
+    uint64_t draw_seed, draw_epoch;
+    uint64_t draw_sample; /* below 2^48 */
+    uint32_t draw_copy;   /* below 2^16 */
+    uint32_t draw_view;   /* below FEEDLINE_VIEWS_MAX */
 };
 
 /* Inside read of a source with FEEDLINE_SOURCE_RECORDED, once: these are the

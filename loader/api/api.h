@@ -10,17 +10,13 @@
 #include "base/option.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "decode/pipeline.h"
 
 #include <feedline/feedline.h>
 
 struct feedline_config {
     uint32_t fork_generation;
     struct fdl_options options;
-};
-
-struct feedline_pipeline {
-    uint32_t fork_generation;
-    struct fdl_pipeline *pipeline;
 };
 
 /* Clears the error line. EINVAL: `handle` is NULL ("config is NULL"). */

@@ -2,7 +2,6 @@
 /* Public functions: pipelines, their operations and views. */
 #include "decode/custom.h"
 #include "decode/ops/op.h"
-#include "decode/pipeline.h"
 #include "loader/api/api.h"
 
 #include <feedline/custom_op.h>

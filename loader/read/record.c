@@ -2,22 +2,39 @@
 /* Makes the record of a sample; see record.h. */
 #include "loader/read/record.h"
 
+#include "base/compiler.h"
 #include "base/status.h"
 #include "decode/decoder.h"
 #include "decode/recorded_image.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Programs that know a later version have larger structs. */
+/* Of the first version of an image. */
+#define LEAST_BYTES offsetof(struct feedline_recorded_image, pipeline)
+
+/* Programs that know another version have structs of another size: what is not
+ * in LEAST_BYTES may not be there. */
 static const struct feedline_recorded_image *image_at(
     const struct feedline_recorded_image *images, uint32_t i)
 {
     const uint8_t *at = (const uint8_t *)images;
     return (const void *)(at + (size_t)i * images->struct_size);
+}
+
+/* As this version knows it. */
+static struct feedline_recorded_image known(
+    const struct feedline_recorded_image *images, uint32_t i)
+{
+    struct feedline_recorded_image image = {0};
+    uint32_t bytes = FDL_MIN(images->struct_size, (uint32_t)sizeof(image));
+    memcpy(&image, image_at(images, i), bytes);
+    image.struct_size = sizeof(image);
+    return image;
 }
 
 const char *fdl_record_name(const struct feedline_recorded_image *image,
@@ -66,7 +83,8 @@ static int32_t check_image(const struct feedline_recorded_image *images,
                         "struct_size is %" PRIu32 ", but %" PRIu32
                         " in the first image",
                         image->struct_size, images->struct_size);
-    int32_t status = fdl_recorded_check(image);
+    struct feedline_recorded_image whole = known(images, i);
+    int32_t status = fdl_recorded_check(&whole);
     return status < 0 ? status : check_bytes(image);
 }
 
@@ -79,7 +97,7 @@ static int32_t check(const struct feedline_recorded_image *images, uint32_t n)
                         FEEDLINE_RECORDED_IMAGES_MAX);
     if (n > 0 && !images)
         return fdl_fail(FEEDLINE_EINVAL, "images is NULL");
-    if (n > 0 && (images->struct_size < sizeof(*images) ||
+    if (n > 0 && (images->struct_size < LEAST_BYTES ||
                   images->struct_size % _Alignof(struct fdl_record_image)))
         return fdl_fail(FEEDLINE_EINVAL,
                         "struct_size of the first image is %" PRIu32
@@ -190,9 +208,8 @@ static void fill(struct fdl_record *record,
     record->n = n;
     for (uint32_t i = 0; i < n; i++) {
         struct fdl_record_image *to = &record->images[i];
-        *to = (struct fdl_record_image){.image = *image_at(images, i),
+        *to = (struct fdl_record_image){.image = known(images, i),
                                         .same = first_with_the_same(images, i)};
-        to->image.struct_size = sizeof(to->image);
         if (to->image.n_steps > 0)
             to->image.steps = put(&at, to->image.steps,
                                   to->image.n_steps * sizeof(*to->image.steps));

@@ -408,6 +408,12 @@ class recorded_image(SizedStructure):
         ("seen_inode", c_uint64),
         ("seen_bytes", c_uint64),
         ("seen_ctime_ns", c_int64),
+        ("pipeline", c_void_p),
+        ("draw_seed", c_uint64),
+        ("draw_epoch", c_uint64),
+        ("draw_sample", c_uint64),
+        ("draw_copy", c_uint32),
+        ("draw_view", c_uint32),
     ]
 
 

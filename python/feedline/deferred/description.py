@@ -10,12 +10,17 @@ from .image_source import Source
 from .steps import Steps
 
 
+# A pipeline's handle, and seed, epoch, sample, copy and view of its draws.
+Draws = Tuple[int, int, int, int, int, int]
+NO_DRAWS: Draws = (0, 0, 0, 0, 0, 0)
+
+
 class Deferred:
     """How a deferred image or tensor is made, and what it will be."""
 
     __slots__ = (
         "leaf source steps shape channels height width dtype mode nhwc code "
-        "element_bytes wrap"
+        "element_bytes wrap draws"
     ).split()
 
     def __init__(
@@ -32,6 +37,7 @@ class Deferred:
         code: int = _c.U8,
         element_bytes: int = 1,
         wrap: Optional[Callable[[Any], Any]] = None,
+        draws: Draws = NO_DRAWS,
     ) -> None:
         self.leaf = leaf
         self.source = source
@@ -44,6 +50,9 @@ class Deferred:
         self.code = code  # enum feedline_dtype
         self.element_bytes = element_bytes
         self.wrap = wrap  # makes a tensor the kind of tensor that it is
+        # Of a pipeline that comes behind steps on pixels; whoever keeps this
+        # keeps the pipeline.
+        self.draws = draws
 
     @property
     def nbytes(self) -> int:

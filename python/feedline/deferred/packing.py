@@ -19,7 +19,7 @@ from .description import Deferred
 
 # struct feedline_recorded_image and feedline_recorded_step; the latter with as
 # many numbers as are given.
-IMAGE = struct.Struct("@IIPPPQqPQiiiiiIQQq")
+IMAGE = struct.Struct("@IIPPPQqPQiiiiiIQQqPQQQII")
 MOST_VALUES = _c.STEP_VALUES
 STEPS = [struct.Struct("@IIP%dd" % n) for n in range(MOST_VALUES + 1)]
 STEP_BYTES = STEPS[MOST_VALUES].size
@@ -90,6 +90,7 @@ def pack(images: Sequence[Deferred], outs: Sequence[int]) -> Tuple[int, int]:
             image.width,
             image.element_bytes,
             *source.seen,
+            *image.draws,
         )
         at += IMAGE.size
     return base, len(images)

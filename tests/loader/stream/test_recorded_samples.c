@@ -151,6 +151,29 @@ TEST_WITH(copies_and_orders_that_are_given, setup, teardown)
     expect_epochs("repeats=3 epoch_samples=23 io_depth=4", 2);
 }
 
+/* Their structs end where the first version did. */
+static int32_t as_first_version(struct feedline_read_call *call,
+                                struct feedline_recorded_image *images,
+                                uint32_t n)
+{
+    enum { BYTES = offsetof(struct feedline_recorded_image, pipeline) };
+    uint8_t *packed = malloc(n * BYTES + 1);
+    assert_non_null(packed);
+    for (uint32_t i = 0; i < n; i++) {
+        images[i].struct_size = BYTES;
+        memcpy(packed + i * BYTES, &images[i], BYTES);
+    }
+    int32_t status = feedline_read_recorded(call, (const void *)packed, n);
+    free(packed);
+    return status;
+}
+
+TEST_WITH(programs_of_the_first_version, setup, teardown)
+{
+    rig.read = as_first_version;
+    expect_epochs("workers=2", 1);
+}
+
 /* ---- How it is read ------------------------------------------------------ */
 
 static int32_t count_call(struct feedline_read_call *call,

@@ -18,12 +18,12 @@ from PIL import Image, ImageFilter
 from . import pillow_steps as replay
 from . import steps as op
 from .description import Deferred
-from .recording import Run, making_real, state
-from .image_source import Header, Source
+from .recording import Run, lock, state
+from .image_source import Source, is_bomb
 from .steps import Steps
 
 # Attributes of ours in an instance; others are the program's.
-OWN = ("_source", "_steps", "_size", "_mode", "_run", "_header", "_base_info")
+OWN = ("_source", "_steps", "_size", "_mode", "_run", "_base_info")
 
 # (from, to) of the conversions that are recorded, if nothing is transparent.
 _TO = {"L": 1, "RGB": 3, "RGBA": 4}
@@ -57,18 +57,6 @@ class _Info:
         return own
 
 
-class _OfHeader:
-    """What an image has that was opened, and has none of after a step."""
-
-    def __init__(self, get: Callable[[Any], Any]) -> None:
-        self._get = get
-
-    def __get__(self, image: Any, kind: Any = None) -> Any:
-        if image is None or image._header is None:
-            return None
-        return self._get(image)
-
-
 class _Pixels:
     """What load() returns: reads pixels once it is used."""
 
@@ -94,7 +82,6 @@ class DeferredImage(Image.Image):
     _im: Any = None
     _exif: Any = None
     _readonly = 0
-    _header: Optional[Header] = None
 
     _source: Source
     _steps: Steps
@@ -102,10 +89,6 @@ class DeferredImage(Image.Image):
     _base_info: Optional[Dict[Any, Any]]  # None: the source's
 
     info = _Info()
-    format = _OfHeader(lambda image: image._header.format)
-    format_description = _OfHeader(
-        lambda image: image._header.kind.format_description
-    )
 
     # ---- What it knows
 
@@ -125,7 +108,7 @@ class DeferredImage(Image.Image):
         return self._source.info() if own is None else own
 
     def __repr__(self) -> str:
-        kind: Any = Image.Image if self._header is None else self._header.kind
+        kind: Any = getattr(self, "_kind", Image.Image)
         return "<%s.%s image mode=%s size=%dx%d at 0x%X>" % (
             kind.__module__,
             kind.__name__,
@@ -133,18 +116,6 @@ class DeferredImage(Image.Image):
             *self._size,
             id(self),
         )
-
-    def __getattr__(self, name: str) -> Any:
-        """What only the file's class has: of Pillow's own image, unread."""
-        header = self.__dict__.get("_header")
-        if name == "filename" and header is not None:
-            return self._source.filename
-        if header is None or name not in header.names:
-            kind: Any = Image.Image if header is None else header.kind
-            raise AttributeError(
-                "%r object has no attribute %r" % (kind.__name__, name)
-            )
-        return getattr(self._source.opened(), name)
 
     # ---- What becomes of it
 
@@ -161,10 +132,7 @@ class DeferredImage(Image.Image):
         )
 
     def _make_real(self) -> None:
-        if self._header is not None:
-            self._become(self._source.take())
-        else:
-            self._become(replay.image_of(self._source, self._steps))
+        self._become(replay.image_of(self._source, self._steps))
 
     def _give(self, memory: Any) -> None:
         self._become(Image.frombytes(self._mode, self._size, bytes(memory)))
@@ -266,7 +234,7 @@ class DeferredImage(Image.Image):
             except (TypeError, ValueError):
                 x0 = x1 = y0 = y1 = 0
             w, h = x1 - x0, y1 - y0
-            if w > 0 and h > 0 and w * h < _PIXELS_MOST:
+            if w > 0 and h > 0 and w * h < _PIXELS_MOST and not is_bomb(w, h):
                 return self.then(op.CROP, (x0, y0, x1, y1), (w, h))
         elif box is None and records(self):
             return self.copy()
@@ -407,7 +375,7 @@ class DeferredImage(Image.Image):
         self.palette = palette
 
     def close(self) -> None:
-        if self.__class__ is DeferredImage:
+        if isinstance(self, DeferredImage):
             real = _make(Image.Image)
             Image.Image.__init__(real)
             real._size, real._mode = self._size, self._mode
@@ -416,12 +384,7 @@ class DeferredImage(Image.Image):
 
     def _reopen(self) -> None:
         """What Pillow opened and has not read takes its place."""
-        if self.__class__ is not DeferredImage:
-            return
-        if self._steps or self._header is None:
-            touch(self)
-        else:
-            self._become(self._source.open_again())
+        touch(self)
 
     def draft(self, mode: Any, size: Any) -> Any:
         self._reopen()
@@ -450,7 +413,7 @@ class DeferredImage(Image.Image):
 def records(image: Any, modes: Any = op.CHANNELS) -> bool:
     """Whether a step may be added to it."""
     return (
-        image.__class__ is DeferredImage
+        isinstance(image, DeferredImage)
         and image._run is state.run
         and image._mode in modes
         and len(image._steps) < op.MOST_STEPS - 4
@@ -459,24 +422,11 @@ def records(image: Any, modes: Any = op.CHANNELS) -> bool:
 
 def touch(image: Any, asked: str = "") -> None:
     """From here on it is real."""
-    with making_real:
-        if image.__class__ is DeferredImage:
+    with lock:
+        if isinstance(image, DeferredImage):
             began, run = time.monotonic_ns(), image._run
             image._make_real()
             run.recorder.count(asked, began)
-
-
-def opened(source: Source, run: Run) -> Any:
-    """The image of a source."""
-    new: Any = _make(DeferredImage)
-    new._source = source
-    new._steps = ()
-    header = new._header = source.header
-    new._size = header.size
-    new._mode = header.mode
-    new._base_info = header.info
-    new._run = run
-    return new
 
 
 def _is_positive(number: Any) -> bool:
@@ -540,7 +490,8 @@ def _touching(name: str) -> Callable[..., Any]:
 # These are right as they are: they ask for nothing but size, mode, info, or use
 # the methods above.
 _KEPT = frozenset(
-    "__enter__ __exit__ __init__ getexif getxmp rotate tell thumbnail "
+    "__enter__ __exit__ __getattr__ __init__ __init_subclass__ "
+    "__subclasshook__ getexif getxmp rotate tell thumbnail "
     "_copy_info _get_safe_box".split()
 )
 for _name in dir(Image.Image):

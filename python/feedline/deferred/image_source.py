@@ -14,6 +14,7 @@ import os
 import stat
 import struct
 import sys
+import threading
 import time
 from typing import IO, Any, Callable, Dict, FrozenSet, Optional, Tuple, Union
 
@@ -43,6 +44,7 @@ class Header:
         "info",
         "transparent",
         "names",
+        "layers",
     )
 
     def __init__(self, opened: Any) -> None:
@@ -54,6 +56,9 @@ class Header:
         self.transparent = "transparency" in info
         # None: to be read again.
         self.info = dict(info) if _bytes_of(info) <= MOST_INFO_BYTES else None
+        # What newer versions pickle of a JPEG file.
+        n, each = getattr(opened, "layers", 0), getattr(opened, "layer", ())
+        self.layers: Tuple[int, Tuple[Any, ...]] = n, tuple(each)
         # What it has beyond any image.
         self.names = _names_of(self.kind, frozenset(vars(opened)))
 
@@ -79,6 +84,12 @@ NOT_COMPARED = 0, 0, 0
 # The clock of these times ticks every 1 to 10 ms: a file that changed less long
 # ago may change once more without a sign of it.
 YOUNG_NS = 50_000_000
+
+
+# One at a time makes an object real, and asks a source: two threads may have
+# the same one.
+lock = threading.RLock()
+os.register_at_fork(after_in_child=lock._at_fork_reinit)  # type: ignore
 
 
 class Source:
@@ -112,30 +123,39 @@ class Source:
     def info(self) -> Dict[Any, Any]:
         """Pillow's. Not to be changed."""
         if self._info is None:
-            self._info = self.opened().info
+            self._info = self.ask("info")
         return self._info
 
     def open_again(self) -> Any:
-        """Pillow's image, not decoded, of whoever asks for it."""
+        """Pillow's image, not decoded, of whoever asks for it. Under lock."""
         opened, self._opened = self._opened, None
         if opened is None:
             given = self.path if self.data is None else io.BytesIO(self.data)
-            opened = pillow.open(given)
+            try:
+                # Not Image.open, which would judge its size once more.
+                opened = self.header.kind(given)
+            except SyntaxError:  # it is another file now
+                opened = pillow.open(given)
+        opened.filename = self.filename
         return opened
 
-    def opened(self) -> Any:
-        """Pillow's image, not decoded. Not to be changed."""
-        if self._opened is None:
-            self._opened = self.open_again()
-        return self._opened
+    def ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """An attribute of Pillow's image, not decoded; what a method returns.
+        Not to be changed."""
+        with lock:
+            if self._opened is None:
+                self._opened = self.open_again()
+            found = getattr(self._opened, name)
+            return found(*args, **kwargs) if callable(found) else found
 
     def pixels(self) -> Any:
         """Pillow's image, decoded. Not to be changed."""
-        if self._decoded is None:
-            image = self.open_again()
-            image.load()
-            self._decoded = image
-        return self._decoded
+        with lock:
+            if self._decoded is None:
+                image = self.open_again()
+                image.load()
+                self._decoded = image
+            return self._decoded
 
     def converted(self, step: Any, convert: Callable[[Any], Any]) -> Any:
         """convert(the pixels), which is what most programs do first: several
@@ -158,17 +178,27 @@ class Source:
 
     def forget(self) -> None:
         """Lets go of files and pixels, which can be had again."""
-        if self._opened is not None:
-            self._opened.close()
-        self._opened = self._decoded = None
-        self._converted = (None, None)
+        if self._opened is None and self._decoded is None:
+            return
+        with lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = self._decoded = None
+            self._converted = (None, None)
 
 
 class _Pillow:
     open: Callable[[Any], Any]
+    image: Any = None  # the module
 
 
 pillow = _Pillow()  # its own Image.open; given by the hooks
+
+
+def is_bomb(width: int, height: int) -> bool:
+    """Whether Pillow warns of so many pixels, or refuses them, today."""
+    limit = pillow.image.MAX_IMAGE_PIXELS
+    return limit is not None and width * height > limit
 
 
 # ---- Headers ----------------------------------------------------------------
@@ -176,6 +206,7 @@ pillow = _Pillow()  # its own Image.open; given by the hooks
 _Known = Tuple[int, int, int, Header]
 _headers: Dict[Path, _Known] = {}
 _shared: Dict[Any, Header] = {}
+_switches: Any = None
 
 
 Found = Tuple[Optional[Source], Any, str]
@@ -185,6 +216,7 @@ def find(given: Any) -> Found:
     """(the source, None, "") of what a program gives to Image.open; or (None,
     Pillow's image, why it is not deferred)."""
     kind = type(given)
+    _look_at_switches()
     try:
         if kind is str or isinstance(given, (str, bytes, os.PathLike)):
             path = given if kind is str else os.fspath(given)
@@ -200,6 +232,24 @@ def find(given: Any) -> Found:
     return _of_data(given)
 
 
+def _look_at_switches() -> None:
+    """What Pillow said of files holds as long as it would say the same."""
+    global _switches
+    image = pillow.image
+    text = sys.modules.get("PIL.PngImagePlugin")
+    now = (
+        image.MAX_IMAGE_PIXELS,
+        len(image.ID),
+        *map(image.OPEN.get, MODES),
+        getattr(text, "MAX_TEXT_CHUNK", 0),
+        getattr(text, "MAX_TEXT_MEMORY", 0),
+    )
+    if now != _switches:
+        _switches = now
+        _headers.clear()
+        _shared.clear()
+
+
 def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
     """file: that the program has opened, or None."""
     known = _headers.get(path)
@@ -210,7 +260,9 @@ def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
             and size == found.st_size
             and inode == found.st_ino
         ):
-            return _of_header(path, found, header), None, ""
+            source = _of_header(path, found, header)
+            source.filename = path if file is None else ""
+            return source, None, ""
     opened = pillow.open(path if file is None else file)
     if not stat.S_ISREG(found.st_mode) or isinstance(path, int):
         return None, opened, "unusual files"
@@ -224,6 +276,10 @@ def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
     source = _of_header(path, found, header)
     if file is None and source.data is None:
         source.keep(opened)
+    elif file is None:
+        opened.close()
+    else:
+        source.filename = ""
     return source, None, ""
 
 
@@ -264,7 +320,7 @@ def _share(header: Header) -> Header:
     """One for all files that say the same: most of a data set."""
     if header.info is None:
         return header
-    key = (header.kind, header.size, header.mode, header.names)
+    key = (header.kind, header.size, header.mode, header.names, header.layers)
     try:
         whole = (*key, tuple(header.info.items()))
         if len(_shared) < MOST_HEADERS:
@@ -286,8 +342,7 @@ def why_not(opened: Any, file: Callable[[], IO[bytes]]) -> str:
         return "%s files of mode %s" % (opened.format, opened.mode)
     if getattr(opened, "is_animated", False):
         return "files of several images"
-    limit = sys.modules["PIL.Image"].MAX_IMAGE_PIXELS
-    if limit is not None and opened.size[0] * opened.size[1] > limit:
+    if is_bomb(*opened.size):
         return "images that Pillow warns of"
     if opened.format == "PNG":
         if any("16" in str(tile[3]) for tile in opened.tile):

@@ -16,7 +16,7 @@ from torchvision.io import image as vision_io
 
 from .. import replaced
 from . import image_source
-from .image import opened
+from .opened_image import opened
 from .pillow_hooks import put
 from .recording import state
 from .tensor import POSSIBLE, born

@@ -15,12 +15,13 @@ from PIL import Image, ImageEnhance, ImageFile, ImageOps
 from .. import replaced
 from . import image_source as source
 from . import steps as op
-from .image import COLORS, PLAIN, color_of, opened, records, touch
+from .image import COLORS, PLAIN, color_of, records, touch
+from .opened_image import opened
 from .recording import state
 
 
 def install() -> None:
-    source.pillow.open = Image.open
+    source.pillow.open, source.pillow.image = Image.open, Image
     pairs: Dict[int, Tuple[Any, Any]] = {}
     if _is_pillows(Image.open):
         put(pairs, Image, "open", _open)

@@ -19,15 +19,14 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 from typing import Sequence, Tuple
 
 from . import hooks
-from .image_source import Source
+from .image_source import Source, lock
+
+__all__ = ["Recorder", "Run", "Touch", "lock", "state"]
 
 # Packages whose lines are not the program's.
 _LIBRARIES = ("feedline", "PIL", "torch", "torchvision", "numpy")
 # Files of a sample that are kept open until it is done.
 MOST_OPEN = 32
-
-# One at a time makes an object real: two threads may have the same one.
-making_real = threading.RLock()
 
 
 class Touch(NamedTuple):

@@ -26,7 +26,7 @@ import torch
 from .. import _c
 from . import steps as op
 from .description import Deferred
-from .recording import Run, making_real, state
+from .recording import Run, lock, state
 from .image_source import Source
 from .steps import Steps
 
@@ -352,7 +352,7 @@ def recorded(tensor: Any, leaf: bool = False) -> Optional[Record]:
 
 def make_real(tensor: Any, asked: str, swap: bool = True) -> Any:
     """The real tensor, which is the same object if that is possible."""
-    with making_real:
+    with lock:
         if not isinstance(tensor, DeferredTensor):
             return tensor
         record: Any = tensor._record

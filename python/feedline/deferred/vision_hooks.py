@@ -53,7 +53,7 @@ def _to_tensor(original: Any) -> Any:
 
     def to_tensor(pic: Any) -> Any:
         if (
-            pic.__class__ is DeferredImage
+            isinstance(pic, DeferredImage)
             and records(pic)
             and torch.get_default_dtype() is torch.float32
         ):
@@ -68,7 +68,7 @@ def _pil_to_tensor(original: Any) -> Any:
         return original(replay.image_of(source, steps))
 
     def pil_to_tensor(pic: Any) -> Any:
-        if pic.__class__ is DeferredImage and records(pic):
+        if isinstance(pic, DeferredImage) and records(pic):
             return born(pic, made, (pic._source, pic._steps))
         return original(pic)
 

@@ -124,12 +124,13 @@ def _memory_of(thing: Any, kind: type) -> Optional[Any]:
     if isinstance(thing, torch.Tensor):
         return copy.deepcopy(thing)
     numpy = sys.modules.get("numpy")
-    if numpy is not None and kind is numpy.ndarray:
-        plain = thing.dtype.kind != "O"
+    if numpy is not None and isinstance(thing, numpy.ndarray):
+        plain = kind is numpy.ndarray and thing.dtype.kind != "O"
         return thing.copy("K") if plain else copy.deepcopy(thing)
     image = sys.modules.get("PIL.Image")
     if image is not None and isinstance(thing, image.Image):
-        return thing.copy()
+        # As pickled, that of a file keeps its class and lets go of its file.
+        return thing.copy() if kind is image.Image else copy.deepcopy(thing)
     return None
 
 

@@ -13,7 +13,10 @@ from collections import namedtuple
 from pathlib import Path
 from typing import Any, Callable, Dict, List
 
+import needs
 import numpy as np
+
+needs.deferred_tensors()
 
 from torch_cases import T, Ours, Theirs, data, same, torch
 

@@ -10,8 +10,10 @@ from typing import Any, Callable, Dict
 
 import deferred_cases as cases
 import images
+import needs
 import pytest
 
+needs.deferred_tensors()
 torch = cases.torch
 np = cases.np
 Image = images.Image
@@ -296,7 +298,10 @@ def test_chains_of_v2(name: str, files: Dict[str, str]) -> None:
         ]
     )
     for path in files.values():
-        run = lambda: (chain(rgb(path)), floats(chain(rgb(path))))  # noqa: E731
+        run = lambda: (
+            chain(rgb(path)),
+            floats(chain(rgb(path))),
+        )  # noqa: E731
         assert cases.check(run) == [True, True], path
         pure = v2.Compose([floats, v2.ToPureTensor()])
         assert cases.check(lambda: pure(rgb(path))) == [True]
@@ -695,7 +700,13 @@ def test_torchvision_io(files: Dict[str, str]) -> None:
     tvio = pytest.importorskip("torchvision.io")
     if not hasattr(torch.ops.image, "decode_image"):
         pytest.skip("torchvision without decoders")
-    deferred = {"rgb.jpg", "progressive.jpg", "gray.jpg", "rgb.png", "gray.png"}
+    deferred = {
+        "rgb.jpg",
+        "progressive.jpg",
+        "gray.jpg",
+        "rgb.png",
+        "gray.png",
+    }
     for name, path in files.items():
         data = torch.frombuffer(
             bytearray(Path(path).read_bytes()), dtype=torch.uint8

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict
 
 import images
+import needs
 import pytest
 
 Image = images.Image
@@ -419,6 +420,8 @@ def F() -> Any:
 
 
 def _deferred_tensor(F: Any, path: str) -> Any:
+    needs.deferred_tensors()
+
     return Recorder().run(lambda: F.to_tensor(rgb(path)))
 
 
@@ -453,6 +456,8 @@ def _torch_saved(t: Any) -> Any:
 
 @pytest.mark.parametrize("name", TENSOR_USES)
 def test_uses_of_a_tensor(name: str, path: str, F: Any) -> None:
+    needs.deferred_tensors()
+
     use = TENSOR_USES[name]
     want = use(F.to_tensor(rgb(path)))
     assert Recorder().run(lambda: use(F.to_tensor(rgb(path)))) == want
@@ -539,6 +544,8 @@ def test_scripted_transforms_compile(path: str, F: Any) -> None:
 
 def test_nothing_is_left_behind(path: str, F: Any) -> None:
     recorder = Recorder()
+    needs.deferred_tensors()
+
     leaf = recorder.run(lambda: F.to_tensor(rgb(path)))
     source = deferred_of(leaf).source
     deferred_of(leaf).real()

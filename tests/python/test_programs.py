@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, List
 
+import needs
 import pytest
 
-pytest.importorskip("torch", reason="no torch")
+needs.deferred_tensors()
 pytest.importorskip("torchvision", reason="no torchvision")
 pytest.importorskip("numpy", reason="no numpy")
 

@@ -43,9 +43,11 @@ CODES = {
 
 _swap: Any = getattr(torch.utils, "swap_tensors", None)
 _guard: Any = getattr(torch._C, "_set_storage_data_ptr_access_error_msg", None)
-_storage_of: Any = getattr(torch._C.TensorBase, "untyped_storage", None)
+_base: Any = getattr(torch._C, "TensorBase", None)
+_storage_of: Any = getattr(_base, "untyped_storage", None)
 Off: Any = getattr(torch._C, "DisableTorchFunctionSubclass", None)
 # Without these a tensor could not become another one, or could be read.
+WANTED = "torch 2.4 or later"
 POSSIBLE = None not in (_swap, _guard, _storage_of, Off)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Dict, Tuple
 
 import torch
-from torchvision.transforms import _functional_pil, functional
+from torchvision.transforms import functional
 
 from .. import replaced
 from . import pillow_steps as replay
@@ -41,9 +41,9 @@ def install() -> None:
         put(pairs, functional, "pil_to_tensor", _pil_to_tensor)
         put(pairs, functional, "normalize", _normalize)
         put(pairs, functional, "to_pil_image", _to_pil_image)
-    put(pairs, _functional_pil, "adjust_hue", _adjust_hue)
-    put(pairs, _functional_pil, "to_grayscale", _to_grayscale)
-    put(pairs, _functional_pil, "pad", _pad)
+    put(pairs, functional.F_pil, "adjust_hue", _adjust_hue)
+    put(pairs, functional.F_pil, "to_grayscale", _to_grayscale)
+    put(pairs, functional.F_pil, "pad", _pad)
     replaced.replace(pairs)
 
 

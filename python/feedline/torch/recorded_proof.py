@@ -22,6 +22,7 @@ import torch
 import feedline
 
 from ._compat import collates
+from ..deferred.tensor import POSSIBLE, WANTED
 from .chain import NotNative
 from .global_draws import drawn, set_states, states
 from .native import Plan
@@ -66,6 +67,8 @@ class Recording:
         return self._plan
 
     def _made(self, loader: Any) -> Plan:
+        if not POSSIBLE:
+            raise NotNative("samples of other data sets need " + WANTED)
         dataset = loader.dataset
         try:
             count = len(dataset)

@@ -47,6 +47,7 @@ class _Call(threading.local):
     """The operation that this thread is in."""
 
     new_seed: Optional[Callable[[], int]] = None  # None: in no operation
+    told = False  # it has seeded a generator, or read its state
 
     def __init__(self) -> None:
         self.seed: Optional[int] = None  # of the sample, once it is needed
@@ -106,8 +107,8 @@ def run(
     generators: those to draw from, as they are, where they are given.
     """
     call = _call
-    outer = call.new_seed, call.seed, call.seeded
-    call.new_seed, call.seed = new_seed, None
+    outer = call.new_seed, call.seed, call.seeded, call.told
+    call.new_seed, call.seed, call.told = new_seed, None, False
     call.seeded = {} if generators is None else generators
     try:
         mode = _torch_mode()
@@ -116,7 +117,13 @@ def run(
         with mode:
             return fn(image)
     finally:
-        call.new_seed, call.seed, call.seeded = outer
+        call.new_seed, call.seed, call.seeded, call.told = outer
+
+
+def told() -> bool:
+    """Whether the operation that this thread is in has seeded a generator, or
+    read the state of one: two draws may be meant to be the same."""
+    return _call.told
 
 
 def _torch_mode() -> Any:
@@ -167,6 +174,13 @@ def _install(
     _installed[name] = library
 
 
+# Methods after which a program knows what comes, or may have it again.
+_TELLING = frozenset(
+    "manual_seed seed initial_seed get_state set_state getstate "
+    "setstate".split()
+)
+
+
 def _by_thread(
     library: Library,
     original: Callable[..., Any],
@@ -176,10 +190,14 @@ def _by_thread(
 ) -> Callable[..., Any]:
     """`original` outside of operations, `method` of the generator inside."""
 
+    tells = method in _TELLING
+
     def function(*args: Any, **kwargs: Any) -> Any:
         generator = library.generator()
         if generator is None:
             return original(*args, **kwargs)
+        if tells:
+            _call.told = True
         return getattr(generator, method)(*args, **kwargs)
 
     return replaced.disguise(function, original, module, name)

@@ -15,6 +15,9 @@ _HOOKS = {
     "torchvision.transforms.functional": "vision_hooks",
     "torchvision.transforms.v2.functional": "vision2_hooks",
     "torchvision.io.image": "io_hooks",
+    "torchvision.transforms.transforms": "chained",
+    "torchvision.transforms.v2._container": "chained",
+    "torchvision.transforms._presets": "chained",
 }
 _waiting: Dict[str, str] = dict(_HOOKS)
 _lock = threading.Lock()

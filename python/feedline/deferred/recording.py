@@ -70,6 +70,9 @@ class Recorder:
     def __init__(self) -> None:
         self._touches: Dict[Tuple[str, int, str, str], List[int]] = {}
         self._lock = threading.Lock()
+        # chains(transform, image): the deferred tensor of a chain that is
+        # recorded as a whole, or None.
+        self.chains: Optional[Callable[[Any, Any], Any]] = None
         self.images = 0  # that were deferred
         self.real_images: Dict[str, int] = {}  # why not, how many
 

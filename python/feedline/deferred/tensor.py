@@ -91,6 +91,7 @@ class Call:
 class Record:
     """What is known of a deferred tensor. Never changed, once made."""
 
+    whole = False  # it may be recorded on; see chained.py
     __slots__ = (
         "source steps mode run axes shape strides dtype scaled normalized "
         "table erased call kind"
@@ -262,6 +263,8 @@ class DeferredTensor(torch.Tensor):
         if record is None:
             make_real(self, "kept")
             return None
+        if record.whole:
+            return record.deferred(self)
         wrap_real = None
         if record.kind is not torch.Tensor:
             kind = record.kind
@@ -341,7 +344,9 @@ def recorded(tensor: Any, leaf: bool = False) -> Optional[Record]:
     if record is None:
         return None
     run = record.run
-    if run is not state.run and not (leaf and run is state.last):
+    if not leaf and (run is not state.run or record.whole):
+        return None
+    if run is not state.run and run is not state.last:
         return None
     base = tensor._base
     while base is not None:

@@ -306,7 +306,7 @@ def plan_of_rest(head: Head, samples: feedline.Dataset) -> Plan:
         dataset=samples,
         indices=None,
         targets=None,
-        pipeline=_pipeline(chain),
+        pipeline=pipeline_of(chain),
         options=options,
         shape=(chain.channels, chain.size[1], chain.size[0]),
     )
@@ -349,7 +349,7 @@ def _make(view: View, chain: Chain) -> Plan:
     return Plan(
         dataset=dataset,
         indices=indices,
-        pipeline=_pipeline(chain),
+        pipeline=pipeline_of(chain),
         options=options,
         random=chain.random,
         shape=(chain.channels, height, width),
@@ -431,11 +431,11 @@ def _dataset(
     return feedline.Dataset.pixels(numpy.concatenate(arrays), labels)
 
 
-def _pipeline(chain: Chain) -> feedline.Pipeline:
+def pipeline_of(chain: Chain) -> feedline.Pipeline:
     pipeline = feedline.Pipeline("none")
     for part, count in chain.views:
         try:
-            pipeline.views(_pipeline(part), count)
+            pipeline.views(pipeline_of(part), count)
         except feedline.Error as error:
             raise NotNative(f"views: {error}") from None
     for name, arguments, where in chain.ops:

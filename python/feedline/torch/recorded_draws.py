@@ -54,6 +54,8 @@ class SeededDraws:
 
     def __init__(self, seed: int, epoch: int) -> None:
         self._seed = seed * SPREAD + (epoch + 1) * _EPOCH
+        # What a pipeline of the engine's draws from.
+        self.key = seed & _MASK, epoch & _MASK
 
     def seed_of(self, index: Any, copy: int) -> int:
         """64 bits for a sample, or for the indices of several."""
@@ -79,6 +81,7 @@ class TorchDraws:
     """Of draws="torch": the generators of worker 0."""
 
     follows = True
+    key = None
 
     def __init__(self, base_seed: int) -> None:
         self._random = random.Random(base_seed)

@@ -27,6 +27,7 @@ from .chain import NotNative
 from .global_draws import drawn, set_states, states
 from .native import Plan
 from .recorded_batch import Batch
+from .recorded_chain_proof import try_chains
 from .recorded_draws import SeededDraws
 from .recorded_leaves import Copies
 from .recorded_run import RecordedSet, Run
@@ -104,10 +105,14 @@ class Recording:
                 break
         if not trial.deferred:
             raise NotNative(*_nothing_deferred(plan.recorded, trial))
-        if not wanted:
-            return
-        where = trial.difference()
+        where = trial.difference() if wanted else None
         if where is None:
+            try_chains(
+                plan.recorded.chains,
+                trial,
+                lambda: Trial(loader, plan, trial.positions),
+                different,
+            )
             return
         if not self._warned:
             self._warned = True
@@ -164,8 +169,9 @@ class Trial:
         self._workers = loader.num_workers
         self._batched = collates(loader)
         self._dataset = loader.dataset
-        self._positions = positions
-        self._recorded: Dict[int, Any] = {}
+        self.positions = positions
+        self.recorded: Dict[int, Any] = {}
+        self.leaves: Dict[int, Any] = {}
         self._before = states()
         self._record()
 
@@ -178,10 +184,10 @@ class Trial:
         return made
 
     def _record(self) -> None:
-        run, batch = self._run(), Batch(list(self._positions), None)
+        run, batch = self._run(), Batch(list(self.positions), None)
         options: Dict[str, Any] = {
             "order": "given",
-            "batch_size": len(self._positions),
+            "batch_size": len(self.positions),
             "workers": 1,
             "on_error": "zero",
             "tuner": "off",
@@ -192,7 +198,7 @@ class Trial:
         with engine:
             engine.begin(run.number)
             run.append(batch)
-            engine.append(self._positions)
+            engine.append(self.positions)
             engine.end()
             made = engine.next()
             assert made is not None
@@ -207,7 +213,8 @@ class Trial:
     def _keep(self, batch: Batch, place: int) -> None:
         self.seen = True
         self.deferred = self.deferred or bool(batch.leaves[place])
-        self._recorded[place] = batch.finished(place)
+        self.leaves[place] = batch.leaves[place]
+        self.recorded[place] = batch.finished(place)
 
     def difference(self) -> Optional[str]:
         """Where a sample differs from that of the data set; None: nowhere."""
@@ -220,14 +227,14 @@ class Trial:
                 "no thread has one of its own (torch.default_generator, "
                 "dropout, numpy.random.mtrand, scipy.stats)" % ", ".join(moved)
             )
-        for place, sample in self._recorded.items():
+        for place, sample in self.recorded.items():
             if place not in plain:
                 continue
             where = different(sample, plain[place])
             if where is None:
                 continue
             other = different(self._plain().get(place), plain[place])
-            name = "sample %d" % self._positions[place]
+            name = "sample %d" % self.positions[place]
             if other is not None:
                 return (
                     "%s%s is another each time that it is made with the same "
@@ -238,14 +245,14 @@ class Trial:
 
     def _plain(self) -> Dict[int, Any]:
         """The samples that the data set makes, without those that fail."""
-        run, batch = self._run(), Batch(list(self._positions), None)
+        run, batch = self._run(), Batch(list(self.positions), None)
         made = {}
         try:
             if run.many is not None:
                 made = dict(enumerate(run.all_truly(batch)))
         except Exception:
             return {}
-        for place in range(len(self._positions) if run.many is None else 0):
+        for place in range(len(self.positions) if run.many is None else 0):
             try:
                 made[place] = run.truly(batch, place)
             except Exception:
@@ -386,6 +393,11 @@ def words_about(recorded: RecordedSet) -> str:
         "Your data set runs in Python, and the engine makes the pixels of its "
         "images: %d so far." % recorder.images
     ]
+    if recorded.chains.count:
+        lines.append(
+            "- %d times the engine did, and drew for, a whole chain of "
+            "transforms" % recorded.chains.count
+        )
     for reason, count in recorder.real_images.items():
         lines.append("- %d images were opened by Pillow: %s" % (count, reason))
     for line in touch_lines(recorder):

@@ -33,6 +33,7 @@ import feedline
 from .._library import lib
 from ..deferred import Recorder, pack
 from .recorded_batch import Batch
+from .recorded_chains import Chains
 from .recorded_draws import SeededDraws, States, TorchDraws
 from .recorded_leaves import Copies
 from .recorded_memory import Memory
@@ -57,6 +58,7 @@ class RecordedSet:
         self.recorder = Recorder()
         self.lock = threading.RLock()
         self.memory = Memory()
+        self.chains = self.recorder.chains = Chains()
         self._runs: "WeakValueDictionary[int, Run]" = WeakValueDictionary()
         self._numbers = itertools.count()
         runs = self._runs
@@ -75,6 +77,7 @@ class RecordedSet:
         """A run of its own number, which is the engine's epoch."""
         run = Run(self, next(self._numbers), *arguments)
         self._runs[run.number] = run
+        self.chains.forget()
         return run
 
 
@@ -168,7 +171,9 @@ class Run:
     def _made(self, batch: Batch) -> Tuple[List[Any], List[int]]:
         """Samples or what they raised, and how many images had been opened
         behind each of them."""
+        begin, key = self._owner.chains.begin, self.draws.key
         if self.many is not None:
+            begin(key, batch.indices, batch.copies)
             made = self.draws.run(self.many, batch.indices, batch.copies[0])
             if type(made) is not list or len(made) != len(batch.indices):
                 raise TypeError("__getitems__ returned no list of the samples")
@@ -176,6 +181,7 @@ class Run:
         get = partial(getitem, self.dataset)
         made, opened = [], []
         for index, copy in zip(batch.indices, batch.copies):
+            begin(key, (index,), (copy,))
             try:
                 made.append(self.draws.run(get, index, copy))
             except BaseException as error:

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One deferred image, made by the engine here and now."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import torch
+
+from .._library import lib
+from ..dataset import Dataset
+from ..errors import Error
+from ..loader import Loader
+from ..pipeline import Pipeline
+from .description import Deferred
+from .packing import pack
+
+
+def made_alone(deferred: Deferred) -> Any:
+    """Its tensor; None where the engine cannot make it."""
+    tensor = torch.empty(tuple(deferred.shape), dtype=deferred.dtype)
+    made = []
+
+    def record(call: Any, address: int) -> int:
+        images, count = pack([deferred], [tensor.data_ptr()])
+        return int(lib.read_recorded(address, images, count))
+
+    def make() -> None:
+        samples = Dataset.recorded(record, 1, name="one image")
+        options = {"batch_size": 1, "workers": 1, "tuner": "off"}
+        try:
+            with Loader(samples, Pipeline("none"), **options) as engine:
+                for batch in engine:
+                    batch.release()
+            made.append(tensor)
+        except Error:
+            pass
+
+    # This thread is inside of a loader, which has no other one run there.
+    thread = threading.Thread(target=make, name="feedline one image")
+    thread.start()
+    thread.join()
+    if not made:
+        return None
+    return tensor if deferred.wrap is None else deferred.wrap(tensor)

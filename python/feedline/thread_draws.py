@@ -16,10 +16,9 @@ seeded for the sample:
 
 For that the functions of these modules are replaced by ones that ask which
 thread calls them: once, when the first operation is made that has no `rng`, and
-in every module that has imported them by name. Functions of torch that draw are
-seen by a TorchFunctionMode, which is a matter of one thread anyway
-(torch_draws.py). Generators are seeded when a call first draws, so an operation
-that draws nothing pays 2 us.
+in every module that has imported them by name. Functions of torch that draw get
+the generator as an argument (torch_draws.py). Generators are seeded when a call
+first draws, so an operation that draws nothing pays 1 us.
 
 Out of reach are the shared generators where they are not used through these
 functions: an object that had such a function before (a default argument, an
@@ -53,12 +52,12 @@ class _Call(threading.local):
         self.seed: Optional[int] = None  # of the sample, once it is needed
         self.seeded: Dict["Library", Any] = {}  # in this call
         self.kept: Dict["Library", Any] = {}  # for the next call
-        self.mode: Any = None
 
 
 _call = _Call()
 _install_lock = threading.Lock()
 _installed: Dict[str, "Library"] = {}
+_absent = ["random", "numpy", "torch"]  # not installed yet
 
 
 def _new_lock() -> None:
@@ -71,6 +70,8 @@ os.register_at_fork(after_in_child=_new_lock)
 
 class Library:
     """One of the modules with a generator for the whole process."""
+
+    call = _call
 
     def __init__(
         self, make: Callable[[], Any], give_seed: Callable[[Any, int], object]
@@ -106,16 +107,16 @@ def run(
     new_seed: gives 64 random bits, and is called at most once, if fn draws.
     generators: those to draw from, as they are, where they are given.
     """
+    for name in _absent:
+        if name in sys.modules:  # since the last call
+            install()
+            break
     call = _call
     outer = call.new_seed, call.seed, call.seeded, call.told
     call.new_seed, call.seed, call.told = new_seed, None, False
     call.seeded = {} if generators is None else generators
     try:
-        mode = _torch_mode()
-        if mode is None:
-            return fn(image)
-        with mode:
-            return fn(image)
+        return fn(image)
     finally:
         call.new_seed, call.seed, call.seeded, call.told = outer
 
@@ -124,17 +125,6 @@ def told() -> bool:
     """Whether the operation that this thread is in has seeded a generator, or
     read the state of one: two draws may be meant to be the same."""
     return _call.told
-
-
-def _torch_mode() -> Any:
-    """What sees the draws of torch's functions on this thread; None where torch
-    is not loaded."""
-    if _call.mode is None and hasattr(sys.modules.get("torch"), "overrides"):
-        install()
-        from .torch_draws import OwnDraws
-
-        _call.mode = OwnDraws(_installed["torch"])
-    return _call.mode
 
 
 def library(name: str) -> "Optional[Library]":
@@ -172,6 +162,9 @@ def _install(
         )
     replaced.replace(instead)
     _installed[name] = library
+    if name == "torch":
+        importlib.import_module(".torch_draws", __package__).install(library)
+    _absent.remove(name)
 
 
 # Methods after which a program knows what comes, or may have it again.

@@ -31,7 +31,11 @@ struct birth {
     const struct fdl_cpu_set *cpus;
     void *(*run)(void *);
     void *arg;
+    sigset_t open; /* signals of the program's threads */
 };
+
+static _Thread_local bool is_ours;
+static _Thread_local sigset_t open_signals; /* if it is */
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t fork_generation;
@@ -55,6 +59,8 @@ static void *thread_main(void *arg)
 {
     struct birth birth = *(struct birth *)arg;
     free(arg);
+    is_ours = true;
+    open_signals = birth.open;
     bind(birth.cpus);
     pthread_setname_np(pthread_self(), birth.name);
     /* acquire: pairs with the release in fdl_thread_watch. */
@@ -97,6 +103,7 @@ int32_t fdl_thread_start_on(struct fdl_thread *t,
     sigset_t before;
     pthread_t handle;
     block_signals(&before);
+    birth->open = is_ours ? open_signals : before;
     int err = pthread_create(&handle, NULL, thread_main, birth);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err) {
@@ -109,6 +116,18 @@ int32_t fdl_thread_start_on(struct fdl_thread *t,
     t->handle = handle;
     t->running = true;
     return FEEDLINE_OK;
+}
+
+void fdl_thread_open_signals(void)
+{
+    if (is_ours)
+        pthread_sigmask(SIG_SETMASK, &open_signals, NULL);
+}
+
+void fdl_thread_block_signals(void)
+{
+    if (is_ours)
+        block_signals(NULL);
 }
 
 void fdl_thread_watch(void (*born)(const char *name))

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads with a name, an owner and a join. They block all signals but faults,
- * so that a program's handlers run on its own threads.
+ * so that a program's handlers run on its own threads. A function of the
+ * program's that they call has the signals that the program has: whatever it
+ * starts, a process above all, inherits them.
  */
 #ifndef FDL_BASE_THREAD_H
 #define FDL_BASE_THREAD_H
@@ -32,6 +34,11 @@ int32_t fdl_thread_start_on(struct fdl_thread *t,
 /* Each thread that is started from now on calls `born` with its name before
  * anything else; NULL: none does. For profilers. */
 void fdl_thread_watch(void (*born)(const char *name));
+
+/* Around a call of a function of the program's, which may use errno. On threads
+ * that were not started here nothing happens. */
+void fdl_thread_open_signals(void);
+void fdl_thread_block_signals(void);
 
 /* Nothing if it is not running. */
 void fdl_thread_join(struct fdl_thread *t);

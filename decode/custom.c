@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "decode/plan/canvas.h"
 
 #include <stdatomic.h>
@@ -81,7 +82,9 @@ static int32_t time_run(const struct fdl_custom *custom, struct running *r,
     r->waited_ns = &waited;
     int64_t cpu = fdl_thread_cpu_ns(), begin = fdl_now_ns();
     r->call.begin_ns = begin;
+    fdl_thread_open_signals();
     int32_t status = custom->def.run(&r->call);
+    fdl_thread_block_signals();
     int64_t wall = fdl_now_ns() - begin;
     cost->wall_ns += wall;
     cost->cpu_ns += fdl_thread_cpu_ns() - cpu;

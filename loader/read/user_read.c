@@ -9,6 +9,7 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/thread.h"
 #include "decode/decoder.h"
 #include "loader/read/recorded_read.h"
 
@@ -207,7 +208,9 @@ static int32_t call_back(struct user_call *c, struct fdl_user_calls *u)
 {
     int64_t cpu = fdl_thread_cpu_ns(), begin_ns = fdl_now_ns();
     c->under_way.call.begin_ns = begin_ns;
+    fdl_thread_open_signals();
     int32_t status = c->user->source.read(&c->under_way.call);
+    fdl_thread_block_signals();
     int64_t wall = fdl_now_ns() - begin_ns - c->own_ns;
     cpu = fdl_thread_cpu_ns() - cpu;
     fdl_user_calls_count(u, wall, cpu, c->lock_ns);

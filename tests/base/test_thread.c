@@ -34,6 +34,12 @@ static void *look_around(void *arg)
     return NULL;
 }
 
+static void *look_opened(void *arg)
+{
+    fdl_thread_open_signals();
+    return look_around(arg);
+}
+
 static void run_named(const char *name, struct seen *seen)
 {
     struct fdl_thread t = {0};
@@ -73,6 +79,41 @@ TEST(blocks_signals_but_faults)
         assert_int_equal(sigismember(&seen.mask, open[i]), 0);
     for (int n = 1; n < SIGRTMAX; n++)
         assert_int_equal(sigismember(&before, n), sigismember(&after, n));
+}
+
+static void *call_the_program(void *arg)
+{
+    struct seen *seen = arg;
+    fdl_thread_open_signals();
+    pthread_sigmask(SIG_SETMASK, NULL, &seen[0].mask);
+    run_named("of a thread", &seen[1]);
+    fdl_thread_block_signals();
+    pthread_sigmask(SIG_SETMASK, NULL, &seen[2].mask);
+    struct fdl_thread t = {0};
+    assert_int_equal(fdl_thread_start(&t, "inner", look_opened, &seen[3]), 0);
+    fdl_thread_join(&t);
+    return NULL;
+}
+
+TEST(the_program_has_its_own_signals)
+{
+    sigset_t some, before;
+    sigemptyset(&some);
+    sigaddset(&some, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &some, &before);
+    struct seen seen[4];
+    struct fdl_thread t = {0};
+    assert_int_equal(fdl_thread_start(&t, "calls", call_the_program, seen), 0);
+    fdl_thread_join(&t);
+    fdl_thread_open_signals(); /* nothing, here */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+
+    for (size_t i = 0; i < FDL_COUNT_OF(seen); i++) {
+        bool ours = i == 1 || i == 2;
+        assert_int_equal(sigismember(&seen[i].mask, SIGTERM), ours);
+        assert_int_equal(sigismember(&seen[i].mask, SIGUSR1), 1);
+        assert_int_equal(sigismember(&seen[i].mask, SIGSEGV), 0);
+    }
 }
 
 static void *where(void *arg)

@@ -14,6 +14,7 @@ the engine could do.
 from __future__ import annotations
 
 import os
+import traceback
 import warnings
 from typing import Any, Dict, List, Optional, Set, Tuple
 
@@ -36,8 +37,13 @@ from .working_copy import is_plain_object, working_copy
 
 # Samples that are tried before a data set counts as one without any.
 TRIED = 8
-# Of a data set that does not say how many samples it has.
+# Of a data set that does not say how many samples it has, or more than anybody
+# has: the engine has a number for each.
 UNKNOWN_LENGTH = 1 << 20
+MOST_SAMPLES = 1 << 22
+# What the trial waits for its samples, where the loader has no timeout. They
+# are made on another thread: the program may hold a lock that they need.
+PATIENCE_S = 60.0
 _SEED = 0x5EED
 Pairs = Set[Tuple[int, int]]
 
@@ -54,13 +60,22 @@ class Recording:
     def plan(self, loader: Any) -> Plan:
         """How the engine makes the samples of this loader. NotNative, perhaps
         without a reason: it has no images."""
-        facts = [os.getpid(), *_facts_of(loader.dataset)]
+        try:
+            facts = [os.getpid(), *_facts_of(loader.dataset)]
+        except Exception:
+            facts = [os.getpid(), loader.dataset]
         if self._facts is None or not _are_same(facts, self._facts):
             self._facts = self._plan = self._refused = None
             try:
                 self._plan = self._made(loader)
             except NotNative as no:
                 self._refused = no.with_traceback(None)
+            except Warning:
+                raise  # of ours, where the program makes errors of them
+            except Exception as error:
+                self._refused = NotNative(
+                    "the data set could not be tried (%s)" % _words_of(error)
+                )
             self._facts = facts
         if self._refused is not None:
             raise NotNative(*self._refused.reasons)
@@ -75,6 +90,7 @@ class Recording:
             count = len(dataset)
         except Exception:
             count = UNKNOWN_LENGTH  # a sampler may do without
+        count = count if count <= MOST_SAMPLES else UNKNOWN_LENGTH
         if count == 0:
             raise NotNative()
         install()
@@ -140,8 +156,8 @@ def _spread(length: int, count: int) -> List[int]:
 def _nothing_deferred(recorded: RecordedSet, trial: "Trial") -> List[str]:
     if trial.error is not None and not trial.seen:
         return [
-            "no sample of the data set could be made (%s: %s)"
-            % (type(trial.error).__name__, trial.error)
+            "no sample of the data set could be made (%s)"
+            % _words_of(trial.error)
         ]
     lines = touch_lines(recorded.recorder)
     if not lines:
@@ -150,6 +166,11 @@ def _nothing_deferred(recorded: RecordedSet, trial: "Trial") -> List[str]:
         "the pixels of its images are used in Python, where the engine has not "
         "made them yet: %s" % "; ".join(lines)
     ]
+
+
+def _words_of(error: BaseException) -> str:
+    """ "KeyError: 3", whatever its str() does."""
+    return traceback.format_exception_only(type(error), error)[-1].strip()
 
 
 # ---- A few samples, made in both ways --------------------------------------
@@ -167,6 +188,7 @@ class Trial:
         self.error: Optional[BaseException] = None
         self._plan = plan
         self._workers = loader.num_workers
+        self._patience = loader.timeout or PATIENCE_S
         self._batched = collates(loader)
         self._dataset = loader.dataset
         self.positions = positions
@@ -195,12 +217,12 @@ class Trial:
         engine = feedline.Loader(
             self._plan.dataset, self._plan.pipeline, **options
         )
-        with engine:
+        try:
             engine.begin(run.number)
             run.append(batch)
             engine.append(self.positions)
             engine.end()
-            made = engine.next()
+            made = engine.next(self._patience)
             assert made is not None
             for place, status in enumerate(made.sample_status):
                 if status == 0:
@@ -209,6 +231,15 @@ class Trial:
                     index = made.sample_index[place]
                     self.error = engine.error_of(run.number, index)
             made.release()
+        except feedline.Timeout:
+            raise NotNative(
+                "no sample came within %g s from another thread, where "
+                "__getitem__ waits, perhaps for a lock that the program holds "
+                "while it asks for batches; a larger timeout waits longer"
+                % self._patience
+            ) from None
+        finally:
+            engine._end()  # nobody waits for a thread that waits
 
     def _keep(self, batch: Batch, place: int) -> None:
         self.seen = True

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples that are tried before the first epoch: whatever goes wrong there is a
+reason for torch to load them, and no error of the program's."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from child_process import signalled
+from recorded_sets import Files
+from torch_cases import Ours
+
+from feedline.torch import FallbackWarning, recorded_proof
+
+
+class Locked(Files):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.lock = threading.RLock()
+
+    def __getitem__(self, index: int) -> Any:
+        with self.lock:
+            return super().__getitem__(index)
+
+
+def test_a_lock_that_the_program_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torch, without workers, has it in the same thread."""
+    monkeypatch.setattr(recorded_proof, "PATIENCE_S", 0.2)
+    dataset = Locked(tmp_path / "images")
+    loader = Ours(dataset, 6)
+    with dataset.lock, pytest.warns(FallbackWarning, match="a lock that"):
+        batches = iter(loader)
+    assert len(list(batches)) == 4
+    monkeypatch.undo()
+    assert Ours(dataset, 6).recorded
+
+
+class Slow(Files):
+    seconds = 0.0
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(self.seconds)
+        return super().__getitem__(index)
+
+
+def test_the_timeout_is_that_of_the_loader(tmp_path: Path) -> None:
+    dataset = Slow(tmp_path / "images")
+    assert Ours(dataset, 6, num_workers=1, timeout=60).recorded
+    dataset.seconds = 1.0
+    loader = Ours(dataset, 6, num_workers=1, timeout=0.1)
+    assert "within 0.1 s" in str(loader.fallback_reason)
+
+
+class Odd:
+    """Cannot even be looked at."""
+
+    @property
+    def __array_interface__(self) -> Any:
+        raise RuntimeError("not now")
+
+    def __copy__(self) -> Any:
+        raise RuntimeError("nor this")
+
+
+class Odds(Files):
+    def __getitem__(self, index: int) -> Any:
+        return super().__getitem__(index)[0], Odd()
+
+
+def first(samples: Any) -> Any:
+    return samples[0]
+
+
+def test_samples_that_cannot_be_compared(tmp_path: Path) -> None:
+    loader = Ours(Odds(tmp_path / "images"), 6, collate_fn=first)
+    assert "RuntimeError: not now" in str(loader.fallback_reason)
+    with pytest.warns(FallbackWarning):
+        assert len(list(loader)) == 4
+
+
+class Endless(Files):
+    def __len__(self) -> int:
+        return 1 << 62
+
+    def __getitem__(self, index: int) -> Any:
+        return super().__getitem__(index % 24)
+
+
+def test_a_length_beyond_all_bounds(tmp_path: Path) -> None:
+    dataset = Endless(tmp_path / "images")
+    loader = Ours(dataset, 6, sampler=[3, 1 << 40, 5, 8, (1 << 62) - 1])
+    assert sum(len(images) for images, _ in loader) == 5
+    assert loader.recorded, loader.fallback_reason
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+class Raising(Files):
+    def __getitem__(self, index: int) -> Any:
+        raise Unspeakable()
+
+
+def test_an_error_without_words(tmp_path: Path) -> None:
+    loader = Ours(Raising(tmp_path / "images"), 6)
+    assert "Unspeakable" in str(loader.fallback_reason)
+    with pytest.warns(FallbackWarning), pytest.raises(Unspeakable):
+        next(iter(loader))
+
+
+def test_ctrl_c_while_a_sample_is_tried(image_folder: Path) -> None:
+    """Though its thread waits on."""
+    code = """
+        import torch
+        from feedline.torch import DataLoader
+
+        gate = threading.Event()
+
+        class Own(torch.utils.data.Dataset):
+            def __len__(self):
+                return 8
+
+            def __getitem__(self, index):
+                if index == 0:
+                    print("waiting", flush=True)
+                gate.wait(60)
+                return index
+
+        loader = DataLoader(Own(), batch_size=4)
+        try:
+            iter(loader)
+        except KeyboardInterrupt:
+            print("interrupted", gate.is_set())
+        gate.set()
+    """
+    signalled(code, image_folder, "waiting", said="interrupted False")

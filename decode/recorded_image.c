@@ -82,15 +82,16 @@ static bool find_shared(struct fdl_decoder *d,
         if (fdl_recorded_check(images[i]) ||
             fdl_recorded_plan(d, images[i], &plan))
             return false;
+        struct fdl_box need = fdl_geometry_reach(&plan.geometry);
         if (i == 0) {
             *channels = plan.channels;
-            *box = plan.geometry.box;
+            *box = need;
         }
         if (plan.channels != *channels || d->info.channels != stored ||
             d->info.orientation != 1)
             return false;
-        fdl_box_join(box, &plan.geometry.box);
-        apart += area(&plan.geometry.box);
+        fdl_box_join(box, &need);
+        apart += area(&need);
     }
     return area(box) < apart;
 }

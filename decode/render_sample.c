@@ -390,7 +390,7 @@ static int32_t check_plan(const struct fdl_decoder *d,
 static int32_t choose_shift(const struct fdl_decoder *d,
                             const struct fdl_geometry *g)
 {
-    if (!d->limits.fast || !d->source->shrink ||
+    if (!d->limits.fast || !d->source->shrink || g->x.size > 0 ||
         g->filter == FDL_FILTER_NEAREST)
         return 0;
     int32_t shift = FDL_SHRINK_MAX;
@@ -432,6 +432,7 @@ static void shrink_span(struct fdl_axis_key *key, int32_t shift, int32_t *at,
 /* Along one upright axis. The samples of a mirrored box lie in memory from the
  * last to the first, and its outputs come in the opposite order too. */
 static struct fdl_axis_key upright_key(const struct fdl_geometry *g,
+                                       const struct fdl_span *part,
                                        bool mirrored, int32_t out,
                                        int32_t first, int32_t count)
 {
@@ -444,6 +445,8 @@ static struct fdl_axis_key upright_key(const struct fdl_geometry *g,
         .filter = g->filter,
         .nearest = g->nearest,
         .tensor = g->tensor,
+        .from = part->from,
+        .span = part->size,
     };
 }
 
@@ -455,10 +458,11 @@ static void make_keys(struct render *r, struct fdl_axis_key *horizontal,
 {
     const struct fdl_geometry *g = &r->plan->geometry;
     const struct fdl_turn *turn = &r->d->turn;
-    struct fdl_axis_key x = upright_key(g, g->resize_mirrored, g->resize_width,
-                                        g->window.x, g->window.width);
+    struct fdl_axis_key x =
+        upright_key(g, &g->x, g->resize_mirrored, g->resize_width, g->window.x,
+                    g->window.width);
     struct fdl_axis_key y =
-        upright_key(g, g->resize_mirrored_vertical, g->resize_height,
+        upright_key(g, &g->y, g->resize_mirrored_vertical, g->resize_height,
                     g->window.y, g->window.height);
     *horizontal = turn->transposed ? y : x;
     *vertical = turn->transposed ? x : y;
@@ -539,10 +543,8 @@ static void choose_alpha(struct render *r)
     const struct fdl_geometry *g = &r->plan->geometry;
     r->alpha = FDL_HAS_ALPHA(r->format->channels) && d->source->alpha &&
                d->source->alpha(d->source_self, r->format->channels);
-    bool same =
-        g->resize_width == g->box.width && g->resize_height == g->box.height;
-    r->multiplied =
-        r->alpha && !same && !g->tensor && g->filter != FDL_FILTER_NEAREST;
+    r->multiplied = r->alpha && fdl_geometry_is_resampled(g) && !g->tensor &&
+                    g->filter != FDL_FILTER_NEAREST;
 }
 
 static int32_t begin_source(struct render *r)

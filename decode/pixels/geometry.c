@@ -7,9 +7,13 @@
  */
 #include "decode/pixels/geometry.h"
 
+#include "base/compiler.h"
 #include "base/status.h"
 
 #include <inttypes.h>
+#include <math.h>
+
+#define REACH 3.0 /* of the widest filter, lanczos, in pixels */
 
 void fdl_box_join(struct fdl_box *box, const struct fdl_box *other)
 {
@@ -43,7 +47,8 @@ int32_t fdl_geometry_height(const struct fdl_geometry *g)
 
 bool fdl_geometry_is_resampled(const struct fdl_geometry *g)
 {
-    return g->resize_width != g->box.width || g->resize_height != g->box.height;
+    return g->resize_width != g->box.width ||
+           g->resize_height != g->box.height || g->x.size > 0;
 }
 
 void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box)
@@ -70,6 +75,15 @@ void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box)
     g->window = (struct fdl_box){0, 0, box.width, box.height};
 }
 
+static void resize(struct fdl_geometry *g, int32_t width, int32_t height)
+{
+    g->resize_width = width;
+    g->resize_height = height;
+    g->window = (struct fdl_box){0, 0, width, height};
+    g->resize_mirrored = g->flip;
+    g->resize_mirrored_vertical = g->flip_vertical;
+}
+
 int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
                             int32_t height)
 {
@@ -83,12 +97,42 @@ int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
                         " and then %" PRId32 "x%" PRId32,
                         g->box.width, g->box.height, g->resize_width,
                         g->resize_height, width, height);
-    g->resize_width = width;
-    g->resize_height = height;
-    g->window = (struct fdl_box){0, 0, width, height};
-    g->resize_mirrored = g->flip;
-    g->resize_mirrored_vertical = g->flip_vertical;
+    resize(g, width, height);
     return FEEDLINE_OK;
+}
+
+void fdl_geometry_resize_part(struct fdl_geometry *g, int32_t width,
+                              int32_t height, const struct fdl_span *x,
+                              const struct fdl_span *y)
+{
+    fdl_assert(x->size > 0 && y->size > 0 && !fdl_geometry_is_resampled(g));
+    resize(g, width, height);
+    g->x = *x;
+    g->y = *y;
+}
+
+/* Along one axis of `n` pixels; *at becomes relative to the first of those. */
+static int32_t reach(const struct fdl_span *span, int32_t out, bool mirrored,
+                     int32_t n, int32_t *at)
+{
+    if (span->size <= 0)
+        return n;
+    double around = REACH * FDL_MAX(span->size / out, 1.0) + 1.0;
+    double low = floor(span->from - around);
+    double high = ceil(span->from + span->size + around);
+    int32_t from = (int32_t)FDL_MAX(low, 0.0), end = (int32_t)FDL_MIN(high, n);
+    *at += mirrored ? n - end : from;
+    return end - from;
+}
+
+struct fdl_box fdl_geometry_reach(const struct fdl_geometry *g)
+{
+    struct fdl_box box = g->box;
+    box.width =
+        reach(&g->x, g->resize_width, g->resize_mirrored, g->box.width, &box.x);
+    box.height = reach(&g->y, g->resize_height, g->resize_mirrored_vertical,
+                       g->box.height, &box.y);
+    return box;
 }
 
 void fdl_geometry_flip(struct fdl_geometry *g)

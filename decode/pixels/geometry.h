@@ -45,8 +45,15 @@ struct fdl_box {
 /* Makes *box the least box that has all pixels of both. */
 void fdl_box_join(struct fdl_box *box, const struct fdl_box *other);
 
+/* A part of an image, which may begin and end inside of its pixels. */
+struct fdl_span {
+    double from, size; /* 0, 0: all of the image */
+};
+
 struct fdl_geometry {
-    struct fdl_box box; /* of the source image, inside it */
+    struct fdl_box box;   /* of the source image, inside it */
+    struct fdl_span x, y; /* the part of it that is resampled, as it is seen
+                             then; what surrounds it counts */
     int32_t resize_width, resize_height;
     struct fdl_box window;    /* of the resized image, inside it */
     bool flip;                /* mirror the window left to right */
@@ -75,6 +82,16 @@ void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box);
  * resampling, which one pass cannot do. */
 int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
                             int32_t height);
+
+/* The same of a part of what g produces now, which was not resampled. */
+void fdl_geometry_resize_part(struct fdl_geometry *g, int32_t width,
+                              int32_t height, const struct fdl_span *x,
+                              const struct fdl_span *y);
+
+/* Pixels of the source image of which others are not made: of the box, all that
+ * are in reach of the part, or some more. */
+struct fdl_box fdl_geometry_reach(const struct fdl_geometry *g);
+
 void fdl_geometry_flip(struct fdl_geometry *g);
 void fdl_geometry_flip_vertical(struct fdl_geometry *g);
 

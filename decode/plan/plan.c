@@ -142,6 +142,15 @@ void fdl_plan_resize_part(struct fdl_plan *plan, int32_t width, int32_t height,
                           enum fdl_filter filter, const struct fdl_span *x,
                           const struct fdl_span *y)
 {
+    struct fdl_geometry *g = &plan->geometry;
+    if (plan->n_pixel_steps == 0 && !fdl_geometry_is_resampled(g) &&
+        !plan->mask.on) {
+        g->filter = filter;
+        g->nearest = nearest_of(plan);
+        g->tensor = plan->tensor;
+        fdl_geometry_resize_part(g, width, height, x, y);
+        return;
+    }
     struct fdl_resize_step s = {.width = width,
                                 .height = height,
                                 .x = *x,

@@ -13,11 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A part of an image, which may begin and end inside of its pixels. */
-struct fdl_span {
-    double from, size; /* 0, 0: all of the image */
-};
-
 struct fdl_resize_step {
     int32_t width, height;
     struct fdl_span x, y; /* what becomes that; its surroundings count */

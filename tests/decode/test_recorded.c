@@ -7,6 +7,7 @@
 #include "decode/recorded_image.h"
 #include "make_png.h"
 #include "tests/decode/rig.h"
+#include "tests/dice.h"
 #include "tests/wrap_memory.h"
 
 #include <errno.h>
@@ -380,6 +381,23 @@ TEST(steps_have_room)
     expect(carry_out(&image), FEEDLINE_ERANGE, "more than 64 that are done");
 }
 
+/* What a part is made of is decoded, with what its edges reach. */
+TEST(parts_are_resampled_in_one_pass)
+{
+    struct feedline_recorded_step part = STEP(RESIZE, 9, 9, 3, 10, 8, 25.5, 20);
+    struct fdl_plan plan = plan_of(&part, 1);
+    assert_int_equal(plan.n_steps, 0);
+    struct fdl_box reach = fdl_geometry_reach(&plan.geometry);
+    assert_in_range(reach.x, 0, 6);
+    assert_in_range(reach.y, 0, 5);
+    assert_in_range(reach.x + reach.width, 29, 33);
+    assert_in_range(reach.y + reach.height, 23, 26);
+    plan = plan_of(NULL, 0);
+    reach = fdl_geometry_reach(&plan.geometry);
+    assert_int_equal(reach.width, WIDTH);
+    assert_int_equal(reach.height, HEIGHT);
+}
+
 /* ---- What comes out ----------------------------------------------------- */
 
 /* The engine may not tell one pass from two: in between lies an image. */
@@ -404,6 +422,85 @@ TEST(second_resampling_is_that_of_the_first_result)
     image = program(both, 2, 3, 60, 9);
     assert_int_equal(carry_out(&image), FEEDLINE_OK);
     assert_memory_equal(out, want, sizeof(want));
+}
+
+static struct feedline_recorded_step any_part(struct dice *dice, int32_t width,
+                                              int32_t height)
+{
+    struct feedline_recorded_step s = STEP(RESIZE, 9, 7, 2, 0, 0, 1, 1);
+    double x = dice_between(dice, 0, width), y = dice_between(dice, 0, height);
+    s.value[0] = dice_below(dice, 40) + 1;
+    s.value[1] = dice_below(dice, 40) + 1;
+    s.value[2] = dice_below(dice, 6);
+    s.value[3] = dice_below(dice, 3) == 0 ? 0 : x;
+    s.value[4] = floor(y);
+    s.value[5] = dice_between(dice, x, width) + 1e-3;
+    s.value[6] = dice_below(dice, 3) == 0
+                     ? height
+                     : ceil(dice_between(dice, y, height) + 1e-3);
+    s.value[5] = FDL_MIN(s.value[5], width);
+    s.value[6] = FDL_MIN(s.value[6], height);
+    return s;
+}
+
+/* A part of what a crop and flips have left, with a crop and a flip behind it.
+ */
+static void compare_part(struct dice *dice, const uint8_t *file, size_t size)
+{
+    static uint8_t again[OUT_MAX];
+    int32_t channels = (int32_t)dice_below(dice, 4) + 1;
+    bool cropped = dice_below(dice, 2);
+    struct feedline_recorded_step steps[] = {
+        STEP(CONVERT, 0),
+        STEP(CROP, 3, 2, 33, 28),
+        STEP(TRANSPOSE, dice_below(dice, 4)),
+        STEP(BRIGHTNESS, 1),
+        any_part(dice, cropped ? 30 : WIDTH, cropped ? 26 : HEIGHT),
+        STEP(TRANSPOSE, dice_below(dice, 2))};
+    if (steps[2].value[0] == 2) /* what turns is a step of its own */
+        steps[2].value[0] = 0;
+    steps[0].value[0] = channels;
+    if (!cropped) {
+        steps[1].value[0] = steps[1].value[1] = 0;
+        steps[1].value[2] = WIDTH;
+        steps[1].value[3] = HEIGHT;
+    }
+    struct fdl_decode_limits limits = {.columns_first = dice_below(dice, 2)};
+    struct fdl_decoder *d = rig_decoder(limits);
+    struct fdl_encoded bytes = file_of(file, size);
+    struct fdl_image_info info;
+    struct fdl_render_cost cost;
+    struct feedline_recorded_image image =
+        program(steps, COUNT(steps), channels, (int32_t)steps[4].value[0],
+                (int32_t)steps[4].value[1]);
+    int32_t status = fdl_recorded_render(d, &bytes, &image, &info, &cost);
+    if (status)
+        fail_msg("%s", fdl_last_error());
+    memcpy(again, out, (size_t)image.out_bytes);
+    memmove(steps + 3, steps + 4, 2 * sizeof(steps[0]));
+    image.n_steps--;
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
+    if (memcmp(out, again, (size_t)image.out_bytes) != 0)
+        fail_msg("a part of %d channels differs", channels);
+    fdl_decoder_destroy(d);
+}
+
+/* Behind a step that changes nothing a part is one of an image in memory. */
+TEST(parts_are_those_of_the_image_in_memory)
+{
+    static const int colours[] = {0, 2, 4, 6};
+    struct dice dice = {test_seed()};
+    for (int i = 0; i < 1000; i++) {
+        struct make_png m = {.width = WIDTH,
+                             .height = HEIGHT,
+                             .depth = 8,
+                             .colour = colours[i % 4],
+                             .seed = dice_u64(&dice)};
+        size_t size;
+        uint8_t *file = make_png(&m, &size);
+        compare_part(&dice, file, size);
+        free(file);
+    }
 }
 
 TEST(lookups_make_elements_of_each_size)
@@ -574,6 +671,32 @@ TEST(views_share_what_is_decoded)
         p.image[i].out = out;
         assert_int_equal(carry_out(&p.image[i]), FEEDLINE_OK);
         assert_memory_equal(out, parts[i], 9 * 9 * 3);
+    }
+    fdl_decoder_destroy(d);
+}
+
+/* Of parts, with what they reach. */
+TEST(parts_share_what_is_decoded)
+{
+    struct dice dice = {test_seed()};
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    for (int n = 0; n < 500; n++) {
+        struct feedline_recorded_step steps[2][2];
+        for (int i = 0; i < 2; i++) {
+            steps[i][0] = (struct feedline_recorded_step)STEP(
+                TRANSPOSE, dice_below(&dice, 2));
+            steps[i][1] = any_part(&dice, WIDTH, HEIGHT);
+            steps[i][1].value[0] = steps[i][1].value[1] = 9;
+        }
+        struct pair p = pair_of(steps[0], 2, steps[1], 2);
+        struct fdl_render_cost cost = {0};
+        if (!share(&p, d, &cost))
+            continue;
+        for (int i = 0; i < 2; i++) {
+            p.image[i].out = out;
+            assert_int_equal(carry_out(&p.image[i]), FEEDLINE_OK);
+            assert_memory_equal(out, parts[i], 9 * 9 * 3);
+        }
     }
     fdl_decoder_destroy(d);
 }

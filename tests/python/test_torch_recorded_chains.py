@@ -11,12 +11,17 @@ from typing import Any, Callable, List
 
 import pytest
 
-import recorded_sets as sets
-from recorded_sets import Files, chain
-from test_torch_views import TwoCropsTransform
-from torch_cases import Ours, T, Theirs, data, folder, same, torch, v2
+import needs
 
-from PIL import Image
+needs.deferred_tensors()
+
+import recorded_sets as sets  # noqa: E402
+from recorded_sets import Files, chain  # noqa: E402
+from test_torch_views import TwoCropsTransform  # noqa: E402
+from torch_cases import Ours, T, Theirs, data, folder  # noqa: E402
+from torch_cases import same, torch, v2  # noqa: E402
+
+from PIL import Image  # noqa: E402
 
 EPOCHS = 3
 
@@ -384,6 +389,24 @@ class Seeding(Files):
 def test_draws_that_are_to_be_the_same(tmp_path: Path, ways: str) -> None:
     for first, second in seeded(Seeding(tmp_path / "images", ways)):
         assert torch.equal(first, second)
+
+
+def test_a_forked_process_has_the_same(tmp_path: Path) -> None:
+    """Pipelines at the same addresses; it makes none that its parent lacks."""
+    loader = seeded(Files(tmp_path / "images"))
+    list(loader)
+    mine = loader._feedline.decision.recorded.chains
+    other = mine.for_helper()
+    assert other.on
+    for number, transform in enumerate((chain(), chain(9))):
+        image = type("Opened", (), {"_mode": "RGB", "_steps": ()})
+        other.begin((1, 2), [3], [0])
+        if number == 0:
+            found = other._read(transform, "RGB", False).result
+            assert found is mine._read(transform, "RGB", False).result
+        else:
+            with pytest.raises(RuntimeError, match="only this process"):
+                other(transform, image)
 
 
 # ---- What the program does with the result ---------------------------------

@@ -10,6 +10,7 @@ done to it makes it real, by the engine, with the same draws.
 from __future__ import annotations
 
 import sys
+from operator import methodcaller
 from typing import Any, Callable, Dict, Optional
 
 import torch
@@ -58,7 +59,7 @@ class Result:
         self.touched = False
         self.wrap: Optional[Callable[[Any], Any]] = None
         if self.kind is not torch.Tensor:
-            self.wrap = lambda tensor: tensor.as_subclass(self.kind)
+            self.wrap = methodcaller("as_subclass", self.kind)
 
 
 class Chained:

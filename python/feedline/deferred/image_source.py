@@ -291,7 +291,8 @@ def _of_header(path: Any, found: os.stat_result, header: Header) -> Source:
             source = Source(None, file.read(), header)
         source.filename = path
         return source
-    source = Source(os.path.abspath(path), None, header)
+    known = type(path) is str and path[:1] == "/"
+    source = Source(path if known else os.path.abspath(path), None, header)
     source.filename = path
     source.seen = found.st_ino, found.st_size, found.st_ctime_ns
     return source

@@ -78,7 +78,8 @@ class Chains:
         self._samples: List[int] = []
         self._copies: Sequence[int] = ()
         self._views: List[int] = []
-        self._first: Optional[int] = None  # source of these samples
+        self._closed = False
+        self._lent: List[Result] = []  # that other processes name
 
     # ---- Which sample it is ------------------------------------------------
 
@@ -91,10 +92,16 @@ class Chains:
         """Samples that are made from here on, together. key: seed and epoch;
         None: nothing is recorded as a whole."""
         self._key = key if self.on else None
-        self._samples = [_sample_of(index) for index in indices]
+        if self._key is None:
+            return
+        self._samples = [
+            index
+            if type(index) is int and 0 <= index < _SAMPLES
+            else _sample_of(index)
+            for index in indices
+        ]
         self._copies = copies
         self._views = [0] * len(self._samples)
-        self._first = None
 
     def _draws(self, result: Result, image: Any) -> Any:
         """What the engine draws from; None: it is out of numbers.
@@ -172,6 +179,8 @@ class Chains:
         makes."""
         found = self._results.pop(chain, None)
         if found is None:
+            if self._closed:
+                raise RuntimeError("a chain that only this process has")
             try:
                 found = _result(chain, transform, mode)
             except NotNative:
@@ -183,6 +192,17 @@ class Chains:
                 self._results.popitem(last=False)
         self._results[chain] = found
         return found
+
+    def for_helper(self) -> "Chains":
+        """Those of a process that is forked from this one: it has pipelines at
+        the same addresses, which are kept here. One that it would have to make
+        raises RuntimeError."""
+        made = Chains()
+        made.on, made._closed = self.on, True
+        made._refused = set(self._refused)
+        made._results = OrderedDict(self._results)
+        self._lent.extend(self._results.values())
+        return made
 
     def refuse_touched(self) -> None:
         """Those whose tensors the program has used run call by call."""

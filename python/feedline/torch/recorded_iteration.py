@@ -39,6 +39,7 @@ from .recorded_draws import ENGINE, SeededDraws, States, TorchDraws
 from .recorded_draws import number_of
 from .recorded_leaves import with_zeros
 from .recorded_run import Run
+from .recorded_stack import Stacked
 from .sample_errors import failed
 from .worker_info import as_worker, only_worker
 from .working_copy import working_copy
@@ -275,6 +276,10 @@ class RecordedIterator(NativeIterator):
         """collate(samples), with the draws of where torch would call it."""
         if collate is default_convert:  # which draws nothing
             return collate(samples)  # type: ignore[no-untyped-call]
+        with Stacked(self._settings.plan.recorded.memory):
+            return self._drawn(made, collate, samples)
+
+    def _drawn(self, made: Batch, collate: Any, samples: Any) -> Any:
         if self._by_torch:
             draws = TorchDraws(0)
             draws.go_to(made.truth or made.after)

@@ -143,9 +143,9 @@ class Run:
             raise found
         leaves, outs = found
         if not leaves:
-            return int(lib.read_recorded(address, None, 0))
+            return int(lib.quick.read_recorded(address, None, 0))
         images, count = pack(leaves, outs)
-        return int(lib.read_recorded(address, images, count))
+        return int(lib.quick.read_recorded(address, images, count))
 
     def _record_all(self, batch: Batch) -> None:
         """Fills batch.recorded: what failed has an exception there.

@@ -5,5 +5,15 @@ from .description import Deferred, deferred_of
 from .packing import pack
 from .recording import Recorder, Touch
 from .image_source import Source
+from .stream_recording import StreamRecording, key_of
 
-__all__ = ["Deferred", "Recorder", "Source", "Touch", "deferred_of", "pack"]
+__all__ = [
+    "Deferred",
+    "Recorder",
+    "Source",
+    "StreamRecording",
+    "Touch",
+    "deferred_of",
+    "key_of",
+    "pack",
+]

@@ -96,8 +96,8 @@ class Source:
     """The bytes of one image: of a file, or given."""
 
     __slots__ = (
-        "path data filename offset length header wanted seen _info _opened "
-        "_decoded _converted"
+        "path data filename offset length header wanted sound born seen _info "
+        "_opened _decoded _converted"
     ).split()
 
     def __init__(
@@ -110,6 +110,8 @@ class Source:
         self.seen: Tuple[int, int, int] = NOT_COMPARED
         self.header = header
         self.wanted = False  # the program has asked for pixels
+        self.sound = False  # Pillow has decoded it
+        self.born = 0  # in which call of a stream
         self._info: Optional[Dict[Any, Any]] = header.info
         self._opened: Any = None
         self._decoded: Any = None
@@ -154,7 +156,7 @@ class Source:
             if self._decoded is None:
                 image = self.open_again()
                 image.load()
-                self._decoded = image
+                self._decoded, self.sound = image, True
             return self._decoded
 
     def converted(self, step: Any, convert: Callable[[Any], Any]) -> Any:

@@ -85,6 +85,10 @@ def _deferred(
         return None
     if (header.mode, mode) not in _SAME:
         return None
+    why = run.refuses(source)
+    if why:
+        run.recorder.count_real(why)
+        return None
     run.add(source)
     image = opened(source, run)
     if _SAME[header.mode, mode]:

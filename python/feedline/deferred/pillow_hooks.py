@@ -8,6 +8,7 @@ what would look at pixels has to be replaced.
 
 from __future__ import annotations
 
+import io
 from typing import Any, Callable, Dict, Tuple
 
 from PIL import Image, ImageEnhance, ImageFile, ImageOps
@@ -67,6 +68,11 @@ def _open(original: Any) -> Any:
         if found is None:
             run.recorder.count_real(why)
             return real
+        why = run.refuses(found)
+        if why:
+            run.recorder.count_real(why)
+            given = found.data if found.filename == "" else None
+            return original(fp if given is None else io.BytesIO(given))
         run.add(found)
         return opened(found, run)
 

@@ -55,6 +55,10 @@ class Run:
             source.forget()
         self.sources.append(source)
 
+    def refuses(self, source: Source) -> str:
+        """Why an image is not deferred, though it could be."""
+        return ""
+
 
 class _State(threading.local):
     run: Optional[Run] = None
@@ -105,7 +109,7 @@ class Recorder:
         used = {id(leaf.source) for leaf in leaves}
         sources = [] if state.last is None else state.last.sources
         for n, source in enumerate(sources):
-            if source.wanted and id(source) not in used:
+            if source.wanted and not source.sound and id(source) not in used:
                 try:
                     source.pixels()
                 except Exception as error:

@@ -27,6 +27,7 @@ from .moving import reasons_in_loader
 from .native import Head, Plan, head_of, plan as plan_of
 from .recorded_draws import ENGINE
 from .recorded_proof import Recording
+from .recorded_stream_proof import StreamProof
 from .worker_init import only_seeds, rehearsed
 
 
@@ -63,6 +64,7 @@ class Decision:
         # The last plan with mixed batches, and what it was made of.
         self._mixed: Optional[Tuple[Plan, Plan]] = None
         self._recording = Recording()
+        self._streams = StreamProof()
 
     def reason(self, loader: Any) -> Optional[str]:
         """Why torch loads the samples; None where the engine does. As at the
@@ -98,12 +100,13 @@ class Decision:
         """How the engine makes this loader's batches; NotNative with all that
         stands in the way."""
         given = loader._feedline.given
+        recording = self._streams if is_stream(loader) else self._recording
         if given.backend == "torch":
             raise NotNative('backend="torch" asks for that')
         if given.draws != ENGINE:
             Reasons(_reasons_in_arguments(loader)).check()
             try:
-                return self._recording.plan(loader)
+                return recording.plan(loader)
             except NotNative as no:
                 raise NotNative(*no.reasons or [NO_IMAGES]) from None
         try:
@@ -113,14 +116,20 @@ class Decision:
                 raise
             refused = no.with_traceback(None)
         try:
-            return self._recording.plan(loader)
+            return recording.plan(loader)
         except NotNative as no:
             raise NotNative(*no.reasons, *refused.reasons) from None
 
     def _known(self, loader: Any) -> Plan:
         """Where data set and transforms are known, and it needs no Python."""
         found, plan = Reasons(_reasons_in_arguments(loader)), None
-        if not is_stream(loader) or is_known_stream(loader.dataset):
+        if is_stream(loader) and not is_known_stream(loader.dataset):
+            found.append(
+                "the data set is an IterableDataset; a list of files and "
+                "labels runs natively as feedline.torch.ImageList(samples, "
+                "transform), and shards as feedline.torch.Images"
+            )
+        else:
             with found.noted():
                 plan = plan_of(loader.dataset)
         if is_wrapped(loader.dataset):
@@ -315,12 +324,6 @@ def _check_collate(loader: Any, plan: Optional[Plan]) -> None:
 
 def _reasons_in_arguments(loader: Any) -> Iterator[str]:
     """What no data set is native with."""
-    if is_stream(loader) and not is_known_stream(loader.dataset):
-        yield (
-            "the data set is an IterableDataset; a list of files and labels "
-            "runs natively as feedline.torch.ImageList(samples, transform), "
-            "and shards as feedline.torch.Images"
-        )
     switches = reason_in_switches() if collates(loader) else None
     if switches is not None:
         yield switches

@@ -26,6 +26,8 @@ from .native import Head, Plan, plan as plan_of
 from .order_trace import TracedSampler, global_state, parts_of
 from .partial import Partial
 from .recorded_iteration import RecordedIterator
+from .recorded_stream import StreamSet
+from .recorded_stream_iteration import StreamIterator
 from .sampler_kinds import epoch_of, waits_for_epoch
 from .state_dict import Fingerprint, Progress, Saved
 
@@ -118,6 +120,8 @@ def native_kind(plan: Optional[Plan]) -> Optional[Type[NativeIterator]]:
     """The iterator for a plan; None: torch's."""
     if plan is None:
         return None
+    if isinstance(plan.recorded, StreamSet):
+        return StreamIterator
     return NativeIterator if plan.recorded is None else RecordedIterator
 
 
@@ -170,12 +174,13 @@ class Epochs:
         saved, self.saved = self.saved, None
         if saved is None:
             return self._begin(loader, plan)
-        if plan is not None or loader.num_workers == 0:
+        stream = is_stream(loader)
+        if (plan is not None and not stream) or loader.num_workers == 0:
             states.load_dataset(loader.dataset, saved.state)
         if saved.finished:
             return self._begin_behind(loader, plan, saved)
-        if is_stream(loader):
-            return self._resume_stream(loader, saved)
+        if stream:
+            return self._resume_stream(loader, plan, saved)
         return self._resume(loader, plan, saved)
 
     def _begin(self, loader: Any, plan: Optional[Plan]) -> _BaseDataLoaderIter:
@@ -257,11 +262,15 @@ class Epochs:
         traced.parts.restore_anew(before)
         return traced
 
-    def _resume_stream(self, loader: Any, saved: Saved) -> _BaseDataLoaderIter:
+    def _resume_stream(
+        self, loader: Any, plan: Optional[Plan], saved: Saved
+    ) -> _BaseDataLoaderIter:
         """By a state of its own, which may be that of a generator; or by
         reading past what was delivered."""
         traced = TracedSampler(index_sampler_of(loader), loader)
         progress = Progress(traced, epoch=saved.epoch, round=saved.round)
+        if plan is not None:
+            return self._resume_recorded(loader, plan, saved, progress)
         with global_state(torch.get_rng_state()):
             iterator = self._make(loader, None, progress, saved.seed)
         if states.load_iterator(progress.fetcher, saved.state):
@@ -271,6 +280,22 @@ class Epochs:
         with global_state(torch.get_rng_state()):
             for _ in range(saved.batches):
                 next(iterator, None)
+        return iterator
+
+    def _resume_recorded(
+        self, loader: Any, plan: Plan, saved: Saved, progress: Progress
+    ) -> _BaseDataLoaderIter:
+        """A stream that is recorded reads past it without pixels."""
+        progress.yielded = saved.yielded
+        progress.batches = saved.batches
+        progress.samples = saved.samples
+        progress.draws = saved.draws
+        progress.damaged = list(saved.state.get("damaged") or [])
+        progress.real_from = saved.state.get("real_from")
+        progress.resumed = saved.state
+        with global_state(torch.get_rng_state()), _no_draw(loader):
+            iterator = self._make(loader, plan, progress, saved.seed)
+        iterator._num_yielded = saved.yielded
         return iterator
 
     def _make(

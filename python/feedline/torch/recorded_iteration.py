@@ -198,7 +198,7 @@ class RecordedIterator(NativeIterator):
     ) -> Any:
         run: Run = self._leases[0].held
         made = run.take()
-        self._depth_max = _batches_in(engine.get("memory_budget"), made)
+        self._depth_max = batches_in(engine.get("memory_budget"), made)
         try:
             data = self._collated(made, self._samples_of(run, made, batch))
         finally:
@@ -329,7 +329,7 @@ class RecordedIterator(NativeIterator):
         super()._pull_several(min(ahead, most))
 
 
-def _batches_in(budget: int, made: Batch) -> int:
+def batches_in(budget: int, made: Batch) -> int:
     each = made.nbytes
     most = budget // each if each and budget else DEPTH_MAX
     return max(AHEAD_AT_LEAST, min(DEPTH_MAX, most))

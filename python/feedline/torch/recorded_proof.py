@@ -61,7 +61,7 @@ class Recording:
         """How the engine makes the samples of this loader. NotNative, perhaps
         without a reason: it has no images."""
         try:
-            facts = [os.getpid(), *_facts_of(loader.dataset)]
+            facts = [os.getpid(), *self._facts_of(loader)]
         except Exception:
             facts = [os.getpid(), loader.dataset]
         if self._facts is None or not _are_same(facts, self._facts):
@@ -82,6 +82,9 @@ class Recording:
         assert self._plan is not None
         return self._plan
 
+    def _facts_of(self, loader: Any) -> List[Any]:
+        return facts_of(loader.dataset)
+
     def _made(self, loader: Any) -> Plan:
         if not POSSIBLE:
             raise NotNative("samples of other data sets need " + WANTED)
@@ -95,21 +98,7 @@ class Recording:
             raise NotNative()
         install()
         recorded = RecordedSet(count, type(dataset).__name__)
-        plan = Plan(
-            dataset=recorded.dataset,
-            indices=None,
-            pipeline=feedline.Pipeline("none"),
-            options={},
-            random=True,
-            shape=(3, 0, 0),
-            views=0,
-            targets=None,
-            keys=None,
-            output=None,
-            stream=None,
-            _digest=lambda: "",
-            recorded=recorded,
-        )
+        plan = plan_of_recorded(recorded)
         self._prove(loader, plan)
         return plan
 
@@ -130,6 +119,10 @@ class Recording:
                 different,
             )
             return
+        self._refuse(where)
+
+    def _refuse(self, where: str) -> None:
+        """NotNative, and one warning."""
         if not self._warned:
             self._warned = True
             warnings.warn(
@@ -139,6 +132,24 @@ class Recording:
                 stacklevel=2,
             )
         raise NotNative("a recorded sample differs: %s" % where)
+
+
+def plan_of_recorded(recorded: RecordedSet) -> Plan:
+    return Plan(
+        dataset=recorded.dataset,
+        indices=None,
+        pipeline=feedline.Pipeline("none"),
+        options={},
+        random=True,
+        shape=(3, 0, 0),
+        views=0,
+        targets=None,
+        keys=None,
+        output=None,
+        stream=None,
+        _digest=lambda: "",
+        recorded=recorded,
+    )
 
 
 def _opens(recorded: RecordedSet) -> bool:
@@ -368,7 +379,7 @@ def _about(a: torch.Tensor, b: torch.Tensor) -> str:
 # ---- Facts: another proof where they change ---------------------------------
 
 
-def _facts_of(dataset: Any) -> List[Any]:
+def facts_of(dataset: Any) -> List[Any]:
     """What a data set and its transforms are made of, to a small depth."""
     found: List[Any] = [dataset]
     _collect(dataset, found, 0)

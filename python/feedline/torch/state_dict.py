@@ -25,6 +25,8 @@ and ours are
     order                      how the order began, or of a finished epoch,
                                what the next one begins from (order_trace.py)
     next                       behind the end: what the next epoch draws from
+    draws                      generators that run on from sample to sample
+    damaged, real_from         images of a stream that are opened by Pillow
 
 All counts are of what was delivered, not of what was prepared. So a state is
 valid for another num_workers and prefetch_factor; where torch's BatchSampler
@@ -48,7 +50,7 @@ from __future__ import annotations
 import copy
 import zlib
 from dataclasses import asdict, dataclass, field
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 import torch
 
@@ -72,7 +74,10 @@ class Progress:
     seed, round: what this epoch's draws are made from. epoch: epochs of this
     loader before it. dataset: what it reads, once somebody asked. in_workers:
     torch's load the samples. fetcher: that of torch's in this process. draws:
-    the generators of the next batch, where they run on from sample to sample.
+    the generators of the next batch, where they run on from sample to sample;
+    of a stream without a state of its own: of the first one. own_states: of a
+    stream that is recorded, behind the last batch. damaged, real_from: images
+    of it that are not deferred. resumed: the state that it begins from.
     """
 
     traced: TracedSampler
@@ -89,6 +94,10 @@ class Progress:
     in_workers: bool = False
     fetcher: Any = None
     draws: Optional[States] = None
+    own_states: Optional[Dict[str, Any]] = None
+    damaged: List[str] = field(default_factory=list)
+    real_from: Optional[int] = None
+    resumed: Optional[Dict[str, Any]] = None
 
     def delivered(self, pulled: Pulled) -> None:
         """A batch, or its error, has reached the consumer."""
@@ -165,6 +174,8 @@ def save(
         "order": _order(progress),
         "next": _next_seeds(progress, loader) if progress.finished else None,
         "draws": _draws_of(progress),
+        "damaged": list(progress.damaged),
+        "real_from": progress.real_from,
         "_index_sampler_state": _index_sampler_state(progress),
         "_sampler_iter_state": copy.deepcopy(progress.iterator_state),
         "_sampler_iter_yielded": progress.batches,
@@ -172,10 +183,15 @@ def save(
         "_IterableDataset_len_called": None,
         "_shared_seed": None,
         "_iterator_finished": progress.finished,
-        **data_states(
-            None if progress.in_workers else loader.dataset, progress.fetcher
-        ),
+        **_data_states(progress, loader),
     }
+
+
+def _data_states(progress: Progress, loader: Any) -> Dict[str, Any]:
+    if progress.own_states is not None:
+        return copy.deepcopy(progress.own_states)
+    dataset = None if progress.in_workers else loader.dataset
+    return data_states(dataset, progress.fetcher)
 
 
 def _draws_of(progress: Progress) -> Dict[str, Any]:
@@ -469,8 +485,8 @@ def has_more(
 
 DATASET = "dataset_state"
 FETCHER = "fetcher_state"
-_ITERATOR = "dataset_iter_state"
-_ENDED = "fetcher_ended"
+ITERATOR = "dataset_iter_state"
+ENDED = "fetcher_ended"
 
 
 def data_states(dataset: Any, fetcher: Any) -> Dict[str, Any]:
@@ -486,8 +502,8 @@ def data_states(dataset: Any, fetcher: Any) -> Dict[str, Any]:
         found[DATASET] = state_of(dataset)
     if iterator is not None:
         found[FETCHER] = {
-            _ITERATOR: state_of(iterator),
-            _ENDED: bool(fetcher.ended),
+            ITERATOR: state_of(iterator),
+            ENDED: bool(fetcher.ended),
         }
     return found
 
@@ -507,9 +523,9 @@ def load_iterator(fetcher: Any, state: Mapping[str, Any]) -> bool:
     iterator = getattr(fetcher, "dataset_iter", None)
     if noted is None or iterator is None:
         return False
-    if noted.get(_ITERATOR) is not None and is_stateful(iterator):
-        load_state(iterator, noted[_ITERATOR])
+    if noted.get(ITERATOR) is not None and is_stateful(iterator):
+        load_state(iterator, noted[ITERATOR])
     elif state.get(DATASET) is None or not is_stateful(fetcher.dataset):
         return False
-    fetcher.ended = bool(noted.get(_ENDED))
+    fetcher.ended = bool(noted.get(ENDED))
     return True

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stream as the program's own Python gives it, with its pixels deferred.
+
+    reading thread    next(), so often as a batch has samples -> their images
+    worker            the pixels, into the batch's memory
+    consumer          the batch
+
+One thread iterates over one iterator, in order: what torch's only worker would
+do. Between two batches the stream's own frames rest, with the deferred images
+that they hold (deferred/stream_recording.py).
+
+A stream cannot make one sample again. Where that is needed (a file turned out
+to be damaged, a collate_fn has drawn random numbers), it begins again from a
+copy, with the same random numbers, and what was delivered is skipped: without
+its pixels, which is what costs. A resumed epoch does the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Deque, Dict, Iterator, List, Optional, Set, Tuple
+
+from .._library import lib
+from ..deferred import Source, StreamRecording, key_of, pack
+from .recorded_batch import Batch
+from .recorded_draws import States
+from .recorded_leaves import Copies
+from .recorded_run import Draws, RecordedSet
+from .sampler_kinds import is_stateful, state_of
+from .state_dict import DATASET, FETCHER, ITERATOR, ENDED
+from .worker_info import as_worker
+
+Pixels = Tuple[List[Any], List[int]]
+
+
+class StreamBatch(Batch):
+    """samples: fewer than were asked for at the end of the stream, perhaps
+    none. error: what the stream raised. lost: images that the program has
+    dropped and that cannot be decoded. first: the position of its first sample.
+    states: those that the stream saves of itself, behind this batch.
+    """
+
+    def __init__(self, count: int) -> None:
+        super().__init__([0] * count)
+        self.asked = count
+        self.error: Optional[Exception] = None
+        self.lost: List[Source] = []
+        self.first = 0
+        self.states: Optional[Dict[str, Any]] = None
+
+    def hold(self, count: int) -> None:
+        """It has so many samples."""
+        self.indices = list(range(self.first, self.first + count))
+        self.samples = [None] * count
+        self.leaves = [[] for _ in range(count)]
+
+
+@dataclass
+class Begin:
+    """How a stream begins.
+
+    dataset: its own. skip: batches of this size that were delivered. failed:
+    those of them that were errors; None where that is not known. jumps: where
+    the generators went behind a batch, by its number. position: of the
+    first sample, where the stream goes on by a state of its own. load: gives
+    its iterator that state.
+    """
+
+    dataset: Any
+    draws: Draws
+    info: Any
+    size: int = 1
+    skip: int = 0
+    failed: Optional[Set[int]] = None
+    jumps: Dict[int, States] = field(default_factory=dict)
+    position: int = 0
+    load: Any = None
+    real_from: Optional[int] = None
+    pin: bool = False
+
+
+class StreamSet(RecordedSet):
+    """What the engine has in place of a stream, for all epochs of a loader.
+
+    repeatable: it gives the same again with the same random numbers. changes:
+    what an iteration changes of the data set itself; "": nothing. damaged: keys
+    of images that the engine could not decode, and Pillow neither.
+    """
+
+    def __init__(self, count: int, name: str) -> None:
+        super().__init__(count, name)
+        self.repeatable = True
+        self.changes = ""
+        self.damaged: Set[str] = set()
+
+    def begin_stream(self, begin: Begin) -> "StreamRun":
+        run = StreamRun(self, next(self._numbers), begin)
+        self._runs[run.number] = run  # type: ignore[assignment]
+        return run
+
+
+class StreamRun:
+    """Batches that one engine makes of one iterator, from begin() on."""
+
+    def __init__(self, owner: StreamSet, number: int, begin: Begin) -> None:
+        self.number = number
+        self.draws = begin.draws
+        self.ended = begin.load is not None and begin.load.ended
+        self._owner = owner
+        self._begin = begin
+        self._dataset = begin.dataset
+        self._iterator: Any = None
+        self._stopped = False
+        damaged = owner.damaged
+        self._recording = StreamRecording(
+            owner.recorder, damaged, begin.real_from
+        )
+        self._recording.position = begin.position
+        self._batches: Dict[int, StreamBatch] = {}
+        self._waiting: Deque[StreamBatch] = deque()
+        self._appended = 0
+        self._first: Optional[int] = None
+
+    def append(self, batch: StreamBatch) -> None:
+        """Before the engine is told."""
+        self._waiting.append(batch)
+        self._batches[self._appended] = batch
+        self._appended += 1
+
+    def take(self) -> StreamBatch:
+        """The oldest batch, which the engine has delivered."""
+        return self._waiting.popleft()
+
+    def stop(self) -> None:
+        """Nothing more is asked of the stream, from when this returns."""
+        self._stopped = True
+        with self._owner.lock:
+            pass
+
+    @contextmanager
+    def _as_worker(self) -> Iterator[None]:
+        with self._owner.lock, as_worker(self._begin.info):
+            yield
+
+    # ---- On the reading thread ---------------------------------------------
+
+    def record(self, call: Any, address: int) -> int:
+        """One sample, for the engine: its status. All of a batch are made with
+        the first one."""
+        if self._first is None:
+            self._first = call.ticket
+        number, place = call.ticket - self._first, call.place
+        batch = self._batches[number]
+        if place == 0:
+            self._fill(batch)
+        leaves, outs = batch.recorded.pop(place, ([], []))
+        if place == batch.asked - 1:
+            del self._batches[number]
+        if not leaves:
+            return int(lib.read_recorded(address, None, 0))
+        images, count = pack(leaves, outs)
+        return int(lib.read_recorded(address, images, count))
+
+    def _fill(self, batch: StreamBatch) -> None:
+        batch.hold(0)
+        with self._as_worker():
+            if self._stopped or self.ended:
+                return
+            try:
+                self._begin_once()
+                self._record(batch)
+            except Exception as error:
+                batch.hold(0)
+                batch.recorded.clear()
+                batch.error = error
+                batch.lost = self._recording.settle(())
+            batch.after = self.draws.at()
+            batch.states = self._states()
+
+    def _record(self, batch: StreamBatch) -> None:
+        recording = self._recording
+        batch.first = recording.position
+        samples = recording.call(self._several, batch.asked)
+        batch.hold(len(samples))
+        copies, used = Copies(), set()
+        for place, sample in enumerate(samples):
+            leaves = self._isolated(batch, place, sample, copies)
+            used.update(id(leaf.source) for leaf in leaves)
+        batch.lost = recording.settle(used)
+
+    def _isolated(
+        self, batch: StreamBatch, place: int, sample: Any, copies: Copies
+    ) -> List[Any]:
+        """Notes a sample's images, and a copy of it."""
+        leaves: List[Any] = []
+        outs: List[int] = []
+        memory, pin = self._owner.memory, self._begin.pin
+
+        def room(leaf: Any) -> Any:
+            made, out = batch.room(place, leaf, memory, pin)
+            leaves.append(leaf)
+            outs.append(out)
+            return made
+
+        batch.samples[place] = copies.of(sample, room)
+        batch.recorded[place] = leaves, outs
+        return leaves
+
+    def _several(self, count: int) -> List[Any]:
+        """So many samples; fewer at the end."""
+        samples: List[Any] = []
+        try:
+            if self.draws.follows:
+                self.draws.run(self._next_into, (samples, count))
+            while len(samples) < count and not self.ended:
+                position = self._recording.position
+                self.draws.run(
+                    lambda _: self._next_into((samples, 1)), position
+                )
+        except Exception:
+            samples.clear()  # which the error would keep
+            raise
+        return samples
+
+    def _next_into(self, wanted: Tuple[List[Any], int]) -> None:
+        samples, count = wanted
+        recording = self._recording
+        for _ in range(count):
+            recording.position += 1
+            try:
+                samples.append(next(self._iterator))
+            except StopIteration:
+                self.ended = True
+                return
+
+    # ---- Its begin ---------------------------------------------------------
+
+    def _begin_once(self) -> None:
+        if self._iterator is not None:
+            return
+        begin = self._begin
+        self._iterator = self._recording.call(
+            self.draws.run, lambda _: iter(self._dataset), -1
+        )
+        if begin.load is not None:
+            begin.load(self._iterator)
+        unseen: Optional[Exception] = None
+        for number in range(begin.skip):
+            error = self._skip(begin.size)
+            known = begin.failed is None or number in begin.failed
+            unseen = unseen if known else unseen or error
+            if number in begin.jumps:
+                self.draws.go_to(begin.jumps[number])
+        if unseen is not None:
+            raise unseen
+
+    def _skip(self, count: int) -> Optional[Exception]:
+        """A batch that was delivered: what it raises now."""
+        found = None
+        try:
+            self._recording.call(self._several, count)
+        except Exception as error:
+            found = error
+        self._recording.settle((), check=False)
+        return found
+
+    def _states(self) -> Optional[Dict[str, Any]]:
+        """What data set and iterator save of themselves, as torch's."""
+        both = self._dataset, self._iterator
+        if not any(map(is_stateful, both)):
+            return None
+        same = self._iterator is self._dataset
+        return {
+            DATASET: None if same else state_of(self._dataset),
+            FETCHER: {
+                ITERATOR: state_of(self._iterator),
+                ENDED: self.ended,
+            },
+        }
+
+
+def keys_of_failed(batch: StreamBatch, place: int) -> List[str]:
+    """Makes a sample's images by Pillow and torch, where the engine could not.
+    Of those that they cannot make either: their keys."""
+    failed = []
+    for leaf, memory in batch.leaves[place]:
+        try:
+            real = leaf.real()
+            if leaf.dtype is None:
+                memory[:] = real.tobytes()
+            else:
+                memory.copy_(real)
+        except Exception:
+            failed.append(key_of(leaf.source))
+    return failed
+
+
+def carried(batch: StreamBatch, place: int) -> bool:
+    """Whether an image of the sample was opened before its batch."""
+    leaves = batch.leaves[place]
+    return any(leaf.source.born <= batch.first for leaf, _ in leaves)

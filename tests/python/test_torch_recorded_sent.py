@@ -12,7 +12,9 @@ import pytest
 
 import recorded_sets as sets
 from recorded_sets import Files, batches_of, torchs
-from torch_cases import Ours, torch
+from torch_cases import Ours, Theirs, data, torch
+
+from feedline.torch.recorded_draws import SeededDraws
 
 from PIL import Image
 
@@ -131,3 +133,103 @@ def test_what_failed_is_in_no_other_sample(tmp_path: Path) -> None:
     arguments = {"dataset": dataset, "batch_size": 5, "num_workers": 2}
     mine = batches_of(Ours, arguments)
     assert all(map(equal, mine, torchs(arguments)))
+
+
+# ---- What class they are of -------------------------------------------------
+
+
+class Mine(torch.Tensor):  # type: ignore[misc]
+    pass
+
+
+class Classes(Files):
+    """Tensors and images of other classes than the plain ones."""
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.files[index])
+        small = sets.F.to_tensor(image.resize((9, 8)))
+        marked = small.clone()
+        marked.mark = index
+        return {
+            "parameter": torch.nn.Parameter(small),
+            "fixed": torch.nn.Parameter(small, requires_grad=False),
+            "wanting": small.clone().requires_grad_(),
+            "mine": small.as_subclass(Mine),
+            "real": torch.ones(2).as_subclass(Mine),
+            "marked": marked,
+            "matrix": sets.np.ones((2, 2)).view(sets.np.matrix) * index,
+            "opened": image,
+            "touched": touched(Image.open(self.files[index])),
+            "image": image.resize((5, 4)),
+        }
+
+
+def touched(image: Any) -> Any:
+    image.getpixel((0, 0))
+    return image
+
+
+def about(thing: Any) -> Any:
+    """What tells it from another one."""
+    found: List[Any] = [type(thing)]
+    if isinstance(thing, torch.Tensor):
+        found += [thing.requires_grad, getattr(thing, "mark", None)]
+        found += [thing.detach().as_subclass(torch.Tensor).tolist()]
+    elif isinstance(thing, Image.Image):
+        found += [thing.mode, thing.size, thing.info, thing.tobytes()]
+        found += [thing.format, getattr(thing, "filename", None)]
+    else:
+        found += [thing.tolist()]
+    return found
+
+
+def test_classes_are_kept(tmp_path: Path) -> None:
+    dataset = Classes(tmp_path / "images")
+    arguments = {"dataset": dataset, "batch_size": 8, "num_workers": 1}
+    theirs, ours = (
+        kind(**arguments, collate_fn=as_they_are) for kind in (Theirs, Ours)
+    )
+    for mine, their in zip(ours, theirs):
+        for one, other in zip(mine, their):
+            for name in other:
+                assert about(one[name]) == about(other[name]), name
+    assert ours.recorded
+
+
+# ---- Draws of the engine's, without the engine -------------------------------
+
+
+class Drawing(sets.Steps):
+    """Python draws, call by call, from all three generators."""
+
+    def __getitem__(self, index: int) -> Any:
+        image, _ = super().__getitem__(index)
+        box = sets.T.RandomCrop.get_params(image, (8, 8))
+        image = sets.F.crop(image, *box) + 0.25 * torch.rand(1).item()
+        return image, torch.randn(2), sets.np.random.rand(), index
+
+
+ORDER = [3, 7, 3, 21, 0, 3, 11, 7, 5, 5]
+
+
+@pytest.mark.parametrize("kind", [Drawing, sets.Pairs])
+def test_draws_follow_from_seed_epoch_index_and_copy(
+    tmp_path: Path, kind: Any
+) -> None:
+    """The data set alone, with the same draws, makes the same samples, for any
+    number of workers."""
+    dataset = kind(tmp_path / "images")
+    for workers in (1, 2, 7, 0):
+        loader = Ours(dataset, 4, sampler=ORDER, num_workers=workers, seed=11)
+        for epoch in range(3):
+            batches = list(loader)
+            assert loader.recorded
+            copies = [ORDER[:n].count(index) for n, index in enumerate(ORDER)]
+            draws = SeededDraws(11, epoch)
+            plain = [
+                draws.run(dataset.__getitem__, *one)
+                for one in zip(ORDER, copies)
+            ]
+            for n, batch in enumerate(batches):
+                want = data.default_collate(plain[4 * n : 4 * n + 4])
+                assert all(map(equal, batch, want)), (workers, epoch, n)

@@ -135,7 +135,9 @@ class DeferredImage(Image.Image):
         self._become(replay.image_of(self._source, self._steps))
 
     def _give(self, memory: Any) -> None:
+        info = self.info
         self._become(Image.frombytes(self._mode, self._size, bytes(memory)))
+        self.__dict__["info"] = info
 
     def _become(self, real: Any) -> None:
         """Takes the place of a real image; `info`, EXIF and attributes that the

@@ -119,10 +119,17 @@ class Copies:
 
 def _memory_of(thing: Any, kind: type) -> Optional[Any]:
     """A copy of a tensor, an array, or an image of Pillow's."""
+    if kind is torch.Tensor and hasattr(thing, "_is_param"):
+        # A parameter made of a deferred image has lost its class.
+        data = thing.detach().clone()
+        return torch.nn.Parameter(data, thing.requires_grad)
     if kind is torch.Tensor and not thing.requires_grad:
         return thing.clone()
     if isinstance(thing, torch.Tensor):
-        return copy.deepcopy(thing)
+        try:
+            return copy.deepcopy(thing)
+        except (RuntimeError, TypeError):  # of a class that has no way to
+            return _like(thing, kind) if thing.is_leaf else thing
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(thing, numpy.ndarray):
         plain = kind is numpy.ndarray and thing.dtype.kind != "O"
@@ -132,6 +139,14 @@ def _memory_of(thing: Any, kind: type) -> Optional[Any]:
         # As pickled, that of a file keeps its class and lets go of its file.
         return thing.copy() if kind is image.Image else copy.deepcopy(thing)
     return None
+
+
+def _like(thing: torch.Tensor, kind: Any) -> Any:
+    """A copy of a tensor of a class of the program's."""
+    plain = thing.detach().as_subclass(torch.Tensor).clone()
+    made = plain.as_subclass(kind)
+    made.__dict__.update(copy.deepcopy(thing.__dict__))
+    return made.requires_grad_(thing.requires_grad)
 
 
 def with_zeros(sample: Any) -> Any:

@@ -522,21 +522,34 @@ def test_a_deferred_sample_is_looked_for(tmp_path: Path) -> None:
     assert_equal(ours, torchs(arguments))
 
 
-def test_torchs_draws_where_torch_loads(tmp_path: Path) -> None:
-    """No engine in its workers draws for them."""
+@pytest.mark.parametrize("workers", [1, 3])
+def test_torchs_draws_where_torch_loads(tmp_path: Path, workers: int) -> None:
+    """No engine in its workers draws for them, and there is one of those."""
     chain = sets.T.Compose(
         [sets.T.RandomCrop(8), lambda x: sets.np.asarray(x).copy()]
     )
     dataset = folder(tmp_path / "images", chain)
     arguments = {"dataset": dataset, "batch_size": 5, "num_workers": 1}
     assert Ours(**arguments).partly_native
-    loader = Ours(**arguments, draws="torch")
-    assert not loader.native and not loader.partly_native
+    arguments["persistent_workers"] = workers == 3
+    ours = Ours(**{**arguments, "num_workers": workers}, draws="torch")
+    assert not ours.native and not ours.partly_native
     found = []
-    for one in (loader, Theirs(**arguments)):
+    for loader in (ours, Theirs(**arguments)):
         torch.manual_seed(3)
-        found.append([batch for batch in one])
+        found.append([batch for _ in range(2) for batch in loader])
     assert_equal(found[0], found[1])
+
+
+def test_draws_that_nobody_can_have_are_told(tmp_path: Path) -> None:
+    """Without workers torch draws from the program's generators."""
+    dataset = folder(tmp_path / "images", lambda x: sets.np.array(x))
+    loader = Ours(dataset, 5, draws="torch")
+    with pytest.warns(feedline.torch.FallbackWarning, match="without workers"):
+        next(iter(loader))
+    loader = Ours(dataset, 5, draws="torch", num_workers=2)
+    with pytest.warns(feedline.torch.FallbackWarning, match="one process"):
+        next(iter(loader))
 
 
 class Reseeding(Files):

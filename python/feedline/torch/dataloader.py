@@ -103,7 +103,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         the global generators.
     draws: "engine": random numbers of a sample follow from seed, epoch, sample
         and how often it occurred. "torch": batches are those of torch's own
-        DataLoader with num_workers=1, to the bit, for any number of ours.
+        DataLoader with num_workers=1, to the bit, for any number of ours. Where
+        torch loads the samples it does that with one process, if with any.
     verify: samples of an own data set that are also made by the data set alone,
         before its first epoch, and compared.
     snapshot_every_n_steps: accepted for code written for torchdata's
@@ -264,7 +265,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         mine = self._feedline
         plan = mine.decision.decide(self)
         if plan is None:
-            mine.decision.fall_back(mine.given)
+            mine.decision.fall_back(self)
         else:
             mine.decision.tell_of_init(self)
         return mine.epochs.iterator(self, plan)

@@ -235,11 +235,12 @@ class Decision:
                 stacklevel=4,
             )
 
-    def fall_back(self, given: Given) -> None:
+    def fall_back(self, loader: Any) -> None:
         """torch loads the samples: one warning, if that was not asked for.
 
         Called by the loader's _get_iterator. NotNative with backend="native".
         """
+        given: Given = loader._feedline.given
         if given.backend == "native":
             assert self._refused is not None
             raise NotNative(*self._refused.reasons)
@@ -249,6 +250,14 @@ class Decision:
         ignored = ""
         if given.on_error != "raise":
             ignored = "; on_error=%r has no effect there" % given.on_error
+        if given.draws != ENGINE and loader.num_workers == 0:
+            ignored += (
+                "; without workers its random numbers are those of the "
+                "program's generators; num_workers=1 has those that "
+                'draws="torch" asks for'
+            )
+        elif given.draws != ENGINE and loader.num_workers > 1:
+            ignored += '; one process does, as draws="torch" has its numbers'
         warnings.warn(
             "torch loads the samples of this DataLoader, as %s%s%s"
             % (self._refused, IN_PART if self.head else "", ignored),

@@ -25,6 +25,7 @@ from .iteration import CountedIterator, NativeIterator
 from .native import Head, Plan, plan as plan_of
 from .order_trace import TracedSampler, global_state, parts_of
 from .partial import Partial
+from .recorded_draws import ENGINE
 from .recorded_iteration import RecordedIterator
 from .recorded_stream import StreamSet
 from .recorded_stream_iteration import StreamIterator
@@ -114,6 +115,19 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
             data, *more
         )
         return self._finish(data) if self._finish else data
+
+
+class OneWorker:
+    """A loader as torch's iterators see it, with one worker process: only its
+    random numbers are promised, whatever num_workers says."""
+
+    num_workers = 1
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
 
 
 def native_kind(plan: Optional[Plan]) -> Optional[Type[NativeIterator]]:
@@ -323,7 +337,12 @@ class Epochs:
         self, loader: Any, progress: Progress, saved_seed: Optional[int]
     ) -> MeteredIterator:
         """The one that torch would make for this loader."""
-        loader.check_worker_number_rationality()
+        given = loader._feedline.given
+        if given.draws != ENGINE and given.backend != "torch":
+            if loader.num_workers > 1:
+                loader = OneWorker(loader)
+        if type(loader) is not OneWorker:
+            loader.check_worker_number_rationality()
         meter = self._meter_of(loader)
         kind: Type[MeteredIterator] = MultiProcessIterator
         if loader.num_workers == 0:

@@ -34,6 +34,7 @@ enum kind {
     KERNEL,
     SIGMA,
     SWITCH,
+    CHANNEL,
     ANY
 };
 
@@ -58,6 +59,7 @@ static const struct {
     [KERNEL] = {true, 1, FDL_BLUR_SIZE_MAX},
     [SIGMA] = {false, 1e-6, FDL_BLUR_SIGMA_MAX},
     [SWITCH] = {true, 0, 1},
+    [CHANNEL] = {true, 0, FDL_CHANNELS_MAX - 1},
     [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
 
@@ -129,6 +131,7 @@ static const struct op_rule rules[] = {
     RULE(TENSOR_GRAYSCALE, .least = 1, .most = 1,
          .value = {{"channels", GRAY_CHANNELS}}),
     RULE(TENSOR_AUTOCONTRAST, .group = OF_PIXELS),
+    RULE(CHANNELS, .least = 1, .most = 4, .value = {{"a channel", CHANNEL}}),
     RULE(SCALE, .group = TO_ELEMENTS, .most = 1,
          .value = {{"its rounding", SWITCH}}),
     RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,

@@ -137,10 +137,11 @@ static int32_t check_key(const struct program *p, enum mode to)
                     p->d->info.format->name);
 }
 
+static const enum mode by_channels[] = {MODE_1, MODE_L, MODE_LA, MODE_RGB,
+                                        MODE_RGBA};
+
 static int32_t convert(struct program *p, int32_t channels)
 {
-    static const enum mode by_channels[] = {MODE_1, MODE_L, MODE_LA, MODE_RGB,
-                                            MODE_RGBA};
     enum mode to = by_channels[channels];
     if (p->mode == to)
         return FEEDLINE_OK;
@@ -435,6 +436,25 @@ static int32_t plan_tables(struct program *p,
     return FEEDLINE_OK;
 }
 
+static int32_t plan_channels(struct program *p,
+                             const struct feedline_recorded_step *s)
+{
+    uint8_t from[FDL_CHANNELS_MAX];
+    int32_t status = leave_file(p);
+    for (uint32_t i = 0; i < s->n && !status; i++) {
+        from[i] = (uint8_t)s->value[i];
+        if (from[i] >= channels_of(p->mode))
+            status =
+                fdl_fail(FEEDLINE_EINVAL, "channel %d of an image of mode %s",
+                         from[i], name_of(p));
+    }
+    if (status)
+        return status;
+    fdl_plan_channels(p->plan, (int32_t)s->n, from);
+    set_mode(p, by_channels[s->n]);
+    return FEEDLINE_OK;
+}
+
 static int32_t plan_gaussian_blur(struct program *p,
                                   const struct feedline_recorded_step *s)
 {
@@ -526,6 +546,7 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_TENSOR_SHARPNESS] = {plan_sharpness, MODES_PLAIN},
     [FEEDLINE_STEP_TENSOR_GRAYSCALE] = {plan_tensor_grayscale, MODES_PLAIN},
     [FEEDLINE_STEP_TENSOR_AUTOCONTRAST] = {plan_point, MODES_PLAIN},
+    [FEEDLINE_STEP_CHANNELS] = {plan_channels, MODES_ALL},
 };
 /* clang-format on */
 

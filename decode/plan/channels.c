@@ -95,6 +95,42 @@ void fdl_plan_convert(struct fdl_plan *plan, int32_t channels,
     fdl_plan_add(plan, &convert_kind, &s, sizeof(s));
 }
 
+/* ---- Any order ---------------------------------------------------------- */
+
+struct order {
+    int32_t n;
+    uint8_t from[FDL_CHANNELS_MAX];
+};
+
+static int32_t run_order(const struct fdl_step *step, struct fdl_canvas *c)
+{
+    struct order s;
+    struct fdl_image *in = &c->image, out;
+    fdl_step_values(step, &s, sizeof(s));
+    int32_t status = fdl_canvas_spare_of(c, in->width, in->height, s.n, &out);
+    if (status)
+        return status;
+    for (int32_t i = 0; i < s.n; i++) {
+        fdl_assert(s.from[i] < in->channels);
+        memcpy(fdl_image_row(&out, i, 0), fdl_image_row(in, s.from[i], 0),
+               in->plane);
+    }
+    fdl_canvas_swap(c, &out);
+    return FEEDLINE_OK;
+}
+
+static const struct fdl_step_kind order_kind = {
+    .commutes = FDL_WITH_FLIP | FDL_WITH_CROP,
+    .run = run_order,
+};
+
+void fdl_plan_channels(struct fdl_plan *plan, int32_t n, const uint8_t *from)
+{
+    struct order s = {.n = n};
+    memcpy(s.from, from, (size_t)n);
+    fdl_plan_add(plan, &order_kind, &s, sizeof(s));
+}
+
 /* ---- Gray --------------------------------------------------------------- */
 
 static int32_t run_gray(const struct fdl_step *step, struct fdl_canvas *c)

@@ -15,6 +15,9 @@
 void fdl_plan_convert(struct fdl_plan *plan, int32_t channels,
                       const struct fdl_palette *palette);
 
+/* Channel i becomes what channel from[i] is; n: 1 to 4. */
+void fdl_plan_channels(struct fdl_plan *plan, int32_t n, const uint8_t *from);
+
 /* All three colours become the luma; tensor: torch's. A gray image stays. */
 void fdl_plan_gray(struct fdl_plan *plan, bool tensor);
 

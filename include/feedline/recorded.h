@@ -98,6 +98,11 @@ enum feedline_step_op {
     FEEDLINE_STEP_TENSOR_GRAYSCALE = 28, /* channels that come out: 1, 3 */
     FEEDLINE_STEP_TENSOR_AUTOCONTRAST = 29,
 
+    /* Of either. */
+    FEEDLINE_STEP_CHANNELS = 30, /* for each channel that comes out the one that
+                                    it is, from 0: of 1 an image L, of 2 LA, of
+                                    3 RGB, of 4 RGBA */
+
     /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
     FEEDLINE_STEP_SCALE = 40, /* none or 0: x / 255 in float32, as to_tensor; 1:
                                  x times 1 / 255, as to_dtype of v2 */

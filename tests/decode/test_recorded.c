@@ -152,6 +152,10 @@ TEST(values_are_checked)
         {STEP(TENSOR_BLUR, 3, 61, 1, 1), FEEDLINE_EINVAL,
          "step 2 (TENSOR_BLUR): an image of 40x30 is too small"},
         {PLAIN(POINT), FEEDLINE_EINVAL, "data is NULL"},
+        {STEP(CHANNELS, 4), FEEDLINE_ERANGE, "a channel is 4; it is from 0"},
+        {STEP(CHANNELS, 0, 3), FEEDLINE_EINVAL,
+         "step 2 (CHANNELS): channel 3 of an image of mode RGB"},
+        {PLAIN(CHANNELS), FEEDLINE_EINVAL, "0 values; it takes 1 to 4"},
         {STEP(TENSOR_RESIZE, 9, 9, 1), FEEDLINE_ERANGE,
          "step 2 (TENSOR_RESIZE): filter is 1; it is 0 (nearest), 2"},
         {STEP(TENSOR_GRAYSCALE, 2), FEEDLINE_ERANGE, "it is 1 or 3"},
@@ -501,6 +505,54 @@ TEST(parts_are_those_of_the_image_in_memory)
         compare_part(&dice, file, size);
         free(file);
     }
+}
+
+/* Taken before or behind what moves pixels. */
+TEST(channels_are_taken)
+{
+    static const int orders[][4] = {{2, 1, 0, 0}, {1, 1, 2, 0}, {0, 2, 1, 1}};
+    struct feedline_recorded_step steps[] = {
+        STEP(CHANNELS, 0), STEP(CROP, 3, 2, 33, 28), STEP(TRANSPOSE, 0)};
+    for (uint32_t n = 1; n <= 4; n++) {
+        for (size_t o = 0; o < COUNT(orders); o++) {
+            steps[0].n = n;
+            for (uint32_t c = 0; c < n; c++)
+                steps[0].value[c] = orders[o][c];
+            struct feedline_recorded_image image =
+                program(steps, COUNT(steps), (int32_t)n, 30, 26);
+            assert_int_equal(carry_out(&image), FEEDLINE_OK);
+            for (int32_t i = 0; i < 30 * 26 * (int32_t)n; i++) {
+                int32_t c = i % (int32_t)n, x = i / (int32_t)n % 30;
+                int32_t y = i / (int32_t)n / 30;
+                assert_int_equal(
+                    out[i],
+                    noise()[((y + 2) * WIDTH + 32 - x) * 3 + orders[o][c]]);
+            }
+        }
+    }
+}
+
+/* A channel that is resampled alone is one of all that are; alpha, too. */
+TEST(a_channel_is_an_image)
+{
+    struct feedline_recorded_step all[] = {STEP(RESIZE, 23, 17, 3)};
+    struct feedline_recorded_step one[] = {STEP(CHANNELS, 1),
+                                           STEP(RESIZE, 23, 17, 3)};
+    uint8_t want[23 * 17 * 3];
+    struct feedline_recorded_image image = program(all, 1, 3, 23, 17);
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    memcpy(want, out, sizeof(want));
+    image = program(one, 2, 1, 23, 17);
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    for (size_t i = 0; i < 23 * 17; i++)
+        assert_int_equal(out[i], want[3 * i + 1]);
+
+    struct feedline_recorded_step alpha[] = {STEP(CONVERT, 4),
+                                             STEP(CHANNELS, 3)};
+    image = program(alpha, 2, 1, WIDTH, HEIGHT);
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    for (size_t i = 0; i < WIDTH * HEIGHT; i++)
+        assert_int_equal(out[i], 255);
 }
 
 TEST(lookups_make_elements_of_each_size)

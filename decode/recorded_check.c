@@ -17,7 +17,7 @@ enum group { OF_PIXELS, TO_ELEMENTS, ON_FLOATS, OF_ELEMENTS };
 
 /* What a number may be. */
 enum kind {
-    MODE_CHANNELS,
+    MODE,
     GRAY_CHANNELS,
     SIDE,
     PLACE,
@@ -42,7 +42,7 @@ static const struct {
     bool whole;
     double low, high;
 } ranges[] = {
-    [MODE_CHANNELS] = {true, 1, 4},
+    [MODE] = {true, 1, FDL_RECORDED_YCBCR},
     [GRAY_CHANNELS] = {true, 1, 3},
     [SIDE] = {true, 1, FDL_OP_SIDE_MAX},
     [PLACE] = {true, -FDL_OP_SIDE_MAX, FDL_OP_SIDE_MAX},
@@ -82,7 +82,7 @@ struct op_rule {
 /* clang-format off */
 static const struct op_rule rules[] = {
     RULE(CONVERT, .least = 1, .most = 1,
-         .value = {{"channels", MODE_CHANNELS}}),
+         .value = {{"the mode", MODE}}),
     RULE(CROP, .least = 4, .most = 4,
          .value = {{"left", PLACE}, {"top", PLACE}, {"right", PLACE},
                    {"bottom", PLACE}}),

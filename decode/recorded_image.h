@@ -40,6 +40,9 @@ bool fdl_recorded_render_shared(
 
 /* ---- Between the files of this ------------------------------------------ */
 
+/* What CONVERT has for "YCbCr"; up to it, a number of channels. */
+#define FDL_RECORDED_YCBCR 5
+
 /* "RESIZE", of an operation that there is. */
 const char *fdl_recorded_name(uint32_t op);
 

@@ -36,11 +36,13 @@ enum mode {
     MODE_RGBA = 0x10,
     MODE_P = 0x20,
     MODE_OTHER = 0x40, /* to be converted */
+    MODE_YCBCR = 0x80,
 
     MODES_PICKED = MODE_1 | MODE_P, /* resampled by nearest only */
     MODES_PLAIN = MODE_L | MODE_RGB,
     MODES_COLOUR = MODES_PLAIN | MODE_LA | MODE_RGBA,
     MODES_ALL = MODES_PICKED | MODES_COLOUR | MODE_OTHER,
+    MODES_MOVED = MODES_ALL | MODE_YCBCR,
 };
 
 struct program {
@@ -57,8 +59,9 @@ struct program {
 static const struct {
     const char *name;
     enum mode mode;
-} modes[] = {{"1", MODE_1},     {"L", MODE_L},       {"LA", MODE_LA},
-             {"RGB", MODE_RGB}, {"RGBA", MODE_RGBA}, {"P", MODE_P}};
+} modes[] = {{"1", MODE_1},        {"L", MODE_L},       {"LA", MODE_LA},
+             {"RGB", MODE_RGB},    {"RGBA", MODE_RGBA}, {"P", MODE_P},
+             {"YCbCr", MODE_YCBCR}};
 
 static enum mode mode_of(const char *name)
 {
@@ -84,6 +87,7 @@ static int32_t channels_of(enum mode mode)
     case MODE_LA:
         return 2;
     case MODE_RGB:
+    case MODE_YCBCR:
         return 3;
     case MODE_RGBA:
         return 4;
@@ -163,10 +167,31 @@ static int32_t convert(struct program *p, int32_t channels)
 
 /* ---- Steps -------------------------------------------------------------- */
 
+/* Without alpha; the file knows no such mode. */
+static int32_t convert_to_ycbcr(struct program *p)
+{
+    bool gray = p->mode & (MODE_1 | MODE_L | MODE_LA);
+    if (p->mode == MODE_YCBCR)
+        return FEEDLINE_OK;
+    int32_t status = convert(p, gray ? 1 : 3);
+    if (!status)
+        status = leave_file(p);
+    if (status)
+        return status;
+    fdl_plan_ycbcr(p->plan);
+    set_mode(p, MODE_YCBCR);
+    return FEEDLINE_OK;
+}
+
 static int32_t plan_convert(struct program *p,
                             const struct feedline_recorded_step *s)
 {
-    return convert(p, (int32_t)s->value[0]);
+    int32_t to = (int32_t)s->value[0];
+    if (to == FDL_RECORDED_YCBCR)
+        return convert_to_ycbcr(p);
+    if (p->mode == MODE_YCBCR)
+        return fdl_fail(FEEDLINE_EINVAL, "it is not from YCbCr");
+    return convert(p, to);
 }
 
 static int32_t plan_crop(struct program *p,
@@ -516,10 +541,10 @@ struct pixel_step {
 
 /* clang-format off */
 static const struct pixel_step pixel_steps[] = {
-    [FEEDLINE_STEP_CONVERT] = {plan_convert, MODES_ALL},
-    [FEEDLINE_STEP_CROP] = {plan_crop, MODES_ALL},
-    [FEEDLINE_STEP_RESIZE] = {plan_resize, MODES_ALL},
-    [FEEDLINE_STEP_TRANSPOSE] = {plan_transpose, MODES_ALL},
+    [FEEDLINE_STEP_CONVERT] = {plan_convert, MODES_MOVED},
+    [FEEDLINE_STEP_CROP] = {plan_crop, MODES_MOVED},
+    [FEEDLINE_STEP_RESIZE] = {plan_resize, MODES_MOVED},
+    [FEEDLINE_STEP_TRANSPOSE] = {plan_transpose, MODES_MOVED},
     [FEEDLINE_STEP_PAD] = {plan_pad, MODES_ALL},
     [FEEDLINE_STEP_AFFINE] = {plan_map, MODES_ALL},
     [FEEDLINE_STEP_PERSPECTIVE] = {plan_map, MODES_ALL},
@@ -546,7 +571,7 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_TENSOR_SHARPNESS] = {plan_sharpness, MODES_PLAIN},
     [FEEDLINE_STEP_TENSOR_GRAYSCALE] = {plan_tensor_grayscale, MODES_PLAIN},
     [FEEDLINE_STEP_TENSOR_AUTOCONTRAST] = {plan_point, MODES_PLAIN},
-    [FEEDLINE_STEP_CHANNELS] = {plan_channels, MODES_ALL},
+    [FEEDLINE_STEP_CHANNELS] = {plan_channels, MODES_MOVED},
 };
 /* clang-format on */
 
@@ -556,6 +581,7 @@ static uint32_t steps_of(uint32_t op)
     switch (op) {
     case FEEDLINE_STEP_HUE: /* without alpha and back */
         return 3;
+    case FEEDLINE_STEP_CONVERT:
     case FEEDLINE_STEP_PAD:
     case FEEDLINE_STEP_GRAYSCALE:
     case FEEDLINE_STEP_TENSOR_GRAYSCALE:

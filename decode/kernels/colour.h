@@ -12,4 +12,7 @@ void fdl_cmyk_to_rgb(uint8_t *row, size_t n);
 /* n pixels of three bytes become one. */
 void fdl_rgb_to_gray(uint8_t *row, size_t n);
 
+/* Three planes of n bytes become those of YCbCr. */
+void fdl_rgb_to_ycbcr(uint8_t *const planes[3], size_t n);
+
 #endif

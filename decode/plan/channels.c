@@ -95,6 +95,42 @@ void fdl_plan_convert(struct fdl_plan *plan, int32_t channels,
     fdl_plan_add(plan, &convert_kind, &s, sizeof(s));
 }
 
+/* ---- YCbCr -------------------------------------------------------------- */
+
+static int32_t gray_to_ycbcr(struct fdl_canvas *c)
+{
+    struct fdl_image *in = &c->image, out;
+    int32_t status = fdl_canvas_spare_of(c, in->width, in->height, 3, &out);
+    if (status)
+        return status;
+    memcpy(out.data, in->data, in->plane);
+    memset(out.data + out.plane, 128, 2 * out.plane);
+    fdl_canvas_swap(c, &out);
+    return FEEDLINE_OK;
+}
+
+static int32_t run_ycbcr(const struct fdl_step *step, struct fdl_canvas *c)
+{
+    (void)step;
+    uint8_t *data = c->image.data;
+    size_t plane = c->image.plane;
+    uint8_t *const planes[3] = {data, data + plane, data + 2 * plane};
+    if (c->image.channels == 1)
+        return gray_to_ycbcr(c);
+    fdl_rgb_to_ycbcr(planes, plane);
+    return FEEDLINE_OK;
+}
+
+static const struct fdl_step_kind ycbcr_kind = {
+    .commutes = FDL_WITH_FLIP | FDL_WITH_CROP,
+    .run = run_ycbcr,
+};
+
+void fdl_plan_ycbcr(struct fdl_plan *plan)
+{
+    fdl_plan_add(plan, &ycbcr_kind, NULL, 0);
+}
+
 /* ---- Any order ---------------------------------------------------------- */
 
 struct order {

@@ -15,6 +15,9 @@
 void fdl_plan_convert(struct fdl_plan *plan, int32_t channels,
                       const struct fdl_palette *palette);
 
+/* Pillow's convert("YCbCr") of an image of one or three colours. */
+void fdl_plan_ycbcr(struct fdl_plan *plan);
+
 /* Channel i becomes what channel from[i] is; n: 1 to 4. */
 void fdl_plan_channels(struct fdl_plan *plan, int32_t n, const uint8_t *from);
 

@@ -53,7 +53,10 @@ extern "C" {
  */
 enum feedline_step_op {
     /* Of an image of Pillow's, as its method or torchvision's function does. */
-    FEEDLINE_STEP_CONVERT = 1, /* channels: 1 "L", 2 "LA", 3 "RGB", 4 "RGBA" */
+    FEEDLINE_STEP_CONVERT = 1, /* channels: 1 "L", 2 "LA", 3 "RGB", 4 "RGBA"; 5:
+                                  "YCbCr", which is moved and resampled, and has
+                                  its CHANNELS taken, before the bytes are used
+                                  as they are */
     FEEDLINE_STEP_CROP = 2,    /* left, top, right, bottom; 0 outside */
     FEEDLINE_STEP_RESIZE = 3,  /* width, height, filter; or behind these the box
                                   left, top, right, bottom that is resized */

@@ -36,6 +36,7 @@ PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
 U8, F16, F32, BF16 = 1, 2, 3, 5
 LEVELS = ("c", "avx2", "avx512")
 CONVERT, CROP, RESIZE, TRANSPOSE, PAD, AFFINE, PERSPECTIVE = range(1, 8)
+BANDS, YCBCR = 30, 5  # as CONVERT calls the latter
 BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, HUE, GRAYSCALE = range(8, 14)
 POSTERIZE, SOLARIZE, INVERT, AUTOCONTRAST, EQUALIZE = range(14, 19)
 GAUSSIAN_BLUR, TENSOR_BLUR, POINT = range(19, 22)
@@ -244,13 +245,32 @@ def point(rng, image, file):
     return (POINT, [], tables.tobytes()), image.point(tables.ravel().tolist())
 
 
+def ycbcr(rng, image, file):
+    if "transparency" in file.info:
+        return None
+    return (CONVERT, [YCBCR], b""), image.convert("YCbCr")
+
+
+def bands(rng, image, file):
+    """Of any order and number, also twice."""
+    if "transparency" in file.info:
+        return None  # bands keep what it was of all
+    mode = rng.choice(list(CHANNELS))
+    chosen = [rng.randrange(len(image.getbands()))
+              for _ in range(CHANNELS[mode])]
+    taken = [image.getchannel(i) for i in chosen]
+    return (BANDS, chosen, b""), Image.merge(mode, taken)
+
+
 PLAIN, COLOUR = {"L", "RGB"}, set(CHANNELS)
 ALL = COLOUR | {"1", "P"}
+MOVED = ALL | {"YCbCr"}
 
 # And the modes that it is for.
 PIXEL_STEPS = [
-    (convert, ALL), (crop, ALL), (resize, ALL), (resize, ALL),
-    (transpose, ALL), (pad, ALL), (affine, ALL), (perspective, ALL),
+    (convert, ALL), (crop, MOVED), (resize, MOVED), (resize, MOVED),
+    (transpose, MOVED), (ycbcr, ALL), (bands, COLOUR | {"YCbCr"}),
+    (pad, ALL), (affine, ALL), (perspective, ALL),
     (enhanced(BRIGHTNESS, ImageEnhance.Brightness), COLOUR),
     (enhanced(CONTRAST, ImageEnhance.Contrast), COLOUR),
     (enhanced(COLOR, ImageEnhance.Color), COLOUR),

@@ -111,8 +111,8 @@ TEST(values_are_checked)
         {{.op = 0}, FEEDLINE_EINVAL, "step 2: there is no operation 0"},
         {{.op = 39}, FEEDLINE_EINVAL, "no operation 39"},
         {{.op = 4000000000u}, FEEDLINE_EINVAL, "no operation 4000000000"},
-        {STEP(CONVERT, 5), FEEDLINE_ERANGE,
-         "step 2 (CONVERT): channels is 5; it is from 1 to 4"},
+        {STEP(CONVERT, 6), FEEDLINE_ERANGE,
+         "step 2 (CONVERT): the mode is 6; it is from 1 to 5"},
         {STEP(CONVERT, 2.5), FEEDLINE_EINVAL, "2.5, which is not whole"},
         {PLAIN(CONVERT), FEEDLINE_EINVAL, "0 values; it takes 1 to 1"},
         {STEP(CROP, 0, 0, 5), FEEDLINE_EINVAL, "3 values; it takes 4"},
@@ -530,6 +530,41 @@ TEST(channels_are_taken)
             }
         }
     }
+}
+
+/* The file is read as gray or RGB, and then no mode but itself. */
+TEST(ycbcr_is_pillows)
+{
+    static const uint8_t rgb[6][3] = {{255, 0, 0}, {0, 255, 0},
+                                      {0, 0, 255}, {10, 200, 33},
+                                      {1, 2, 3},   {254, 253, 7}};
+    static const uint8_t want[6][3] = {{76, 84, 255},  {149, 43, 21},
+                                       {29, 255, 107}, {124, 76, 46},
+                                       {1, 128, 127},  {225, 4, 148}};
+    static const uint8_t gray[] = {76, 150, 29, 124, 2, 225};
+    struct feedline_recorded_step steps[] = {STEP(CONVERT, 3), STEP(CONVERT, 5),
+                                             STEP(CHANNELS, 0),
+                                             STEP(CONVERT, 3)};
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_encoded bytes = raw_of(rgb, 6, 1, 3);
+    struct fdl_image_info info;
+    struct fdl_render_cost cost;
+    struct feedline_recorded_image image = program(steps, 2, 3, 6, 1);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
+    assert_memory_equal(out, want, sizeof(want));
+    steps[0].value[0] = 1;
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
+    for (size_t i = 0; i < 6 * 3; i++)
+        assert_int_equal(out[i], i % 3 ? 128 : gray[i / 3]);
+    fdl_decoder_destroy(d);
+
+    steps[2] = steps[3];
+    image = program(steps, 3, 3, WIDTH, HEIGHT);
+    expect(carry_out(&image), FEEDLINE_EINVAL,
+           "step 3 (CONVERT): it is not from YCbCr");
+    steps[2] = (struct feedline_recorded_step)STEP(COLOR, 2);
+    expect(carry_out(&image), FEEDLINE_EINVAL,
+           "step 3 (COLOR): it is not for images of mode YCbCr");
 }
 
 /* A channel that is resampled alone is one of all that are; alpha, too. */

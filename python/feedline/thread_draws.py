@@ -160,7 +160,7 @@ def _install(
         instead[id(original)] = original, _by_thread(
             library, original, module.__name__, function, method
         )
-    replaced.replace(instead)
+    replaced.replace_drawing(instead)
     _installed[name] = library
     if name == "torch":
         importlib.import_module(".torch_draws", __package__).install(library)

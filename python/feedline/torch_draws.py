@@ -59,7 +59,7 @@ def install(library: Any) -> None:
     for name in UNREACHED:
         _put(pairs, torch, name, _warning, library)
         _put(pairs, torch.nn.functional, name, _warning, library)
-    replaced.replace(pairs)
+    replaced.replace_drawing(pairs)
 
 
 def _put(

@@ -106,7 +106,7 @@ class RecordedIterator(NativeIterator):
             if self._num_workers > 0:
                 # Together, as each may have the other or share its objects.
                 both = [self._dataset, loader.collate_fn]
-                self._working, self._collate_fn = working_copy(both)
+                self._working, self._collate_fn = working_copy(both, True)
         self._by_torch = given.draws != ENGINE
         self._one_at_a_time = False
         self._info = None

@@ -22,6 +22,7 @@ import torch
 
 import feedline
 
+from .. import thread_draws
 from ._compat import collates
 from ..deferred.tensor import POSSIBLE, WANTED
 from .chain import NotNative
@@ -97,6 +98,7 @@ class Recording:
         if count == 0:
             raise NotNative()
         install()
+        thread_draws.install()
         recorded = RecordedSet(count, type(dataset).__name__)
         plan = plan_of_recorded(recorded)
         self._prove(loader, plan)
@@ -209,7 +211,7 @@ class Trial:
         self._record()
 
     def _run(self) -> Run:
-        dataset = working_copy(self._dataset)
+        dataset = working_copy(self._dataset, self._workers > 0)
         info = only_worker(_SEED, dataset) if self._workers > 0 else None
         draws = SeededDraws(_SEED, 0)
         recorded = self._plan.recorded

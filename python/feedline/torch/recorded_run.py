@@ -165,8 +165,7 @@ class Run:
             return
         found = [one for one in batch.recorded.values() if type(one) is tuple]
         every = [leaf for leaves, _ in found for leaf in leaves]
-        for place, error in self._recorder.unfinished(every, opened):
-            batch.recorded[place] = error
+        batch.recorded.update(self._recorder.unfinished(every, opened))
 
     def _made(self, batch: Batch) -> Tuple[List[Any], List[int]]:
         """Samples or what they raised, and how many images had been opened

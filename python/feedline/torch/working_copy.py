@@ -14,6 +14,9 @@ share the object. So it gets a copy, at the price of an epoch's begin:
                open files, locks, connections
 
 A list of a million paths is copied as one block, without a look at each.
+
+A function that draws and was kept before it was replaced (replaced.py) is the
+one in its place, in a copy for a worker: there it draws as a worker's does.
 """
 
 from __future__ import annotations
@@ -29,30 +32,38 @@ from typing import Any, Dict, List, Tuple
 
 import torch
 
+from ..replaced import instead_of
+
 _ATOMS = frozenset(
     (int, float, complex, bool, str, bytes, range, type(None), type(...))
     + (type, FunctionType, BuiltinFunctionType, ModuleType)
 )
+# Not to be looked at one by one.
+_SAME = _ATOMS - {FunctionType, BuiltinFunctionType}
 # Longer ones are asked for the types of their items first.
 _LONG = 64
 # Attributes of an object, and depth: a chain of more is shared from there on.
 _DEEPEST = 100
 
 
-def working_copy(thing: Any) -> Any:
-    """Of a data set, or of a transform."""
-    return _Copier().of(thing, 0)
+def working_copy(thing: Any, for_worker: bool = False) -> Any:
+    """Of a data set, or of a transform. for_worker: as a worker has it, else
+    one that does what the program's own object would."""
+    return _Copier(for_worker).of(thing, 0)
 
 
 class _Copier:
     """One walk; `made` has the copy of each object by its id."""
 
-    def __init__(self) -> None:
+    def __init__(self, for_worker: bool) -> None:
+        self.for_worker = for_worker
         self.made: Dict[int, Any] = {}
         self.alive: List[Any] = []  # so that no id is another object's
 
     def of(self, thing: Any, depth: int) -> Any:
         kind = type(thing)
+        if self.for_worker and instead_of(thing) is not thing:
+            return instead_of(thing)
         if kind in _ATOMS or depth > _DEEPEST:
             return thing
         found = self.made.get(id(thing))
@@ -126,13 +137,13 @@ def _all_atoms(items: Any) -> bool:
     """Whether these are nothing that changes, or tuples of that."""
     if len(items) > _LONG:
         first = set(map(type, islice(items, _LONG)))
-        if not first <= _ATOMS | {tuple}:
+        if not first <= _SAME | {tuple}:
             return False
     kinds = set(map(type, items))
     if tuple in kinds:
         tuples = (item for item in items if type(item) is tuple)
         kinds = (kinds - {tuple}) | set(map(type, chain.from_iterable(tuples)))
-    return kinds <= _ATOMS
+    return kinds <= _SAME
 
 
 # ---- Objects ----------------------------------------------------------------

@@ -26,6 +26,19 @@ static void set_reader_locked(struct fdl_engine *e, struct fdl_reader *reader)
     fdl_unlock(&e->settings);
 }
 
+/* Where io_depth is auto. Calls of a source that have an order are made in
+ * turn, and threads beyond a second one, which reads files while the next call
+ * is made, only hand the turn around; the tuner adds some for slow files. */
+#define IN_TURN 2
+
+static uint32_t first_reads(const struct fdl_engine *e)
+{
+    const struct fdl_user_reader *user = e->dataset->user;
+    uint32_t usual = e->reader_ops->default_depth;
+    bool in_turn = user && user->source.flags & FEEDLINE_SOURCE_IN_ORDER;
+    return in_turn ? FDL_MIN(usual, IN_TURN) : usual;
+}
+
 static int32_t start_reader_locked(struct fdl_engine *e)
 {
     struct fdl_reader *reader;
@@ -49,7 +62,7 @@ static int32_t start_reader_locked(struct fdl_engine *e)
         return status;
     set_reader_locked(e, reader);
     if (!asked)
-        cfg.depth = e->reader_ops->default_depth;
+        cfg.depth = first_reads(e);
     if (e->reader_ops->set_depth)
         e->reader_ops->set_depth(e->reader, cfg.depth);
     atomic_store_explicit(&e->io_depth, cfg.depth, memory_order_relaxed);

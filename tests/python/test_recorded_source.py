@@ -105,6 +105,18 @@ def test_pixels_are_pillows(paths: List[str], io_depth: int) -> None:
     assert crops.calls[: len(seen)] == seen
 
 
+def test_reads_begin_with_as_many_as_help(paths: List[str]) -> None:
+    """Calls in order are made in turn: a second thread reads meanwhile."""
+    found = []
+    for in_order in (True, False):
+        record = Crops(paths).record
+        data = Dataset.recorded(record, len(paths), in_order=in_order)
+        with loader(data, reader="pread", tuner="off", epochs=1) as l:
+            next(iter(l)).release()
+            found.append(l.get("io_depth"))
+    assert found == [2, 4]
+
+
 def test_what_is_raised_is_the_cause(paths: List[str]) -> None:
     crops = Crops(paths)
 

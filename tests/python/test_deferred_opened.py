@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
+import resource
 import threading
 import warnings
 from pathlib import Path
@@ -18,6 +20,7 @@ import pytest
 Image = images.Image
 
 from feedline.deferred import Recorder, deferred_of  # noqa: E402
+from feedline.deferred import image_source  # noqa: E402
 from PIL import ImageFile, JpegImagePlugin, PngImagePlugin  # noqa: E402
 
 KINDS = {
@@ -245,6 +248,47 @@ def test_truncated_files_that_are_allowed_later(
     with pytest.raises(OSError):
         recorder.run(lambda: Image.open(path).tobytes())
     assert recorder.run(program) == program()
+
+
+# ---- Files -------------------------------------------------------------------
+
+
+def test_a_kept_image_whose_file_has_changed(
+    jpeg: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No pixels of another file, ever; gone ones are an error in words."""
+    monkeypatch.setattr(image_source, "YOUNG_NS", 0)
+    for use in (lambda im: im.getpixel((0, 0)), lambda im: im.tobytes()):
+        for get in (Image.open, lambda path: Image.open(path).convert("L")):
+            kept = Recorder().run(get, jpeg)
+            Path(jpeg).write_bytes(images.encoded((60, 44), seed=9))
+            with pytest.raises(OSError, match="another file than"):
+                use(kept)
+            kept = Recorder().run(get, jpeg)
+            Path(jpeg).unlink()
+            with pytest.raises(FileNotFoundError):
+                use(kept)
+            Path(jpeg).write_bytes(images.encoded((60, 44)))
+
+
+def test_hundreds_of_files(tmp_path: Path) -> None:
+    """More than may be open at a time."""
+    files = [str(tmp_path / ("%d.png" % n)) for n in range(300)]
+    for n, path in enumerate(files):
+        Image.new("L", (4, 3), n % 256).save(path)
+
+    def program() -> Any:
+        small = [Image.open(path) for path in files]
+        return [image.getpixel((1, 1)) for image in small]
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = len(os.listdir("/proc/self/fd")) + 100
+    resource.setrlimit(resource.RLIMIT_NOFILE, (few, before[1]))
+    try:
+        found = Recorder().run(program)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert found == program()
 
 
 # ---- Threads -----------------------------------------------------------------

@@ -438,6 +438,7 @@ TENSOR_USES: Dict[str, Callable[[Any], Any]] = {
     "pickle": lambda t: pickle.loads(pickle.dumps(t)).tolist(),
     "deepcopy": lambda t: copy.deepcopy(t).tolist(),
     "print": repr,
+    "sent": lambda t: _sent(t).tolist(),
     "text": lambda t: "%s %r" % (t, [t]),
     "key": lambda t: {t: 1}[t],
     "share": lambda t: t.share_memory_().tolist(),
@@ -450,6 +451,13 @@ TENSOR_USES: Dict[str, Callable[[Any], Any]] = {
     "tensor of lists": lambda t: [t.max().item(), float(t[0, 0, 0])],
     "tv": lambda t: __import__("torchvision").utils.make_grid([t, t]).tolist(),
 }
+
+
+def _sent(t: Any) -> Any:
+    """To another process, by torch's way."""
+    from multiprocessing.reduction import ForkingPickler
+
+    return pickle.loads(ForkingPickler.dumps(t))
 
 
 def _torch_saved(t: Any) -> Any:

@@ -138,8 +138,22 @@ class Source:
                 opened = self.header.kind(given)
             except SyntaxError:  # it is another file now
                 opened = pillow.open(given)
+            if self.data is None:
+                self._compare(opened)
         opened.filename = self.filename
         return opened
+
+    def _compare(self, opened: Any) -> None:
+        """As the engine does: the pixels that the program has seen the header
+        of are gone with the file that was here then."""
+        now = os.stat(self.path)  # type: ignore[arg-type]
+        if self.seen in (NOT_COMPARED, _about(now)):
+            return
+        opened.close()
+        raise OSError(
+            "%s is another file than the one that was opened here before: its "
+            "pixels had been put off, and are lost" % os.fsdecode(self.path)
+        )
 
     def ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """An attribute of Pillow's image, not decoded; what a method returns.
@@ -195,6 +209,10 @@ class _Pillow:
 
 
 pillow = _Pillow()  # its own Image.open; given by the hooks
+
+
+def _about(found: os.stat_result) -> Tuple[int, int, int]:
+    return found.st_ino, found.st_size, found.st_ctime_ns
 
 
 def is_bomb(width: int, height: int) -> bool:
@@ -296,7 +314,7 @@ def _of_header(path: Any, found: os.stat_result, header: Header) -> Source:
     known = type(path) is str and path[:1] == "/"
     source = Source(path if known else os.path.abspath(path), None, header)
     source.filename = path
-    source.seen = found.st_ino, found.st_size, found.st_ctime_ns
+    source.seen = _about(found)
     return source
 
 

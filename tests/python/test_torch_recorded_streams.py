@@ -208,6 +208,15 @@ def test_own_draws_do_not_depend_on_workers(tmp_path: Path, name: str) -> None:
     assert_equal(found[2], found[0])
 
 
+@pytest.mark.parametrize("name", ["stream", "single", "iterator"])
+def test_a_known_chain_is_recorded_as_a_whole(
+    tmp_path: Path, name: str
+) -> None:
+    loader = Ours(**arguments_of(name, tmp_path / "images"), num_workers=2)
+    assert len(list(loader)) > 1 and loader.recorded
+    assert loader._feedline.decision.recorded.chains.count >= 24
+
+
 @pytest.mark.parametrize("draws", ["engine", "torch"])
 @pytest.mark.parametrize("name", STREAMS)
 def test_resumed_in_the_middle(tmp_path: Path, name: str, draws: str) -> None:

@@ -98,6 +98,7 @@ class StreamSet(RecordedSet):
     def begin_stream(self, begin: Begin) -> "StreamRun":
         run = StreamRun(self, next(self._numbers), begin)
         self._runs[run.number] = run  # type: ignore[assignment]
+        self.chains.forget()
         return run
 
 
@@ -211,11 +212,14 @@ class StreamRun:
     def _several(self, count: int) -> List[Any]:
         """So many samples; fewer at the end."""
         samples: List[Any] = []
+        chains, key = self._owner.chains, self.draws.key
         try:
             if self.draws.follows:
+                chains.begin(key, (), ())
                 self.draws.run(self._next_into, (samples, count))
             while len(samples) < count and not self.ended:
                 position = self._recording.position
+                chains.begin(key, (position,), (0,))
                 self.draws.run(
                     lambda _: self._next_into((samples, 1)), position
                 )

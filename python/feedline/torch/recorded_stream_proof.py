@@ -21,6 +21,7 @@ from ..deferred.tensor import POSSIBLE, WANTED
 from .chain import NotNative
 from .global_draws import drawn, set_states, states
 from .native import Plan
+from .recorded_chain_proof import try_chains
 from .recorded_draws import SeededDraws
 from .recorded_leaves import Copies
 from .recorded_proof import PATIENCE_S, TRIED, UNKNOWN_LENGTH, Recording
@@ -72,18 +73,23 @@ class StreamProof(Recording):
         if not trial.deferred:
             raise NotNative(*trial.nothing_deferred())
         recorded.changes = trial.changes
-        if not wanted:
-            return
-        where = trial.difference()
+        where = trial.difference() if wanted else None
         if where is not None:
             self._refuse(where)
+        try_chains(
+            recorded.chains,
+            trial,
+            lambda: StreamTrial(loader, plan, count),
+            different,
+        )
 
 
 class StreamTrial:
     """The first samples of a stream, made in both ways.
 
-    deferred: some image of theirs was. changes: what of the stream itself an
-    iteration changes.
+    deferred: some image of theirs was. recorded, leaves: by place, until the
+    first one that is damaged. changes: what of the stream itself an iteration
+    changes.
     """
 
     def __init__(self, loader: Any, plan: Plan, count: int) -> None:
@@ -141,6 +147,10 @@ class StreamTrial:
         # Where even Pillow cannot, the program sees an error.
         bad = {n for n in self._bad if keys_of_failed(self._made, n)}
         self._sound = min(bad, default=len(self._made.samples))
+        self.leaves = dict(enumerate(self._made.leaves[: self._sound]))
+        self.recorded = {
+            place: self._made.finished(place) for place in range(self._sound)
+        }
 
     def is_pointless(self) -> bool:
         """Whether more samples would show no more."""
@@ -167,8 +177,7 @@ class StreamTrial:
         """Where a sample differs from that of the stream; None: nowhere."""
         plain = self._plain()
         self._check_generators()
-        found = self._samples(self._made)
-        where = self._first(found, plain)
+        where = self._first(list(self.recorded.values()), plain)
         if where is None:
             return None
         if self._first(self._plain(), plain) is None:
@@ -185,12 +194,6 @@ class StreamTrial:
                 "where no thread has one of its own (torch.default_generator, "
                 "dropout, numpy.random.mtrand, scipy.stats)" % ", ".join(moved)
             )
-
-    def _samples(self, made: StreamBatch) -> List[Any]:
-        found = []
-        for place in range(self._sound):
-            found.append(made.finished(place))
-        return found
 
     def _first(self, found: List[Any], plain: List[Any]) -> Optional[str]:
         """The first difference."""

@@ -142,10 +142,10 @@ class Nested(Files):
 
 @pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning")
 def test_a_loader_inside_of_a_data_set(tmp_path: Path) -> None:
-    """torch's, as an engine's thread cannot wait for an engine."""
+    """That one is torch's, as an engine's thread cannot wait for an engine."""
     loader = loader_of(Nested(tmp_path / "images"))
     assert [n.tolist() for _, n in loader] == [[2] * 4] * 6
-    assert not loader.native
+    assert loader.recorded
 
 
 def test_copies_and_pickles(files: Any) -> None:

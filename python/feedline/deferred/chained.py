@@ -83,13 +83,13 @@ class Chained:
     call = property(lambda self: self)
 
     def deferred(self, leaf: Any) -> "FromPipeline":
-        result = self.result
+        result, shape = self.result, self.shape
         return FromPipeline(
             leaf,
             self.source,
             self.steps + result.before + result.behind,
-            result.shape,
-            result.shape,
+            shape,
+            shape,
             dtype=result.dtype,
             nhwc=False,
             code=result.code,
@@ -120,7 +120,8 @@ class FromPipeline(Deferred):
 def chained(image: Any, result: Result, draws: Draws) -> Any:
     """The tensor that a pipeline makes of an image."""
     image._source.wanted = True
-    return wrap(Chained(image, result, draws))
+    record: Any = Chained(image, result, draws)
+    return wrap(record)
 
 
 # ---- Where programs call chains ---------------------------------------------

@@ -152,7 +152,8 @@ class Source:
         opened.close()
         raise OSError(
             "%s is another file than the one that was opened here before: its "
-            "pixels had been put off, and are lost" % os.fsdecode(self.path)
+            "pixels had been put off, and are lost"
+            % os.fsdecode(self.path or "")
         )
 
     def ask(self, name: str, *args: Any, **kwargs: Any) -> Any:

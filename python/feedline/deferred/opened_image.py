@@ -42,7 +42,8 @@ class Opened(DeferredImage):
 
     def _reopen(self) -> None:
         with lock:
-            if not isinstance(self, Opened):
+            kind: Any = type(self)
+            if not issubclass(kind, Opened):
                 return
             if self._source.wanted:
                 touch(self, "file")  # it has been read

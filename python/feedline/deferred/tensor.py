@@ -259,7 +259,7 @@ class DeferredTensor(torch.Tensor):
     @property
     def _feedline_deferred(self) -> Any:
         """How the engine makes it; None once it is real."""
-        record = recorded(self, leaf=True)
+        record: Any = recorded(self, leaf=True)
         if record is None:
             make_real(self, "kept")
             return None

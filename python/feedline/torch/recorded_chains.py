@@ -323,7 +323,8 @@ def _watch(thing: Any, known: Known, seen: Set[int]) -> bool:
     if isinstance(thing, _FIXED) or id(thing) in seen:
         return True
     seen.add(id(thing))
-    kind, parts = type(thing), None
+    kind: Any = type(thing)
+    parts = None
     if kind in (list, tuple):
         if kind is list:
             known.live.append(thing)

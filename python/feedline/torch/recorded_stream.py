@@ -185,7 +185,8 @@ class StreamRun:
         batch.first = recording.position
         samples = recording.call(self._several, batch.asked)
         batch.hold(len(samples))
-        copies, used = Copies(), set()
+        copies = Copies()
+        used: Set[int] = set()
         for place, sample in enumerate(samples):
             leaves = self._isolated(batch, place, sample, copies)
             used.update(id(leaf.source) for leaf in leaves)

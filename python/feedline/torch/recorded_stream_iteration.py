@@ -79,7 +79,8 @@ class StreamIterator(RecordedIterator):
         self._owner.damaged.update(progress.damaged)
         progress.damaged = sorted(self._owner.damaged)
         self._real_from = progress.real_from
-        self._skip, self._load = 0, None
+        self._skip = 0
+        self._load: Optional[_Loading] = None
         if progress.batches:
             self._failed = None  # of another iterator
         self._position = 0

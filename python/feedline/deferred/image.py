@@ -136,21 +136,31 @@ class DeferredImage(Image.Image):
 
     def _give(self, memory: Any) -> None:
         info = self.info
-        self._become(Image.frombytes(self._mode, self._size, bytes(memory)))
+        make, args = self.maker()
+        self._become(make(*args, bytes(memory)))
         self.__dict__["info"] = info
+
+    def maker(self) -> Any:
+        """A function, and its arguments in front of the pixels, that makes a
+        real image: here or in another process."""
+        return Image.frombytes, (self._mode, self._size)
 
     def _become(self, real: Any) -> None:
         """Takes the place of a real image; `info`, EXIF and attributes that the
         program has changed stay."""
-        own = self.__dict__
-        added = {key: own[key] for key in own if key not in OWN}
-        base = self._base_info
-        if base is not None and base is not self._source.header.info:
-            added.setdefault("info", dict(base))
+        own, added = self.__dict__, self.added()
         self.__class__ = real.__class__
         own.clear()
         own.update(real.__dict__)
         own.update(added)
+
+    def added(self) -> Dict[str, Any]:
+        """Attributes that it has beyond its pixels."""
+        own, base = self.__dict__, self._base_info
+        found = {key: own[key] for key in own if key not in OWN}
+        if base is not None and base is not self._source.header.info:
+            found.setdefault("info", dict(base))
+        return found
 
     def _again(self, steps: Steps, size: Tuple[int, int], mode: str) -> Any:
         """Another image of the same source."""

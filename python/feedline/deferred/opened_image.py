@@ -11,7 +11,7 @@ that image.
 from __future__ import annotations
 
 import copy
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 from PIL import Image, ImageFile
 
@@ -58,17 +58,16 @@ class Opened(DeferredImage):
         else:
             self._become(self._source.take())
 
-    def _give(self, memory: Any) -> None:
+    def maker(self) -> Any:
         """As it comes out of a pickle, which has no file."""
-        state = [self.info, self._mode, self._size, None, bytes(memory)]
+        state = [self.info, self._mode, self._size, None]
+        behind: List[Any] = []
         if "__getstate__" in vars(ImageFile.ImageFile):
-            state.append(self._source.filename)
+            behind.append(self._source.filename)
         if "__getstate__" in vars(self._kind):
             n, each = self._source.header.layers
-            state += [n, list(each)]
-        made = self._kind.__new__(self._kind)
-        made.__setstate__(state)
-        self._become(made)
+            behind += [n, list(each)]
+        return _unpickled, (self._kind, state, behind)
 
     def __getattr__(self, name: str) -> Any:
         """What an instance of the file's class has."""
@@ -108,6 +107,12 @@ class Opened(DeferredImage):
         """Pixels that nobody has asked for so far cannot be had any more."""
         if not self._source.wanted:
             self.__dict__["_run"] = _Left(self._run.recorder)
+
+
+def _unpickled(kind: Any, state: Any, behind: Any, pixels: bytes) -> Any:
+    made = kind.__new__(kind)
+    made.__setstate__([*state, pixels, *behind])
+    return made
 
 
 _classes: Dict[Any, Any] = {}

@@ -12,7 +12,7 @@ import ctypes
 import os
 import struct
 import threading
-from typing import Sequence, Tuple
+from typing import Callable, Sequence, Tuple
 
 from .. import _c
 from .description import Deferred
@@ -46,10 +46,22 @@ def pack(images: Sequence[Deferred], outs: Sequence[int]) -> Tuple[int, int]:
     outs: for each image the address of memory of its nbytes.
     """
     room = _room
-    needed = sum(map(_bytes_of, images))
+    needed = most_bytes(images)
     if needed > len(room.memory):
         room.grow(needed * 2)
-    memory, base = room.memory, room.address
+    write(room.memory, room.address, images, outs, _address_of)
+    return room.address, len(images)
+
+
+def write(
+    memory: bytearray,
+    base: int,
+    images: Sequence[Deferred],
+    outs: Sequence[int],
+    place_of: Callable[[bytes], int],
+) -> int:
+    """The structs, into memory of most_bytes() that is at the address `base`;
+    how many bytes that were. place_of: the address of given bytes."""
     at, end = 0, IMAGE.size * len(images)
     for image, out in zip(images, outs):
         source = image.source
@@ -57,7 +69,7 @@ def pack(images: Sequence[Deferred], outs: Sequence[int]) -> Tuple[int, int]:
         end += STEP_BYTES * len(image.steps)
         place = begin
         for number, values, data in image.steps:
-            table = 0 if data is None else _address_of(data)
+            table = 0 if data is None else place_of(data)
             n = len(values)
             STEPS[n].pack_into(memory, place, number, n, table, *values)
             place += STEP_BYTES
@@ -69,7 +81,7 @@ def pack(images: Sequence[Deferred], outs: Sequence[int]) -> Tuple[int, int]:
             end += len(name) + 7 & ~7
             length = source.length
         else:
-            given = _address_of(source.data)
+            given = place_of(source.data)
             length = len(source.data)
         IMAGE.pack_into(
             memory,
@@ -93,7 +105,12 @@ def pack(images: Sequence[Deferred], outs: Sequence[int]) -> Tuple[int, int]:
             *image.draws,
         )
         at += IMAGE.size
-    return base, len(images)
+    return end
+
+
+def most_bytes(images: Sequence[Deferred]) -> int:
+    """At most, of all that is written for these."""
+    return sum(map(_bytes_of, images))
 
 
 def _bytes_of(image: Deferred) -> int:

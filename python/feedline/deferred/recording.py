@@ -40,6 +40,10 @@ class Touch(NamedTuple):
     ns: int
 
 
+# Of a recorder: images, those that were real, touches.
+Counts = Tuple[int, Dict[str, int], Dict[Tuple[str, int, str, str], List[int]]]
+
+
 class Run:
     """One call of Recorder.run: what its images have in common."""
 
@@ -135,6 +139,25 @@ class Recorder:
             seen = self._touches.setdefault(key, [0, 0])
             seen[0] += 1
             seen[1] += taken
+
+    def taken(self) -> Counts:
+        """What was counted since the last call, to be added elsewhere."""
+        with self._lock:
+            found = self.images, self.real_images, self._touches
+            self.images, self.real_images, self._touches = 0, {}, {}
+        return found
+
+    def add(self, counts: Counts) -> None:
+        """What another recorder has taken."""
+        images, real, touches = counts
+        with self._lock:
+            self.images += images
+            for why, n in real.items():
+                self.real_images[why] = self.real_images.get(why, 0) + n
+            for key, (count, ns) in touches.items():
+                seen = self._touches.setdefault(key, [0, 0])
+                seen[0] += count
+                seen[1] += ns
 
     def count_real(self, why: str) -> None:
         with self._lock:

@@ -18,6 +18,7 @@ values in place of the image, so dtypes, rounding and errors are torch's.
 from __future__ import annotations
 
 import ctypes
+import operator
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -267,11 +268,7 @@ class DeferredTensor(torch.Tensor):
             return record.deferred(self)
         wrap_real = None
         if record.kind is not torch.Tensor:
-            kind = record.kind
-
-            def wrap_real(tensor: Any) -> Any:
-                return tensor.as_subclass(kind)
-
+            wrap_real = operator.methodcaller("as_subclass", record.kind)
         return Deferred(
             self,
             record.source,

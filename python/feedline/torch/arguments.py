@@ -82,6 +82,7 @@ class Given:
     snapshot_every_n_steps: int = 1
     draws: str = "engine"
     verify: int = 2
+    helpers: Union[int, str] = AUTO
 
 
 OURS_ALONE = tuple(one.name for one in fields(Given))
@@ -244,6 +245,7 @@ def check_ours(given: Given) -> None:
             "verify should be a number of samples, but got verify=%r"
             % (given.verify,)
         )
+    _check_helpers(given)
     dtype_name(given.dtype)
     layout_name(given.layout)
     if given.device is not None:
@@ -251,6 +253,22 @@ def check_ours(given: Given) -> None:
             device_name(given.device)
     _check_seed(given.seed)
     _check_options(given.options)
+
+
+def _check_helpers(given: Given) -> None:
+    number = given.helpers
+    if number == AUTO:
+        return
+    if type(number) is not int or number < 0:
+        raise ValueError(
+            'helpers should be "auto" or a number of processes, but got '
+            "helpers=%r" % (number,)
+        )
+    if number > 0 and given.draws == "torch":
+        raise ValueError(
+            'draws="torch" is the order of one process; helpers should be 0 or '
+            '"auto", but got helpers=%d' % number
+        )
 
 
 def _check_seed(seed: Any) -> None:

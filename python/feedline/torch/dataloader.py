@@ -107,6 +107,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         torch loads the samples it does that with one process, if with any.
     verify: samples of an own data set that are also made by the data set alone,
         before its first epoch, and compared.
+    helpers: processes that run an own data set beside this one, where Python is
+        the limit, each with a copy of it; "auto" finds the number.
     snapshot_every_n_steps: accepted for code written for torchdata's
         StatefulDataLoader; a state is always that of the last batch returned.
 
@@ -156,6 +158,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         snapshot_every_n_steps: int = 1,
         draws: str = "engine",
         verify: int = 2,
+        helpers: Union[int, str] = "auto",
     ) -> None:
         given = dict(locals())  # the arguments, and no other name so far
         self._feedline = Private(Given(**{n: given[n] for n in OURS_ALONE}))
@@ -216,7 +219,10 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
 
     def _feedline_about_python(self) -> str:
         recorded = self._feedline.decision.recorded
-        return "" if recorded is None else "\n" + words_about(recorded)
+        if recorded is None:
+            return ""
+        words = words_about(recorded), recorded.helping.words()
+        return "\n" + "\n".join(filter(None, words))
 
     @property
     def _is_accelerate_prepared(self) -> bool:

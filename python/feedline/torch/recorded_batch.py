@@ -55,6 +55,8 @@ class Batch:
         # By place: leaves and addresses, or what the sample raised.
         self.recorded: Dict[int, Any] = {}
         self.shares = False  # samples have objects in common
+        self.made: Any = None  # by a helper: a Received
+        self.lost = 0  # helpers that ended with it
         self._rows: Dict[int, Rows] = {}
 
     def room(
@@ -76,18 +78,24 @@ class Batch:
     def _row(
         self, position: int, place: int, leaf: Any, memory: Memory, pin: bool
     ) -> torch.Tensor:
+        rows = self.column(position, leaf, memory, pin)
+        if rows.shape != tuple(leaf.shape) or rows.dtype != leaf.dtype:
+            return memory.empty(leaf.shape, leaf.dtype, pin)
+        return rows.each[place]
+
+    def column(
+        self, position: int, leaf: Any = None, memory: Any = None, pin: Any = 0
+    ) -> Rows:
+        """Memory at that position, as the first leaf there has asked for it."""
         rows = self._rows.get(position)
-        shape = tuple(leaf.shape)
         if rows is None:
-            count = len(self.indices)
-            whole = memory.empty((count, *shape), leaf.dtype, pin)
+            shape = tuple(leaf.shape)
+            whole = memory.empty((len(self.indices), *shape), leaf.dtype, pin)
             step = whole.stride(0) * whole.element_size()
             each, first = whole.unbind(0), whole.data_ptr()
             rows = Rows(whole, each, first, step, shape, leaf.dtype)
             self._rows[position] = rows
-        elif rows.shape != shape or rows.dtype != leaf.dtype:
-            return memory.empty(shape, leaf.dtype, pin)
-        return rows.each[place]
+        return rows
 
     @property
     def nbytes(self) -> int:

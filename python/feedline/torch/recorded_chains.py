@@ -68,18 +68,24 @@ class Known:
 class Chains:
     """Of one data set. One thread at a time, that which has its lock."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Any = None) -> None:
         self.on = False  # until a proof has tried it
         self.count = 0  # images that were recorded with a chain
         self._known: Dict[Tuple[int, str, bool], Known] = {}
         self._results: "OrderedDict[Chain, Result]" = OrderedDict()
         self._refused: Set[Chain] = set()
+        if known is not None:
+            self.on, self._refused = known
         self._key: Optional[Tuple[int, int]] = None
         self._samples: List[int] = []
         self._copies: Sequence[int] = ()
         self._views: List[int] = []
         self._closed = False
         self._lent: List[Result] = []  # that other processes name
+
+    def known(self) -> Tuple[bool, Set[Chain]]:
+        """For another one, which is to do as this one does."""
+        return self.on, set(self._refused)
 
     # ---- Which sample it is ------------------------------------------------
 

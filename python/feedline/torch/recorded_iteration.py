@@ -19,7 +19,9 @@ recorded anew from there; a collate_fn that has drawn once is waited for.
 from __future__ import annotations
 
 import copy
+import weakref
 from array import array
+from time import perf_counter
 from typing import Any, Dict, List, Optional
 
 from torch.utils.data.dataloader import default_collate, default_convert
@@ -37,6 +39,8 @@ from .native import Plan
 from .recorded_batch import Batch
 from .recorded_draws import ENGINE, SeededDraws, States, TorchDraws
 from .recorded_draws import number_of
+from .recorded_helper_use import Use, work_of
+from .recorded_helpers_child import said
 from .recorded_leaves import with_zeros
 from .recorded_run import Run
 from .recorded_stack import Stacked
@@ -96,6 +100,8 @@ class RecordedIterator(NativeIterator):
 
     _working: Any = None  # the data set of this epoch
     _draws: Any = None
+    _use: Any = None  # of helper processes
+    _waited_s = 0.0  # for the last batch
 
     def _begin(self, loader: Any, plan: Plan) -> None:
         given = loader._feedline.given
@@ -107,6 +113,9 @@ class RecordedIterator(NativeIterator):
                 # Together, as each may have the other or share its objects.
                 both = [self._dataset, loader.collate_fn]
                 self._working, self._collate_fn = working_copy(both, True)
+            if self._use is not None:
+                self._use.close()
+                self._use = None
         self._by_torch = given.draws != ENGINE
         self._one_at_a_time = False
         self._info = None
@@ -115,10 +124,26 @@ class RecordedIterator(NativeIterator):
         self._draws = self._new_draws(
             given.seed, loader.worker_init_fn, goes_on
         )
+        self._begin_helpers(loader, plan)
         super()._begin(loader, plan)
         self._fetcher = _compat.MapFetcher(
             self._working, self._auto_collation, self._collate_fn, False
         )
+
+    def _begin_helpers(self, loader: Any, plan: Plan) -> None:
+        if self._use is None:
+            work = work_of(
+                loader,
+                plan.recorded,
+                self._working,
+                self._collate_fn,
+                self._base_seed,
+            )
+            self._use = Use(loader, plan.recorded, work)
+            # Before engines are given back, which wait for the reading thread.
+            ending = weakref.finalize(self, self._use.close)
+            ending.atexit = False
+        self._use.begin(self._draws.key)
 
     def _new_draws(self, seed: Optional[int], init: Any, goes_on: bool) -> Any:
         progress = self._progress
@@ -168,6 +193,7 @@ class RecordedIterator(NativeIterator):
             self._info,
             self._auto_collation,
             self._pin_memory,
+            self._use.helpers,
         )
         # What a former run's workers write to is let go behind begin().
         former, lease.held = lease.held, run
@@ -193,14 +219,24 @@ class RecordedIterator(NativeIterator):
 
     # ---- Delivering batches ------------------------------------------------
 
+    def _receive(self, engine: feedline.Loader) -> feedline.Batch:
+        began = perf_counter()
+        try:
+            return super()._receive(engine)
+        finally:
+            self._waited_s = perf_counter() - began
+
     def _data_of(
         self, engine: feedline.Loader, batch: feedline.Batch, number: int
     ) -> Any:
         run: Run = self._leases[0].held
         made = run.take()
+        self._use.delivered(len(made.indices), self._waited_s)
         self._depth_max = batches_in(engine.get("memory_budget"), made)
         try:
-            data = self._collated(made, self._samples_of(run, made, batch))
+            data = self._collated_by_helper(run, made, batch)
+            if data is None:
+                data = self._collated(made, self._samples_of(run, made, batch))
         finally:
             if self._by_torch:
                 self._follow(made)
@@ -208,6 +244,26 @@ class RecordedIterator(NativeIterator):
         if finish.device:
             return finish(self._pinned(data))
         return self._pinned(finish(data) if finish else data)
+
+    def _collated_by_helper(
+        self, run: Run, made: Batch, batch: feedline.Batch
+    ) -> Any:
+        """None: the samples are there, to be collated here."""
+        if made.made is None:
+            return None
+        try:
+            if not failed(batch):
+                data = made.made.collated(made)
+                if data is not None:
+                    return data
+            made.made.load(made)
+            return None
+        except Exception as error:  # of a class that cannot be unpickled
+            self._use.refuse(said(error))
+        every = range(len(made.indices))
+        if run.many is not None:
+            return self._collated(made, run.all_truly(made))
+        return self._collated(made, [run.truly(made, n) for n in every])
 
     def _samples_of(self, run: Run, made: Batch, batch: feedline.Batch) -> Any:
         """The samples of a batch, with real images."""
@@ -318,6 +374,13 @@ class RecordedIterator(NativeIterator):
         if self._leases:
             self._begin_engine(self._leases[0], self._progress.samples)
         self._append_waiting()
+
+    # ---- The end
+
+    def _close(self) -> None:
+        if self._use is not None and not self._persistent_workers:
+            self._use.close()
+        super()._close()
 
     # ---- Memory ------------------------------------------------------------
 

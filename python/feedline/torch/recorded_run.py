@@ -35,6 +35,7 @@ from ..deferred import Recorder, pack
 from .recorded_batch import Batch
 from .recorded_chains import Chains
 from .recorded_draws import SeededDraws, States, TorchDraws
+from .recorded_helper_count import Helping
 from .recorded_leaves import Copies
 from .recorded_memory import Memory
 from .worker_info import as_worker
@@ -59,6 +60,7 @@ class RecordedSet:
         self.lock = threading.RLock()
         self.memory = Memory()
         self.chains = self.recorder.chains = Chains()
+        self.helping = Helping()
         self._runs: "WeakValueDictionary[int, Run]" = WeakValueDictionary()
         self._numbers = itertools.count()
         runs = self._runs
@@ -93,8 +95,10 @@ class Run:
         info: Any,
         batched: bool = True,
         pin: bool = False,
+        helpers: Any = None,
     ) -> None:
         self.number = number
+        self._helpers = helpers
         self._owner = owner
         self._recorder = owner.recorder
         self.dataset = dataset
@@ -113,6 +117,8 @@ class Run:
         self._waiting.append(batch)
         self._batches[self._appended] = batch
         self._appended += 1
+        if self._helpers is not None:
+            self._helpers.submit(batch)
 
     def take(self) -> Batch:
         """The oldest batch, which the engine has delivered."""
@@ -135,6 +141,8 @@ class Run:
         try:
             if place == 0:
                 self._record_all(batch)
+            if batch.made is not None:
+                return int(batch.made.read(address, place))
             found = batch.recorded.pop(place)
         finally:
             if place == len(batch.indices) - 1:
@@ -148,6 +156,15 @@ class Run:
         return int(lib.quick.read_recorded(address, images, count))
 
     def _record_all(self, batch: Batch) -> None:
+        """Here, or by a helper process."""
+        if self._helpers is None:
+            self.record_all(batch)
+            return
+        self._helpers.record(batch, self.record_all)
+        if batch.made is not None:
+            batch.made.give_memory(batch, self._owner.memory, self._pin)
+
+    def record_all(self, batch: Batch) -> None:
         """Fills batch.recorded: what failed has an exception there.
 
         As in a worker of torch's, which makes a batch before it sends it: what

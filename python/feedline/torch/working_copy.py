@@ -49,10 +49,10 @@ _DEEPEST = 100
 def working_copy(thing: Any, for_worker: bool = False) -> Any:
     """Of a data set, or of a transform. for_worker: as a worker has it, else
     one that does what the program's own object would."""
-    return _Copier(for_worker).of(thing, 0)
+    return Copier(for_worker).of(thing, 0)
 
 
-class _Copier:
+class Copier:
     """One walk; `made` has the copy of each object by its id."""
 
     def __init__(self, for_worker: bool) -> None:
@@ -89,7 +89,7 @@ class _Copier:
             parts = thing.func, thing.args, thing.keywords
             function, args, named = (self.of(part, depth) for part in parts)
             return partial(function, *args, **named)
-        if _is_generator(thing):
+        if is_generator(thing):
             return _of_generator(thing)
         if is_plain_object(kind):
             return self._of_object(thing, kind, depth)
@@ -178,7 +178,7 @@ def is_plain_object(kind: type) -> bool:
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
 
 
-def _is_generator(thing: Any) -> bool:
+def is_generator(thing: Any) -> bool:
     if isinstance(thing, (random.Random, torch.Generator)):
         return True
     numpy = sys.modules.get("numpy")

@@ -675,7 +675,7 @@ def decides(path: str) -> Any:
 
 
 PROGRAMS = {
-    paired: [True, False],
+    paired: [True, True],
     super_resolution: [True, True],
     cut_in_two: [True, True],
     on_a_canvas: [False],

@@ -18,7 +18,12 @@ _HOOKS = {
     "torchvision.transforms.transforms": "chained",
     "torchvision.transforms.v2._container": "chained",
     "torchvision.transforms._presets": "chained",
+    "numpy": "array_hooks",
+    "torch": "array_torch_hooks",
+    "cv2": "opencv_hooks",
 }
+# What those need to be loaded, too.
+_NEEDS = {"numpy": "PIL.Image", "torch": "numpy", "cv2": "PIL.Image"}
 _waiting: Dict[str, str] = dict(_HOOKS)
 _lock = threading.Lock()
 
@@ -35,7 +40,7 @@ def install() -> None:
     """Any thread; at each run, as a program may load libraries later."""
     modules = sys.modules
     for name in _waiting:
-        if name in modules:
+        if name in modules and _NEEDS.get(name, name) in modules:
             _install()
             return
 
@@ -45,6 +50,8 @@ def _install() -> None:
         for name, ours in list(_waiting.items()):
             spec = getattr(sys.modules.get(name), "__spec__", None)
             if spec is None or getattr(spec, "_initializing", False):
+                continue
+            if _NEEDS.get(name, name) not in sys.modules:
                 continue
             importlib.import_module("." + ours, __package__).install()
             remaining = {k: v for k, v in _waiting.items() if k != name}

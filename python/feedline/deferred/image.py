@@ -23,7 +23,7 @@ from .image_source import Source, is_bomb
 from .steps import Steps
 
 # Attributes of ours in an instance; others are the program's.
-OWN = ("_source", "_steps", "_size", "_mode", "_run", "_base_info")
+OWN = "_source _steps _size _mode _run _base_info _array".split()
 
 # (from, to) of the conversions that are recorded, if nothing is transparent.
 _TO = {"L": 1, "RGB": 3, "RGBA": 4}
@@ -122,7 +122,8 @@ class DeferredImage(Image.Image):
     @property
     def _feedline_deferred(self) -> Any:
         """How the engine makes it; None once it is real."""
-        if self._run is not state.run and self._run is not state.last:
+        late = self._run is not state.run and self._run is not state.last
+        if late or self._source.read:
             touch(self, "kept")
             return None
         (w, h), n = self._size, op.CHANNELS[self._mode]

@@ -96,8 +96,8 @@ class Source:
     """The bytes of one image: of a file, or given."""
 
     __slots__ = (
-        "path data filename offset length header wanted sound born seen _info "
-        "_opened _decoded _converted"
+        "path data filename offset length header wanted read sound born seen "
+        "_info _opened _decoded _converted"
     ).split()
 
     def __init__(
@@ -112,6 +112,8 @@ class Source:
         self.wanted = False  # the program has asked for pixels
         self.sound = False  # Pillow has decoded it
         self.born = 0  # in which call of a stream
+        # It has read them as an array: the engine has nothing left to gain.
+        self.read = False
         self._info: Optional[Dict[Any, Any]] = header.info
         self._opened: Any = None
         self._decoded: Any = None

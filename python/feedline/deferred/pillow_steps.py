@@ -60,6 +60,8 @@ def _pad(image: Any, v: Values) -> Any:
         size = image.width + left + right, image.height + top + bottom
         padded = _pillow("Image").new(image.mode, size, fill)
         padded.paste(image, (left, top))
+        if image.mode == "P":
+            padded.putpalette(image.getpalette())
         return padded
     numpy: Any = importlib.import_module("numpy")
     sides = ((top, bottom), (left, right), (0, 0))

@@ -47,11 +47,12 @@ Counts = Tuple[int, Dict[str, int], Dict[Tuple[str, int, str, str], List[int]]]
 class Run:
     """One call of Recorder.run: what its images have in common."""
 
-    __slots__ = ("recorder", "sources")
+    __slots__ = ("recorder", "sources", "has_arrays")
 
     def __init__(self, recorder: "Recorder") -> None:
         self.recorder = recorder
         self.sources: List[Source] = []
+        self.has_arrays = False
 
     def add(self, source: Source) -> None:
         """An image that was opened. No more than some files stay open."""
@@ -81,6 +82,7 @@ class Recorder:
         # chains(transform, image): the deferred tensor of a chain that is
         # recorded as a whole, or None.
         self.chains: Optional[Callable[[Any, Any], Any]] = None
+        self.arrays = True  # are deferred, too
         self.images = 0  # that were deferred
         self.real_images: Dict[str, int] = {}  # why not, how many
 
@@ -119,6 +121,14 @@ class Recorder:
                 except Exception as error:
                     yield bisect_right(parts, n), error
                 source.forget()
+
+    def failed(self, error: BaseException) -> None:
+        """What a sample raised in this thread's run, which foreign code may
+        have that was given a deferred array and is no error of the file's:
+        no others, then."""
+        run = state.run
+        if run is not None and run.has_arrays:
+            self.arrays = self.arrays and isinstance(error, OSError)
 
     @property
     def touches(self) -> List[Touch]:

@@ -5,12 +5,6 @@ It is torch's wrapper subclass: whoever asks it for memory gets an error, in
 Python and in C++. Functions that can be recorded give another one; all others
 make it real first: the same object is then a plain tensor, for good.
 
-What is recorded is kept in two forms. One is the engine's: steps of the image,
-then a table with what becomes of each byte in each channel, then rectangles
-that are erased; moving pixels commutes with changing their values, so it goes
-in front as long as nothing is erased. The other is the calls as they were made,
-which make it real.
-
 torch's real functions make the table: they are called with a tensor of all byte
 values in place of the image, so dtypes, rounding and errors are torch's.
 """
@@ -27,12 +21,9 @@ import torch
 from .. import _c
 from . import steps as op
 from .description import Deferred
-from .recording import Run, lock, state
-from .image_source import Source
+from .record import Call, Record, Table
+from .recording import lock, state
 from .steps import Steps
-
-Shape = Tuple[int, ...]
-Table = Any  # a tensor [channels, 256]
 
 # dtypes that the engine knows; of others it copies elements of a table.
 CODES = {
@@ -50,93 +41,6 @@ Off: Any = getattr(torch._C, "DisableTorchFunctionSubclass", None)
 # Without these a tensor could not become another one, or could be read.
 WANTED = "torch 2.4 or later"
 POSSIBLE = None not in (_swap, _guard, _storage_of, Off)
-
-
-class Call:
-    """A call of a function that gave a tensor, `at` is where the tensor before
-    stands among the arguments; or a function that makes the first one."""
-
-    __slots__ = ("before", "function", "at", "args", "kwargs")
-
-    def __init__(
-        self,
-        before: Optional["Call"],
-        function: Callable[..., Any],
-        at: int = 0,
-        args: Tuple[Any, ...] = (),
-        kwargs: Optional[Dict[str, Any]] = None,
-    ) -> None:
-        self.before = before
-        self.function = function
-        self.at = at
-        self.args = args  # without the tensor
-        self.kwargs = kwargs or {}
-
-    def on(self, tensor: Any) -> Any:
-        args = (*self.args[: self.at], tensor, *self.args[self.at :])
-        return self.function(*args, **self.kwargs)
-
-    def again(self) -> Any:
-        """The real tensor."""
-        calls: List[Call] = []
-        call = self
-        while call.before is not None:
-            calls.append(call)
-            call = call.before
-        tensor = call.function(*call.args)
-        for call in reversed(calls):
-            tensor = call.on(tensor)
-        return tensor
-
-
-class Record:
-    """What is known of a deferred tensor. Never changed, once made."""
-
-    whole = False  # it may be recorded on; see chained.py
-    __slots__ = (
-        "source steps mode run axes shape strides dtype scaled normalized "
-        "table erased call kind"
-    ).split()
-
-    def __init__(self) -> None:
-        self.source: Source
-        self.steps: Steps  # of the image
-        self.mode: str  # Pillow's, of the image
-        self.run: Run
-        # For each dimension c, h or w, or 1 for one that is only there.
-        self.axes: str
-        self.shape: Shape
-        self.strides: Shape
-        self.dtype: Any
-        # How bytes become elements: as they are; x / 255; and then normalized
-        # by means and standard deviations; or by a table.
-        self.scaled: bool = False
-        self.normalized: Tuple[float, ...] = ()
-        self.table: Table = None
-        # (left, top, width, height), and a value for each channel.
-        self.erased: Tuple[Tuple[Tuple[int, ...], Any], ...] = ()
-        self.call: Call
-        self.kind: Any = torch.Tensor
-
-    def but(self, **changed: Any) -> "Record":
-        new = Record.__new__(Record)
-        for name in Record.__slots__:
-            value = changed[name] if name in changed else getattr(self, name)
-            setattr(new, name, value)
-        return new
-
-    def side(self, axis: str) -> int:
-        at = self.axes.find(axis)
-        return 1 if at < 0 else self.shape[at]
-
-
-def dense(shape: Shape) -> Shape:
-    """Strides of a contiguous tensor."""
-    strides, step = [0] * len(shape), 1
-    for at in range(len(shape) - 1, -1, -1):
-        strides[at] = step
-        step *= max(shape[at], 1)
-    return tuple(strides)
 
 
 def born(
@@ -161,7 +65,7 @@ def born(
     record.shape = (c, h, w)
     record.strides = (h * w, w, 1) if scaled else (1, w * c, c)
     record.dtype = torch.float32 if scaled else torch.uint8
-    record.scaled = scaled
+    record.scaled, record.kind = scaled, torch.Tensor
     record.call = Call(None, function, 0, args)
     record.source.wanted = True
     return wrap(record)
@@ -187,11 +91,6 @@ def table_of(record: Record) -> Table:
             both = torch.tensor(record.normalized, dtype=torch.float32)
             table = table.sub_(both[:c, None]).div_(both[c:, None])
     return table
-
-
-def is_plain(record: Record) -> bool:
-    """Bytes of the image, as they are."""
-    return not record.scaled and record.table is None and not record.erased
 
 
 def _table_bytes(table: Table) -> bytes:
@@ -261,11 +160,11 @@ class DeferredTensor(torch.Tensor):
     def _feedline_deferred(self) -> Any:
         """How the engine makes it; None once it is real."""
         record: Any = recorded(self, leaf=True)
-        if record is None:
+        if record is not None and record.whole:
+            return record.deferred(self)
+        if record is None or record.source.read:
             make_real(self, "kept")
             return None
-        if record.whole:
-            return record.deferred(self)
         wrap_real = None
         if record.kind is not torch.Tensor:
             wrap_real = operator.methodcaller("as_subclass", record.kind)
@@ -327,7 +226,8 @@ def wrap(record: Record, base: Any = None) -> Any:
     tensor._record = record
     if base is not None:
         tensor._base = base
-        base._viewed = True
+        if isinstance(base, torch.Tensor):
+            base._viewed = True  # type: ignore[attr-defined]
     return tensor
 
 
@@ -347,7 +247,7 @@ def recorded(tensor: Any, leaf: bool = False) -> Optional[Record]:
         return None
     base = tensor._base
     while base is not None:
-        if not isinstance(base, DeferredTensor) or base._record is None:
+        if getattr(base, "_record", None) is None:
             return None  # it shows a real one
         base = base._base
     found: Record = record
@@ -368,13 +268,19 @@ def make_real(tensor: Any, asked: str, swap: bool = True) -> Any:
         if tensor._base is None:
             real = record.call.again()
         else:
-            real = record.call.on(make_real(tensor._base, asked, swap))
+            real = record.call.on(_real_base(tensor._base, asked, swap))
         if swap and _become(tensor, real):
             real = tensor
         else:
             tensor._record = _Elsewhere(real)
         record.run.recorder.count(asked, began)
         return real
+
+
+def _real_base(base: Any, asked: str, swap: bool) -> Any:
+    if isinstance(base, torch.Tensor):
+        return make_real(base, asked, swap)
+    return base._feedline_real
 
 
 def _of_real_class(tensor: Any) -> Any:

@@ -14,13 +14,12 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 import torch
 
 from . import steps as op
+from .record import Call, Record, as_pixels, as_table, dense
+from .record import is_plain, kept_order
 from .tensor import (
     CODES,
-    Call,
     DeferredTensor,
     Off,
-    Record,
-    dense,
     handlers,
     recorded,
     table_of,
@@ -85,7 +84,7 @@ def _arithmetic(func: Any, args: Any, kwargs: Any, in_place: bool) -> Any:
     record = None if tensor is None else recorded(tensor)
     if record is None or not _KEYWORDS.issuperset(kwargs):
         return NotImplemented
-    if in_place and (at != 0 or tensor._base is not None or tensor._viewed):
+    if in_place and (at != 0 or not _alone(tensor)):
         return NotImplemented
     rest = (*args[:at], *args[at + 1 :])
     for value in (*rest, *kwargs.values()):
@@ -99,7 +98,7 @@ def _arithmetic(func: Any, args: Any, kwargs: Any, in_place: bool) -> Any:
 
 def _computed(tensor: Any, record: Record, call: Call, in_place: bool) -> Any:
     """What a call makes of every byte, and of what has been erased."""
-    every = _as_tensor(table_of(record), record)
+    every = as_pixels(table_of(record), record)
     if in_place:
         every = every.clone()
     made = call.on(every)
@@ -107,11 +106,11 @@ def _computed(tensor: Any, record: Record, call: Call, in_place: bool) -> Any:
         return made  # the name of its type
     if made is every and not in_place:
         return tensor
-    gray = record.axes.replace("1", "") == "chw" and record.mode == "L"
+    gray = record.order == "chw" and record.mode == "L"
     if made.shape != every.shape and gray and not record.erased:
         # A gray image and three numbers: all channels begin as the gray one.
         record = _gray_to_rgb(record)
-        every = _as_tensor(table_of(record), record)
+        every = as_pixels(table_of(record), record)
         if in_place or made.shape != every.shape:
             return NotImplemented
     if made.shape != every.shape or made.is_complex() or made.requires_grad:
@@ -123,7 +122,7 @@ def _computed(tensor: Any, record: Record, call: Call, in_place: bool) -> Any:
     if erased and made.dtype not in CODES:
         return NotImplemented
     new = record.but(
-        table=_as_table(made, record),
+        table=as_table(made, record),
         scaled=False,
         normalized=(),
         erased=erased,
@@ -146,8 +145,19 @@ def _new(tensor: Any, record: Record, call: Call) -> Any:
 def _set(tensor: Any, record: Record) -> Any:
     """The same tensor, changed."""
     record.kind = tensor._kind
-    tensor._record = record
+    tensor._record, tensor._base = record, None
     return tensor
+
+
+def _alone(tensor: Any) -> bool:
+    """Whether nothing else shows what is written to it."""
+    if tensor._viewed or isinstance(tensor._base, torch.Tensor):
+        return False
+    if tensor._base is None:
+        return True
+    from .array import only_view
+
+    return only_view(tensor)
 
 
 def _the_one(args: Any) -> Tuple[int, Any]:
@@ -187,37 +197,9 @@ def _snapshot(value: Any) -> Any:
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
-def _as_table(made: Any, record: Record) -> Any:
-    c = record.side("c")
-    if record.axes.replace("1", "") == "hwc":
-        return made.reshape(256, c).t()
-    return made.reshape(c, 256)
-
-
-def _as_tensor(table: Any, record: Record) -> Any:
-    """A table in the dimensions of the tensor, 256 rows of one pixel; where
-    channels come last, channels of 256 rows."""
-    axes = record.axes.replace("1", "")
-    if axes == "hwc":
-        table = table.t()
-    sides = {"c": record.side("c"), "h": 256, "w": 1, "1": 1}
-    return table.reshape([sides[axis] for axis in record.axes])
-
-
 def _apply_to_value(call: Call, value: Any, record: Record) -> Any:
     sides = [len(value) if axis == "c" else 1 for axis in record.axes]
     return call.on(value.clone().reshape(sides)).reshape(-1)
-
-
-def kept_order(record: Record) -> Any:
-    """Strides of a result: the order of the dimensions in memory is kept."""
-    shape, strides = record.shape, record.strides
-    order = sorted(range(len(shape)), key=lambda i: (strides[i], -i))
-    made, step = [0] * len(shape), 1
-    for at in order:
-        made[at] = step
-        step *= shape[at]
-    return tuple(made)
 
 
 # ---- Moving pixels ----------------------------------------------------------
@@ -234,7 +216,7 @@ def _view(
     order of memory, then."""
     kind = changed.pop("kind", torch.Tensor)
     new = record.but(call=call, kind=kind, **changed)
-    axes = new.axes.replace("1", "")
+    axes = new.order
     if axes in ("cwh", "whc", "wh"):
         new.steps = (*new.steps, (op.TRANSPOSE, (5,), None))
         swapped = {"h": "w", "w": "h"}
@@ -632,7 +614,7 @@ def _set_item(func: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(tensor, DeferredTensor):
         return NotImplemented
     record = recorded(tensor)
-    if record is None or tensor._base is not None or tensor._viewed:
+    if record is None or not _alone(tensor):
         return NotImplemented
     if not _is_operand(value, record) or record.dtype not in CODES:
         return NotImplemented
@@ -694,6 +676,24 @@ def _detach(tensor: Any, record: Record, call: Call) -> Any:
 
 def _as_subclass(tensor: Any, record: Record, call: Call, kind: Any) -> Any:
     return wrap(record.but(call=call, kind=kind), tensor)
+
+
+def _numpy(tensor: Any, record: Record, call: Call) -> Any:
+    from .array import DeferredArray
+
+    table = table_of(record)
+    kind = torch.empty(0, dtype=record.dtype).numpy().dtype
+    erased = tuple((place, v.numpy()) for place, v in record.erased)
+    tensor._viewed = True
+    made = record.but(
+        call=call,
+        dtype=kind,
+        erased=erased,
+        table=None if is_plain(record) else table.numpy(),
+        scaled=False,
+        normalized=(),
+    )
+    return DeferredArray(made, tensor)
 
 
 def _requires_grad(
@@ -772,6 +772,7 @@ _MOVERS: Dict[str, Callable[..., Any]] = {
     "fliplr": _flip_of(1),
     "flipud": _flip_of(0),
     "narrow": _narrow,
+    "numpy": _numpy,
     "permute": _permute,
     "repeat": _repeat,
     "requires_grad_": _requires_grad,
@@ -786,7 +787,8 @@ _MOVERS: Dict[str, Callable[..., Any]] = {
 }
 
 
-def _register() -> None:
+def register() -> None:
+    """Fills the table of handlers. More than once does no harm."""
     plain: Dict[str, Any] = {name: _elementwise for name in _ELEMENTWISE}
     plain.update({name: _in_place for name in _IN_PLACE})
     plain.update({name: _mover(move) for name, move in _MOVERS.items()})
@@ -809,6 +811,3 @@ def _register() -> None:
         if name == "mT":
             handlers[last.__get__] = _mover(_swapped_last)
     handlers[torch.nn.functional.pad] = _mover(_pad)
-
-
-_register()

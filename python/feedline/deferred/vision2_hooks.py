@@ -19,17 +19,9 @@ from torchvision.transforms.v2.functional import _geometry, _utils
 from .. import replaced
 from . import steps as op
 from .image import PLAIN
-from .tensor import (
-    POSSIBLE,
-    Call,
-    DeferredTensor,
-    class_of,
-    dense,
-    is_plain,
-    recorded,
-    wrap,
-)
 from .pillow_hooks import put
+from .record import Call, dense, is_plain
+from .tensor import POSSIBLE, DeferredTensor, class_of, recorded, wrap
 from .vision_hooks import pairs
 
 # Beyond it, how a sum is rounded depends on torch's threads.

@@ -11,21 +11,21 @@ from __future__ import annotations
 from typing import Any, Dict, Tuple
 
 import torch
+from torchvision import utils
 from torchvision.transforms import functional
 
 from .. import replaced
 from . import pillow_steps as replay
 from . import steps as op
-from . import tensor_functions  # noqa: F401  fills the table of handlers
+from . import tensor_functions
+from .array_hooks import fromarray
 from .image import COLORS, PLAIN, DeferredImage, records
 from .pillow_hooks import put
+from .record import Call, Record, is_plain, kept_order
 from .tensor import (
     POSSIBLE,
-    Call,
     DeferredTensor,
-    Record,
     born,
-    is_plain,
     recorded,
     table_of,
     wrap,
@@ -37,10 +37,12 @@ pairs: Dict[int, Tuple[Any, Any]] = {}
 
 def install() -> None:
     if POSSIBLE:
+        tensor_functions.register()
         put(pairs, functional, "to_tensor", _to_tensor)
         put(pairs, functional, "pil_to_tensor", _pil_to_tensor)
         put(pairs, functional, "normalize", _normalize)
         put(pairs, functional, "to_pil_image", _to_pil_image)
+    put(pairs, utils, "_Image_fromarray", fromarray)
     put(pairs, functional.F_pil, "adjust_hue", _adjust_hue)
     put(pairs, functional.F_pil, "to_grayscale", _to_grayscale)
     put(pairs, functional.F_pil, "pad", _pad)
@@ -84,7 +86,7 @@ def _normalize(original: Any) -> Any:
             numbers = None if record is None else _numbers(record, mean, std)
             if record is not None and numbers is not None:
                 call = Call(record.call, original, 0, (list(mean), list(std)))
-                strides = tensor_functions.kept_order(record)
+                strides = kept_order(record)
                 return wrap(
                     record.but(normalized=numbers, call=call, strides=strides)
                 )
@@ -175,6 +177,10 @@ def _pad(original: Any) -> Any:
             number = op.PADDINGS.index(padding_mode)
             if sides is not None and _fits(sides, number, img.size):
                 return img.padded(sides, number).without_info()
+        if padding_mode == "constant" and records(img, ("P",)):
+            sides = _sides(padding)
+            if sides is not None and type(fill) is int and 0 <= fill < 256:
+                return img.padded(sides, 0, (fill,)).without_info()
         return original(img, padding, fill, padding_mode)
 
     return pad

@@ -89,6 +89,9 @@ class Copies:
             if deferred.mode not in _PALETTES:
                 return self.room(deferred)
             thing = deferred.real()
+        real = getattr(thing, "_feedline_real", None)
+        if real is not None:  # of an array that could not stay deferred
+            thing, kind = real, type(real)
         memory = _memory_of(thing, kind)
         if memory is not None:
             return memory

@@ -190,7 +190,11 @@ class Run:
         begin, key = self._owner.chains.begin, self.draws.key
         if self.many is not None:
             begin(key, batch.indices, batch.copies)
-            made = self.draws.run(self.many, batch.indices, batch.copies[0])
+            try:
+                made = self.draws.run(self.many, batch.indices, batch.copies[0])
+            except BaseException as error:
+                self._recorder.failed(error)
+                raise
             if type(made) is not list or len(made) != len(batch.indices):
                 raise TypeError("__getitems__ returned no list of the samples")
             return made, [self._recorder.opened()]
@@ -201,6 +205,7 @@ class Run:
             try:
                 made.append(self.draws.run(get, index, copy))
             except BaseException as error:
+                self._recorder.failed(error)
                 made.append(Failed(error))
             opened.append(self._recorder.opened())
         return made, opened

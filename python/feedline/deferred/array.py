@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An array without memory, which records what is done to it.
+
+It is no ndarray, so C code that reads arrays finds none: it gets real pixels by
+__array__, or raises an error. Python is told that it is one. What can be
+recorded gives another one; everything else gets the real array, which this one
+then stands for, for good.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import weakref
+from typing import Any, Callable, Dict, List, Optional
+
+import numpy as np
+
+from .. import _c
+from . import steps as op
+from .description import Deferred
+from .record import Call, Record, Table, as_pixels, dense
+from .recording import lock, state
+
+Handler = Callable[[Any, Any], Any]
+
+
+class DeferredArray:
+    __slots__ = (
+        "_record",  # None: it is real
+        "_real",
+        "_base",  # of a view: what it shows, whose changes it would show
+        "_views",  # weak references to those that show this one
+        "_writable",
+        "_shown",  # weak references to images that have its memory
+        "__weakref__",
+    )
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, record: Record, base: Any = None, writable: bool = True
+    ) -> None:
+        self._record: Optional[Record] = record
+        self._real: Any = None
+        self._base = base
+        self._views: List[Any] = []
+        self._writable = writable
+        self._shown: List[Any] = []
+        if type(base) is DeferredArray:
+            self._writable = base._writable
+            base._views.append(weakref.ref(self))
+
+    __class__ = property(lambda self: np.ndarray)
+
+    # ---- What it says of itself
+
+    @property
+    def shape(self) -> Any:
+        record = self._record
+        return self._real.shape if record is None else record.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        real_array(self, "shape").shape = shape
+
+    @property
+    def dtype(self) -> Any:
+        record = self._record
+        return self._real.dtype if record is None else record.dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        real_array(self, "dtype").dtype = dtype
+
+    @property
+    def strides(self) -> Any:
+        record = self._record
+        if record is None:
+            return self._real.strides
+        return tuple(s * record.dtype.itemsize for s in record.strides)
+
+    @strides.setter
+    def strides(self, strides: Any) -> None:
+        real_array(self, "strides").strides = strides
+
+    T = property(lambda self: self.transpose())
+    ndim = property(lambda self: len(self.shape))
+    itemsize = property(lambda self: self.dtype.itemsize)
+    nbytes = property(lambda self: self.size * self.itemsize)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for side in self.shape:
+            size *= side
+        return size
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    # ---- The protocols of NumPy
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        real = real_array(self)
+        if dtype is not None and real.dtype != dtype:
+            return real.astype(dtype)
+        return real.copy() if copy else real
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *args: Any, **kwargs: Any
+    ) -> Any:
+        handler = handlers.get(ufunc)
+        if handler is not None and method == "__call__":
+            found = handler(args, kwargs)
+            if found is not NotImplemented:
+                return found
+        name = ufunc.__name__
+        return getattr(ufunc, method)(
+            *real_arrays(args, name), **real_arrays(kwargs, name)
+        )
+
+    def __array_function__(
+        self, func: Any, types: Any, args: Any, kwargs: Any
+    ) -> Any:
+        handler = handlers.get(func)
+        if handler is not None:
+            found = handler(args, kwargs)
+            if found is not NotImplemented:
+                return found
+        name = func.__name__
+        return func(*real_arrays(args, name), **real_arrays(kwargs, name))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _NAMES:
+            raise AttributeError(
+                "'numpy.ndarray' object has no attribute %r" % name
+            )
+        return getattr(real_array(self, name), name)
+
+    def __dir__(self) -> Any:
+        return dir(np.ndarray)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return real_array(self, "pickle").__reduce_ex__(protocol)
+
+    # ---- As part of a sample
+
+    @property
+    def _feedline_deferred(self) -> Any:
+        """How the engine makes it; None once it is real."""
+        record = recorded_array(self, leaf=True)
+        kind = None if record is None else torch_dtype(record.dtype)
+        if record is None or kind is None or min(record.strides) < 0:
+            real_array(self, "kept")
+            return None
+        return Deferred(
+            self,
+            record.source,
+            steps_of(record),
+            record.shape,
+            (record.side("c"), record.side("h"), record.side("w")),
+            dtype=kind,
+            nhwc=record.order[-1] == "c",
+            code=_code_of(kind),
+            element_bytes=record.dtype.itemsize,
+            wrap=_numpy_of,
+        )
+
+    @property
+    def _feedline_real(self) -> Any:
+        """What stands in its place in a sample."""
+        return real_array(self, "kept")
+
+    def _make_real(self) -> None:
+        real_array(self, "real")
+
+    def _give(self, memory: Any) -> None:
+        self._real, self._record, self._base = memory.numpy(), None, None
+
+
+_NAMES = frozenset(dir(np.ndarray))
+handlers: Dict[Any, Handler] = {}
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """A method of arrays: recorded, if there is a handler of its name."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        handler = handlers.get(name)
+        if handler is not None and self._record is not None:
+            found = handler((self, *args), kwargs)
+            if found is not NotImplemented:
+                return found
+        asked = name.strip("_")
+        real = real_array(self, asked)
+        found = getattr(real, name)(
+            *real_arrays(args, asked), **real_arrays(kwargs, asked)
+        )
+        return self if found is real else found
+
+    method.__name__ = name
+    return method
+
+
+_OWN = frozenset(DeferredArray.__dict__) | frozenset(dir(object))
+_COMPARED = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
+_SHOWN = ("__repr__", "__str__", "__format__", "__sizeof__")
+for _name in dir(np.ndarray):
+    _is_special = _name in _COMPARED or _name in _SHOWN
+    if callable(getattr(np.ndarray, _name)) and (
+        _is_special or (_name not in _OWN and _name != "__class_getitem__")
+    ):
+        setattr(DeferredArray, _name, _method(_name))
+# That C code looks for them on an instance is no reason to have them.
+for _name in ("__buffer__", "__array_finalize__", "__array_wrap__"):
+    if _name in DeferredArray.__dict__:
+        delattr(DeferredArray, _name)
+
+
+# ---- Real ones --------------------------------------------------------------
+
+
+def recorded_array(array: Any, leaf: bool = False) -> Optional[Record]:
+    """The record of a deferred array that may be recorded on; None if it is
+    real, or has to be.
+
+    leaf: as part of a sample, which also may be that of the last run.
+    """
+    record: Optional[Record] = array._record
+    if record is None:
+        return None
+    run = record.run
+    if run is not state.run and not (leaf and run is state.last):
+        return None
+    if record.source.read:
+        return None
+    base = array._base
+    while base is not None:
+        if base._record is None:
+            return None  # it shows a real one
+        base = base._base
+    return record
+
+
+def real_array(array: Any, asked: str = "") -> Any:
+    """The ndarray of a deferred array, which it is from here on."""
+    with lock:
+        record = array._record
+        if record is not None:
+            began = time.monotonic_ns()
+            record.source.read = True
+            base = array._base
+            if base is None:
+                array._real = record.call.again()
+            elif type(base) is DeferredArray:
+                array._real = record.call.on(real_array(base, asked))
+            else:
+                array._real = record.call.on(_real_tensor(base, asked))
+            array._record = array._base = None
+            record.run.recorder.count(asked, began)
+            _show_real(array)
+        return array._real
+
+
+def _show_real(array: Any) -> None:
+    """What has the memory of an array has it from now on."""
+    for image in (ref() for ref in array._shown):
+        if type(image) is not type(None) and hasattr(image, "_steps"):
+            image._become(sys.modules["PIL.Image"].fromarray(array._real))
+    for view in (ref() for ref in array._views):
+        if view is not None and _is_shown(view):
+            real_array(view, "fromarray")
+
+
+def _is_shown(array: Any) -> bool:
+    views = (ref() for ref in array._views)
+    return any(ref() is not None for ref in array._shown) or any(
+        view is not None and _is_shown(view) for view in views
+    )
+
+
+def _real_tensor(tensor: Any, asked: str) -> Any:
+    from .tensor import make_real
+
+    return make_real(tensor, asked)
+
+
+def real_arrays(value: Any, asked: str = "") -> Any:
+    """Arguments with ndarrays in place of deferred arrays."""
+    kind = type(value)
+    if kind is DeferredArray:
+        return real_array(value, asked)
+    if kind is list:
+        return [real_arrays(v, asked) for v in value]
+    if isinstance(value, tuple):
+        made = [real_arrays(v, asked) for v in value]
+        return kind(*made) if hasattr(value, "_fields") else tuple(made)
+    if kind is dict:
+        return {key: real_arrays(v, asked) for key, v in value.items()}
+    return value
+
+
+class Handle:
+    """What a tensor is a view of, in place of a deferred array: torch's tensors
+    cannot both have weak references and become real."""
+
+    __slots__ = ("_base", "_views", "_shown", "__weakref__")
+
+    def __init__(self, array: Any) -> None:
+        self._base = array
+        self._views: List[Any] = []
+        self._shown: List[Any] = []
+        array._views.append(weakref.ref(self))
+
+    @property
+    def _record(self) -> Any:
+        return self._base._record
+
+    @property
+    def _feedline_real(self) -> Any:
+        return self._base._feedline_real
+
+
+def only_view(view: Any) -> bool:
+    """Whether a tensor alone sees the memory of the array that it is of."""
+    base = view._base
+    if type(base) is not Handle:
+        return base is None
+    del base
+    return _references_of(view) <= _OF_ONE_VIEW and alone(view._base)
+
+
+def alone(array: Any) -> bool:
+    """Whether a write in place is seen by this array only: it has no views, and
+    what it is a view of is in nobody else's hands."""
+    views = 0
+    while type(array) in (DeferredArray, Handle) and not _is_shown(array):
+        array._views = [ref for ref in array._views if ref() is not None]
+        if len(array._views) > views:
+            return False
+        base = array._base
+        if base is None:
+            return True
+        if _references_of(array) > _OF_ONE_VIEW:
+            return False
+        array, views = base, 1
+    return False
+
+
+def _references_of(view: Any) -> int:
+    """To what it is a view of."""
+    return sys.getrefcount(view._base)
+
+
+def _of_one_view() -> int:
+    """What _references_of() says where nobody else has it. The name that
+    alone() has counts, too."""
+    view = object.__new__(DeferredArray)
+    base = view._base = object.__new__(DeferredArray)
+    found = _references_of(view)
+    del base
+    return found
+
+
+_OF_ONE_VIEW = _of_one_view()
+
+
+# ---- Tables, steps ----------------------------------------------------------
+
+_bytes: Dict[int, Table] = {}
+
+
+def table_of(record: Record) -> Table:
+    """What becomes of each byte: an array [channels, 256], not to be
+    changed."""
+    if record.table is not None:
+        return record.table
+    c = record.side("c")
+    table = _bytes.get(c)
+    if table is None:
+        every = np.arange(256, dtype=np.uint8)
+        table = _bytes[c] = np.repeat(every[None], c, axis=0)
+    return table
+
+
+def every_pixel(record: Record) -> Any:
+    """The table in the dimensions of the array."""
+    return as_pixels(table_of(record), record)
+
+
+def steps_of(record: Record) -> op.Steps:
+    """All of the engine's."""
+    steps: List[op.Step] = list(record.steps)
+    if record.table is not None:
+        data = np.ascontiguousarray(record.table).tobytes()
+        steps.append((op.LOOKUP, (), data))
+    for place, value in record.erased:
+        numbers = (float(v) for v in value)
+        steps.append((op.ERASE, (*place, *numbers), None))
+    return tuple(steps)
+
+
+_torch_dtypes: Dict[Any, Any] = {}
+
+
+def torch_dtype(dtype: Any) -> Any:
+    """torch's; None if it has none."""
+    try:
+        return _torch_dtypes[dtype]
+    except KeyError:
+        torch: Any = sys.modules.get("torch")
+        if torch is None:
+            return None
+        try:
+            found = torch.from_numpy(np.empty(0, dtype)).dtype
+        except TypeError:
+            found = None
+        _torch_dtypes[dtype] = found
+        return found
+
+
+def _code_of(kind: Any) -> int:
+    from .tensor import CODES
+
+    return CODES.get(kind, _c.U8)
+
+
+def _numpy_of(tensor: Any) -> Any:
+    return tensor.numpy()
+
+
+# ---- The first one ----------------------------------------------------------
+
+
+def array_of(image: Any, function: Callable[[Any], Any], writable: bool) -> Any:
+    """The array of a deferred image, as function(a real one) makes it."""
+    w, h = image._size
+    c = op.CHANNELS[image._mode]
+    record = Record()
+    source = record.source = image._source
+    steps = record.steps = image._steps
+    record.mode, record.run = image._mode, image._run
+    record.axes = "hw" if c == 1 else "hwc"
+    record.shape = (h, w) if c == 1 else (h, w, c)
+    record.strides = dense(record.shape)
+    record.dtype = np.dtype(np.uint8)
+    record.call = Call(None, _made, 0, (function, source, steps))
+    source.wanted = record.run.has_arrays = True
+    return DeferredArray(record, None, writable)
+
+
+def _made(function: Callable[[Any], Any], source: Any, steps: Any) -> Any:
+    from . import pillow_steps
+
+    return function(pillow_steps.image_of(source, steps))

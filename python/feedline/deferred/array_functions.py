@@ -1,0 +1,722 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's functions and methods that are recorded, by what they are.
+
+Each handler gets (args, kwargs), and returns NotImplemented for calls that are
+not for it: then the arrays are made real, and NumPy's own function runs, and
+raises what it raises.
+
+NumPy itself makes the tables: its function is called with an array of all byte
+values in place of the pixels.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, Dict, Optional, Tuple
+
+import numpy as np
+
+from . import array_views as views
+from . import steps as op
+from .array import (
+    DeferredArray,
+    Handler,
+    alone,
+    every_pixel,
+    handlers,
+    recorded_array,
+    table_of,
+)
+from .array_views import NotRecorded
+from .record import Call, Record, as_table, dense, kept_order
+
+# Of which the engine can write a value.
+_ERASED = tuple(map(np.dtype, (np.uint8, np.float16, np.float32)))
+
+# ---- Arithmetic -------------------------------------------------------------
+
+# Exact operations, whose result is the same for a value wherever it stands in
+# an array. What is computed by approximation (exp, power) is not: its last bits
+# may depend on whether an element is in a vector or in the rest.
+_UFUNCS = (
+    "abs absolute add bitwise_and bitwise_not bitwise_or bitwise_xor ceil "
+    "divide equal fabs floor floor_divide greater greater_equal invert "
+    "isfinite isinf isnan left_shift less less_equal logical_and logical_not "
+    "logical_or logical_xor maximum minimum mod multiply negative not_equal "
+    "positive reciprocal remainder right_shift rint sign sqrt square subtract "
+    "true_divide trunc"
+).split()
+_OPERATORS = (
+    "add and eq floordiv ge gt le lshift lt mod mul ne or rshift sub truediv "
+    "xor"
+).split()
+_UNARY = ("abs", "invert", "neg", "pos")
+
+
+def _elementwise(
+    function: Callable[..., Any], args: Any, kwargs: Any, in_place: bool = False
+) -> Any:
+    """The array of function(*args, **kwargs), whose arrays are of the same
+    pixels."""
+    made = _tables(function, args, kwargs, in_place)
+    if made is NotImplemented:
+        return made
+    table, record, call, erased = made
+    new = record.but(
+        table=as_table(table, record),
+        scaled=False,
+        dtype=table.dtype,
+        strides=record.strides if in_place else kept_order(record),
+        erased=erased,
+        call=call,
+    )
+    if not in_place:
+        return DeferredArray(new)
+    array = args[0]
+    array._record, array._base = new, None
+    return array
+
+
+def _tables(
+    function: Callable[..., Any], args: Any, kwargs: Any, in_place: bool
+) -> Any:
+    """(what the function makes of every byte, the record of the arrays, the
+    call, what is erased then)."""
+    records = [
+        recorded_array(a) if type(a) is DeferredArray else None for a in args
+    ]
+    at = next((i for i, r in enumerate(records) if r is not None), -1)
+    first = None if at < 0 else records[at]
+    if first is None:
+        return NotImplemented
+    given, rest = [], []
+    for argument, record in zip(args, records):
+        if type(argument) is DeferredArray:
+            if record is None or not _same_pixels(record, first):
+                return NotImplemented
+            given.append(every_pixel(record))
+            continue
+        if not _is_operand(argument, first):
+            return NotImplemented
+        snapshot = _snapshot(argument)
+        given.append(snapshot)
+        rest.append(snapshot)
+    single = len(rest) == len(args) - 1
+    if not single and first.erased:
+        return NotImplemented
+    if in_place:
+        given[at] = given[at].copy()
+    try:
+        with np.errstate(all="ignore"):
+            made = function(*given, **kwargs)
+            erased = tuple(
+                (place, _of_value(function, at, given, kwargs, value, first))
+                for place, value in first.erased
+            )
+    except Exception:  # which NumPy raises again
+        return NotImplemented
+    if not _is_result(made, given[at]) or _is_undefined(made, given):
+        return NotImplemented
+    if erased and made.dtype not in _ERASED:
+        return NotImplemented
+    if single:
+        call = Call(first.call, function, at, tuple(rest), kwargs)
+    else:
+        parts = [a if r is None else r.call for a, r in zip(args, records)]
+        parts = [_snapshot(part) for part in parts]
+        call = Call(None, _joint, 0, (function, parts, kwargs))
+    return made, first, call, erased
+
+
+def _joint(function: Callable[..., Any], parts: Any, kwargs: Any) -> Any:
+    """Of several arrays, each made by its calls."""
+    args = [p.again() if isinstance(p, Call) else p for p in parts]
+    return function(*args, **kwargs)
+
+
+def _same_pixels(a: Record, b: Record) -> bool:
+    return a is b or (
+        a.source is b.source
+        and a.steps == b.steps
+        and a.mode == b.mode
+        and a.axes == b.axes
+        and a.shape == b.shape
+        and a.strides == b.strides
+        and not a.erased
+        and not b.erased
+    )
+
+
+def _is_operand(value: Any, record: Record) -> bool:
+    """A number, or numbers that are at most one for each channel."""
+    if isinstance(value, (bool, int, float)):
+        return True
+    if isinstance(value, np.generic):
+        return value.dtype.kind in "biuf"
+    if type(value) in (list, tuple):
+        value = np.asarray(value)
+    if type(value) is not np.ndarray or value.dtype.kind not in "biuf":
+        return False
+    n, mine = value.ndim, len(record.axes)
+    return n <= mine and all(
+        side == 1 or (axis == "c" and side == record.side("c"))
+        for axis, side in zip(record.axes[mine - n :], value.shape)
+    )
+
+
+def _snapshot(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return np.array(value)
+    return value.copy() if type(value) is np.ndarray else value
+
+
+def _of_value(
+    function: Callable[..., Any],
+    at: int,
+    given: Any,
+    kwargs: Any,
+    value: Any,
+    record: Record,
+) -> Any:
+    """What becomes of a value that is in place of pixels."""
+    sides = [len(value) if axis == "c" else 1 for axis in record.axes]
+    args = [*given[:at], value.reshape(sides).copy(), *given[at + 1 :]]
+    return np.asarray(function(*args, **kwargs)).reshape(-1)
+
+
+def _is_result(made: Any, given: Any) -> bool:
+    return (
+        type(made) is np.ndarray
+        and made.shape == given.shape
+        and made.dtype.kind in "biuf"
+        and made.dtype.itemsize <= 8
+        and made.dtype.isnative
+    )
+
+
+def _is_undefined(made: Any, given: Any) -> bool:
+    """Whether numbers became whole ones that do not hold them, which each
+    processor does in its own way."""
+    if made.dtype.kind not in "iu":
+        return False
+    limits = np.iinfo(made.dtype)
+    for table in given:
+        if type(table) is np.ndarray and table.dtype.kind == "f":
+            table = table.astype(np.float64)
+            low, high = float(limits.min), float(limits.max)
+            inside = (table > low - 1) & (table < high + (high < 2.0**53))
+            if not inside.all():
+                return True
+    return False
+
+
+def _of_ufunc(ufunc: Any) -> Handler:
+    def handler(args: Any, kwargs: Any) -> Any:
+        out = kwargs.get("out")
+        if out is None:
+            if not {"dtype", "casting"}.issuperset(kwargs):
+                return NotImplemented
+            return _elementwise(ufunc, args, kwargs)
+        if len(kwargs) > 1 or len(out) != 1 or out[0] is not args[0]:
+            return NotImplemented
+
+        def in_place(array: Any, *rest: Any) -> Any:
+            return ufunc(array, *rest, out=array)
+
+        return _written(in_place, args)
+
+    return handler
+
+
+def _written(function: Callable[..., Any], args: Any) -> Any:
+    """A function that changes its first array and returns it."""
+    array = args[0]
+    if type(array) is not DeferredArray or not array._writable:
+        return NotImplemented
+    if not alone(array):
+        return NotImplemented
+    return _elementwise(function, args, {}, in_place=True)
+
+
+def _of_operator(name: str) -> Handler:
+    function = getattr(operator, "__%s__" % name)
+
+    def handler(args: Any, kwargs: Any) -> Any:
+        return _elementwise(function, args, kwargs)
+
+    return handler
+
+
+def _of_reflected(name: str) -> Handler:
+    function = getattr(operator, "__%s__" % name)
+
+    def handler(args: Any, kwargs: Any) -> Any:
+        return _elementwise(function, args[::-1], kwargs)
+
+    return handler
+
+
+def _of_in_place(name: str) -> Handler:
+    function = getattr(operator, "__i%s__" % name)
+
+    def handler(args: Any, kwargs: Any) -> Any:
+        return _written(function, args)
+
+    return handler
+
+
+def _power(args: Any, kwargs: Any) -> Any:
+    """Squares, which NumPy multiplies."""
+    array, exponent, *more = args
+    if more or type(exponent) not in (int, float) or exponent != 2:
+        return NotImplemented
+    return _elementwise(operator.pow, args, kwargs)
+
+
+def _astype(args: Any, kwargs: Any) -> Any:
+    array = args[0]
+    record = recorded_array(array)
+    if record is None or len(args) != 2 or set(kwargs) - {"copy", "casting"}:
+        return NotImplemented
+    kind = np.dtype(args[1])
+    if kind == record.dtype and not kwargs.get("copy", True):
+        return array
+
+    def astype(given: Any) -> Any:
+        return given.astype(kind, **kwargs)
+
+    return _elementwise(astype, (array,), {})
+
+
+def _clip(args: Any, kwargs: Any) -> Any:
+    names = ("a_min", "a_max", "min", "max")
+    if len(args) > 3 or not set(names).issuperset(kwargs):
+        return NotImplemented
+    values = list(args[1:])
+    values += [kwargs[name] for name in names if name in kwargs]
+    if kwargs and (len(values) != 2 or len(args) == 2):
+        return NotImplemented
+    if len(values) != 2:
+        return NotImplemented
+    low, high = values
+    given = [v for v in (low, high) if v is not None]
+    if not given:
+        return NotImplemented
+    if kwargs and {"a_max", "max"} & set(list(kwargs)[:1]):
+        return NotImplemented  # named in another order
+
+    def clip(array: Any, *limits: Any) -> Any:
+        both = iter(limits)
+        return array.clip(
+            None if low is None else next(both),
+            None if high is None else next(both),
+        )
+
+    return _elementwise(clip, (args[0], *given), {})
+
+
+def _round(args: Any, kwargs: Any) -> Any:
+    decimals = args[1] if len(args) == 2 else kwargs.get("decimals", 0)
+    if len(args) > 2 or set(kwargs) - {"decimals"}:
+        return NotImplemented
+    if type(decimals) is not int:
+        return NotImplemented
+    return _elementwise(lambda array: array.round(decimals), args[:1], {})
+
+
+def _where(args: Any, kwargs: Any) -> Any:
+    if len(args) != 3 or kwargs:
+        return NotImplemented
+    return _elementwise(np.where, args, {})
+
+
+def _isin(args: Any, kwargs: Any) -> Any:
+    """Of a few classes."""
+    if len(args) != 2 or set(kwargs) - {"invert"}:
+        return NotImplemented
+    if type(args[1]) not in (list, tuple, np.ndarray):
+        return NotImplemented
+    values = np.array(args[1])
+    return _elementwise(
+        lambda array: np.isin(array, values, **kwargs), args[:1], {}
+    )
+
+
+def _take(args: Any, kwargs: Any) -> Any:
+    """np.take(table, array)."""
+    if len(args) != 2 or kwargs or type(args[1]) is not DeferredArray:
+        return NotImplemented
+    values = np.array(args[0])
+    if values.ndim != 1:
+        return NotImplemented
+    return _elementwise(lambda array: np.take(values, array), args[1:], {})
+
+
+# ---- Moving pixels ----------------------------------------------------------
+
+
+def _mover(name: str, move: Callable[..., Record]) -> Handler:
+    """A handler of the method of that name, which gives a view. move: gets (the
+    record, the call, the other arguments)."""
+    function = getattr(np.ndarray, name)
+
+    def handler(args: Any, kwargs: Any) -> Any:
+        array, rest = args[0], args[1:]
+        record = recorded_array(array)
+        if record is None or any(
+            type(a) is DeferredArray for a in (*rest, *kwargs.values())
+        ):
+            return NotImplemented
+        call = Call(record.call, function, 0, rest, kwargs)
+        try:
+            return DeferredArray(move(record, call, *rest, **kwargs), array)
+        except (NotRecorded, TypeError, ValueError, IndexError):
+            return NotImplemented  # NumPy says what is wrong
+
+    return handler
+
+
+def _transpose(record: Record, call: Call, *given: Any) -> Record:
+    axes = views.many(given)
+    n = len(record.axes)
+    if not axes or axes == (None,):
+        return views.permuted(record, call, range(n)[::-1])
+    return views.permuted(record, call, views.dims_of(record, axes))
+
+
+def _swapaxes(record: Record, call: Call, a: Any, b: Any) -> Record:
+    order = list(range(len(record.axes)))
+    first, second = views.dims_of(record, (a, b))
+    order[first], order[second] = second, first
+    return views.permuted(record, call, order)
+
+
+def _squeeze(record: Record, call: Call, axis: Any = None) -> Record:
+    dims = axis if axis is None or isinstance(axis, tuple) else (axis,)
+    return views.squeezed(record, call, dims)
+
+
+def _reshape(record: Record, call: Call, *given: Any) -> Record:
+    return views.reshaped(record, call, views.many(given))
+
+
+_VIEWS: Dict[str, Callable[..., Record]] = {
+    "__getitem__": views.indexed,
+    "reshape": _reshape,
+    "squeeze": _squeeze,
+    "swapaxes": _swapaxes,
+    "transpose": _transpose,
+}
+
+# Functions of NumPy's that are made of the methods above, in Python.
+_BY_METHODS = (
+    "atleast_2d atleast_3d expand_dims flip fliplr flipud moveaxis rollaxis "
+    "rot90 squeeze swapaxes transpose"
+).split()
+
+
+def _by_methods(function: Any) -> Handler:
+    python = function._implementation
+
+    def handler(args: Any, kwargs: Any) -> Any:
+        return python(*args, **kwargs)
+
+    return handler
+
+
+# ---- Copies, and more channels ----------------------------------------------
+
+
+def copied(array: Any, order: str, function: Any, call_args: Any = ()) -> Any:
+    """The array of function(a real one, *call_args), which only copies."""
+    record = recorded_array(array)
+    if record is None:
+        return NotImplemented
+    if order == "C":
+        strides = dense(record.shape)
+    elif order == "K":
+        strides = kept_order(record)
+    else:
+        return NotImplemented
+    call = Call(record.call, function, 0, call_args)
+    return DeferredArray(record.but(call=call, strides=strides))
+
+
+def _copy(args: Any, kwargs: Any) -> Any:
+    if len(args) > 2 or set(kwargs) - {"order"}:
+        return NotImplemented
+    order = args[1] if len(args) == 2 else kwargs.get("order", "C")
+    return copied(args[0], order, np.ndarray.copy, (order,))
+
+
+def _np_copy(args: Any, kwargs: Any) -> Any:
+    if len(args) > 2 or set(kwargs) - {"order"}:
+        return NotImplemented
+    order = args[1] if len(args) == 2 else kwargs.get("order", "K")
+    return copied(args[0], order, np.ndarray.copy, (order,))
+
+
+def _deepcopy(args: Any, kwargs: Any) -> Any:
+    return copied(args[0], "K", np.ndarray.copy, ("K",))
+
+
+def _stacked(function: Any, whole: Any) -> Handler:
+    """np.stack([gray, gray, gray], axis). whole: the dimension of gray ones
+    that is stacked along, or None for a new one."""
+
+    def handler(args: Any, kwargs: Any) -> Any:
+        if len(args) not in (1, 2) or set(kwargs) - {"axis"}:
+            return NotImplemented
+        if type(args[0]) not in (list, tuple) or len(args[0]) != 3:
+            return NotImplemented
+        axis = args[1] if len(args) == 2 else kwargs.get("axis", 0)
+        first = args[0][0]
+        if any(a is not first for a in args[0]):
+            return NotImplemented
+        return whole(first, axis, function)
+
+    return handler
+
+
+def _stack(first: Any, axis: Any, function: Any) -> Any:
+    record = recorded_array(first)
+    if record is None or record.axes != "hw" or type(axis) is not int:
+        return NotImplemented
+    axes = {0: "chw", -3: "chw", 2: "hwc", -1: "hwc"}.get(axis)
+    return _three(record, axes, lambda a: function([a, a, a], axis))
+
+
+def _concatenate(first: Any, axis: Any, function: Any) -> Any:
+    record = recorded_array(first)
+    if record is None or type(axis) is not int or len(record.axes) != 3:
+        return NotImplemented
+    at = axis % 3 if -3 <= axis < 3 else 1
+    if record.axes[at] not in "1c" or record.shape[at] != 1:
+        return NotImplemented
+    axes = record.axes[:at] + "c" + record.axes[at + 1 :]
+    return _three(record, axes, lambda a: function([a, a, a], axis))
+
+
+def _dstack(args: Any, kwargs: Any) -> Any:
+    if len(args) != 1 or kwargs or type(args[0]) not in (list, tuple):
+        return NotImplemented
+    first = args[0][0] if len(args[0]) == 3 else None
+    if any(a is not first for a in args[0]):
+        return NotImplemented
+    record = recorded_array(first) if type(first) is DeferredArray else None
+    if record is None or record.axes not in ("hw", "hw1"):
+        return NotImplemented
+    return _three(record, "hwc", lambda a: np.dstack([a, a, a]))
+
+
+def _repeat(args: Any, kwargs: Any) -> Any:
+    """np.repeat(gray, 3, axis)."""
+    names = ("repeats", "axis")
+    if len(args) > 3 or not set(names).issuperset(kwargs):
+        return NotImplemented
+    given = dict(zip(names, args[1:]), **kwargs)
+    axis, record = given.get("axis"), recorded_array(args[0])
+    if record is None or type(axis) is not int or given.get("repeats") != 3:
+        return NotImplemented
+    at = axis % 3
+    if len(record.axes) != 3 or record.axes[at] != "1" or not -3 <= axis < 3:
+        return NotImplemented
+    axes = record.axes[:at] + "c" + record.axes[at + 1 :]
+    return _three(record, axes, lambda a: np.repeat(a, 3, axis))
+
+
+def _tile(args: Any, kwargs: Any) -> Any:
+    if len(args) != 2 or kwargs or type(args[0]) is not DeferredArray:
+        return NotImplemented
+    record, times = recorded_array(args[0]), args[1]
+    if record is None or len(record.axes) != 3:
+        return NotImplemented
+    if type(times) not in (list, tuple) or sorted(times) != [1, 1, 3]:
+        return NotImplemented
+    at = list(times).index(3)
+    if record.axes[at] != "1":
+        return NotImplemented
+    axes = record.axes[:at] + "c" + record.axes[at + 1 :]
+    times = tuple(times)
+    return _three(record, axes, lambda a: np.tile(a, times))
+
+
+def _three(record: Record, axes: Optional[str], function: Any) -> Any:
+    """Three channels of a gray one."""
+    if axes not in ("chw", "hwc"):
+        return NotImplemented
+    try:
+        changed = views.gray_to_rgb(record)
+    except NotRecorded:
+        return NotImplemented
+    sides = {"c": 3, "h": record.side("h"), "w": record.side("w")}
+    shape = tuple(sides[axis] for axis in axes)
+    call = Call(record.call, function)
+    return DeferredArray(
+        record.but(
+            axes=axes, shape=shape, strides=dense(shape), call=call, **changed
+        )
+    )
+
+
+def _pad(args: Any, kwargs: Any) -> Any:
+    names = ("pad_width", "mode", "constant_values")
+    if len(args) > 3 or not set(names).issuperset(kwargs):
+        return NotImplemented
+    if type(args[0]) is not DeferredArray:
+        return NotImplemented
+    record = recorded_array(args[0])
+    given = {"mode": "constant", **dict(zip(names, args[1:])), **kwargs}
+    if record is None or given["mode"] not in op.PADDINGS:
+        return NotImplemented
+    value = given.get("constant_values", 0)
+    try:
+        widths = np.broadcast_to(given["pad_width"], (len(record.axes), 2))
+        fill = _bytes_of(record, value) if given["mode"] == "constant" else ()
+        call = Call(record.call, np.pad, 0, args[1:], kwargs)
+        pairs = [tuple(map(operator.index, pair)) for pair in widths]
+        if fill is None:
+            return NotImplemented
+        return DeferredArray(
+            views.padded(record, call, pairs, given["mode"], fill)
+        )
+    except (NotRecorded, TypeError, ValueError):
+        return NotImplemented
+
+
+def _bytes_of(record: Record, value: Any) -> Optional[Tuple[int, ...]]:
+    """A byte for each channel that becomes that value."""
+    if not isinstance(value, (bool, int, float)):
+        return None
+    table = table_of(record)
+    wanted = np.zeros(1, table.dtype)
+    wanted[...] = value
+    same = table == wanted
+    if table.dtype.kind == "f":  # -0.0 is not 0.0
+        same &= np.signbit(table) == np.signbit(wanted)
+    if not bool(same.any(axis=1).all()):
+        return None
+    return tuple(same.argmax(axis=1).tolist())
+
+
+# ---- Writing ----------------------------------------------------------------
+
+
+def _set_item(args: Any, kwargs: Any) -> Any:
+    array, index, value = args
+    record = recorded_array(array)
+    if record is None or not array._writable or not alone(array):
+        return NotImplemented
+    if type(index) is DeferredArray:
+        return _set_chosen(array, record, index, value)
+    if not _is_operand(value, record) or record.dtype not in _ERASED:
+        return NotImplemented
+    try:
+        return _set_box(array, record, index, value)
+    except (NotRecorded, TypeError, ValueError, OverflowError):
+        return NotImplemented
+
+
+def _set_chosen(array: Any, record: Record, index: Any, value: Any) -> Any:
+    """array[array == 3] = 1"""
+    chosen = recorded_array(index)
+    if chosen is None or chosen.dtype != np.bool_:
+        return NotImplemented
+    if not isinstance(value, (bool, int, float, np.generic)):
+        return NotImplemented
+    if isinstance(value, float) and record.dtype.kind != "f":
+        return NotImplemented
+
+    def assign(given: Any, where: Any) -> Any:
+        given[where] = value
+        return given
+
+    found = _elementwise(assign, (array, index), {}, in_place=True)
+    return found if found is NotImplemented else None
+
+
+def _set_box(array: Any, record: Record, index: Any, value: Any) -> Any:
+    """A rectangle becomes one value for each channel."""
+    found = views.ranges_of(record, index)
+    box = {axis: range(record.side(axis)) for axis in "hw"}
+    for part in found:
+        if part is None:
+            return NotImplemented
+        d, chosen, goes = part
+        axis = record.axes[d]
+        if axis in "hw":
+            box[axis] = chosen
+        elif chosen != range(record.shape[d]):
+            return NotImplemented
+    if len(found) != len(record.axes) or any(p[2] for p in found):
+        return NotImplemented
+    if any(chosen.step != 1 for chosen in box.values()):
+        return NotImplemented
+    sides = [record.side("c") if axis == "c" else 1 for axis in record.axes]
+    values = np.zeros(sides, record.dtype)
+    value = _snapshot(value)
+    values[...] = value
+    (left, top), (w, h) = (
+        (box["w"].start, box["h"].start),
+        (len(box["w"]), len(box["h"])),
+    )
+    call = Call(record.call, _with_item, 0, (index, value))
+    erased = (*record.erased, ((left, top, w, h), values.reshape(-1)))
+    if len(record.steps) + len(erased) > op.MOST_STEPS - 4:
+        return NotImplemented
+    array._record, array._base = record.but(erased=erased, call=call), None
+    return None
+
+
+def _with_item(array: Any, index: Any, value: Any) -> Any:
+    array[index] = value
+    return array
+
+
+# ---- The table --------------------------------------------------------------
+
+
+def _register() -> None:
+    for name in _UFUNCS:
+        ufunc = getattr(np, name)
+        handlers[ufunc] = _of_ufunc(ufunc)
+    for name in _OPERATORS:
+        handlers["__%s__" % name] = _of_operator(name)
+        if name not in ("eq", "ge", "gt", "le", "lt", "ne"):
+            handlers["__r%s__" % name] = _of_reflected(name)
+            handlers["__i%s__" % name] = _of_in_place(name)
+    for name in _UNARY:
+        handlers["__%s__" % name] = _of_operator(name)
+    for name, move in _VIEWS.items():
+        handlers[name] = _mover(name, move)
+    for name in _BY_METHODS:
+        function = getattr(np, name)
+        if hasattr(function, "_implementation"):
+            handlers[function] = _by_methods(function)
+    plain: Dict[Any, Handler] = {
+        "__pow__": _power,
+        "__setitem__": _set_item,
+        "__copy__": _deepcopy,
+        "__deepcopy__": _deepcopy,
+        "astype": _astype,
+        "clip": _clip,
+        "copy": _copy,
+        "round": _round,
+        np.clip: _clip,
+        np.copy: _np_copy,
+        np.round: _round,
+        np.around: _round,
+        np.where: _where,
+        np.isin: _isin,
+        np.take: _take,
+        np.stack: _stacked(np.stack, _stack),
+        np.concatenate: _stacked(np.concatenate, _concatenate),
+        np.dstack: _dstack,
+        np.repeat: _repeat,
+        np.tile: _tile,
+        np.pad: _pad,
+    }
+    handlers.update(plain)
+
+
+_register()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of torch that make a tensor of a deferred array or image."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Tuple
+
+import numpy as np
+import torch
+
+from .. import replaced
+from . import array
+from . import tensor_functions
+from .array import DeferredArray, recorded_array, torch_dtype
+from .pillow_hooks import put
+from .record import Call, as_table, dense, kept_order
+from .tensor import POSSIBLE, wrap
+
+
+def install() -> None:
+    if not POSSIBLE:
+        return
+    tensor_functions.register()
+    pairs: Dict[int, Tuple[Any, Any]] = {}
+    for name in ("from_numpy", "as_tensor", "asarray", "tensor"):
+        put(pairs, torch, name, _maker)
+    for original, function in pairs.values():
+        _known_to_torchscript(original, function)
+    replaced.replace(pairs)
+
+
+def _known_to_torchscript(original: Any, function: Any) -> None:
+    """As the operator that it stands for: nothing else compiles them."""
+    builtins: Any = getattr(torch.jit, "_builtins", None)
+    name = builtins and builtins._find_builtin(original)
+    if name:
+        builtins._register_builtin(function, name)
+        del function.__prepare_scriptable__
+
+
+def _maker(original: Any) -> Any:
+    shares = original.__name__ != "tensor"
+
+    def make(data: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(data) is DeferredArray:
+            found = None
+            if not args and not set(kwargs) - {"dtype"}:
+                found = _tensor_of(data, original, kwargs, shares)
+            if found is not None:
+                return found
+            data = data._feedline_real
+        return original(data, *args, **kwargs)
+
+    return make
+
+
+def _tensor_of(given: Any, original: Any, kwargs: Any, shares: bool) -> Any:
+    """None: torch has to look at the array."""
+    record = recorded_array(given)
+    if record is None or torch_dtype(record.dtype) is None:
+        return None
+    if min(record.strides) < 0:
+        return None  # torch raises an error
+    table = np.ascontiguousarray(array.every_pixel(record))
+    made = original(table.copy(), **kwargs)
+    same = made.dtype is torch_dtype(record.dtype)
+    if shares and same:
+        strides, base = record.strides, array.Handle(given)
+    else:
+        base = None
+        strides = kept_order(record) if shares else dense(record.shape)
+    plain = record.table is None and same
+    erased = tuple(
+        (place, original(value.copy(), **kwargs))
+        for place, value in record.erased
+    )
+    new = record.but(
+        table=None if plain else as_table(made, record),
+        dtype=made.dtype,
+        strides=strides,
+        erased=erased,
+        kind=torch.Tensor,
+        call=Call(record.call, original, 0, (), kwargs),
+    )
+    return wrap(new, base)

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of arrays whose pixels are moved, as NumPy moves them.
+
+Each function gives the record of a view, or raises NotRecorded: then the array
+is made real, and NumPy's own function runs, and raises what it raises.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+from . import steps as op
+from .record import Call, Record, dense
+
+
+class NotRecorded(Exception):
+    """Of a call that has no record."""
+
+
+def moved(record: Record, call: Call, **changed: Any) -> Record:
+    """A record with width and height in the order of memory."""
+    new = record.but(call=call, **changed)
+    if new.order in ("cwh", "whc", "wh"):
+        new.steps = (*new.steps, (op.TRANSPOSE, (5,), None))
+        swapped = {"h": "w", "w": "h"}
+        new.axes = "".join(swapped.get(axis, axis) for axis in new.axes)
+    elif new.order not in ("chw", "hwc", "hw"):
+        raise NotRecorded
+    if record.erased and (new.steps is not record.steps):
+        raise NotRecorded
+    if len(new.steps) > op.MOST_STEPS - 4:
+        raise NotRecorded
+    return new
+
+
+def dims_of(record: Record, dims: Iterable[Any]) -> List[int]:
+    n = len(record.axes)
+    found = [operator.index(d) for d in dims]
+    if any(not -n <= d < n for d in found):
+        raise NotRecorded
+    return [d % n for d in found]
+
+
+def many(values: Tuple[Any, ...]) -> Tuple[Any, ...]:
+    """Of f(1, 2) and f((1, 2))."""
+    if len(values) == 1 and hasattr(values[0], "__len__"):
+        return tuple(values[0])
+    return values
+
+
+def permuted(record: Record, call: Call, order: Sequence[int]) -> Record:
+    if sorted(order) != list(range(len(record.axes))):
+        raise NotRecorded
+    return moved(
+        record,
+        call,
+        axes="".join(record.axes[d] for d in order),
+        shape=tuple(record.shape[d] for d in order),
+        strides=tuple(record.strides[d] for d in order),
+    )
+
+
+def squeezed(
+    record: Record, call: Call, dims: Optional[Iterable[int]]
+) -> Record:
+    """dims: None for all of one."""
+    every = range(len(record.axes))
+    if dims is None:
+        gone = {d for d in every if record.shape[d] == 1}
+    else:
+        gone = set(dims_of(record, dims))
+        if any(record.shape[d] != 1 for d in gone):
+            raise NotRecorded
+    if any(record.axes[d] in "hw" for d in gone):
+        raise NotRecorded
+    return _only(record, call, [d for d in every if d not in gone])
+
+
+def _only(record: Record, call: Call, dims: List[int]) -> Record:
+    return moved(
+        record,
+        call,
+        axes="".join(record.axes[d] for d in dims),
+        shape=tuple(record.shape[d] for d in dims),
+        strides=tuple(record.strides[d] for d in dims),
+    )
+
+
+def reshaped(record: Record, call: Call, given: Iterable[Any]) -> Record:
+    """Dimensions of one that come and go."""
+    sizes = list(map(operator.index, given))
+    if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
+        raise NotRecorded
+    if -1 in sizes:
+        known = math.prod(size for size in sizes if size != -1)
+        sizes[sizes.index(-1)] = math.prod(record.shape) // max(known, 1)
+    axes, at, n = "", 0, len(record.axes)
+    strides: List[int] = []
+    for size in sizes:
+        while at < n and record.shape[at] == 1 != size:
+            if record.axes[at] in "hw":
+                raise NotRecorded
+            at += 1
+        if at < n and record.shape[at] == size:
+            axes += record.axes[at]
+            strides.append(record.strides[at])
+            at += 1
+        elif size == 1:
+            axes += "1"
+            strides.append(0)
+        else:
+            raise NotRecorded
+    left = range(at, n)
+    if any(record.shape[d] != 1 or record.axes[d] in "hw" for d in left):
+        raise NotRecorded
+    if record.strides == dense(record.shape):
+        strides = list(dense(sizes))
+    else:  # as far as one more of a dimension of one would be
+        for d in range(len(sizes) - 1, -1, -1):
+            if axes[d] == "1" and strides[d] == 0:
+                inner = d + 1 < len(sizes)
+                strides[d] = sizes[d + 1] * strides[d + 1] if inner else 1
+    return moved(
+        record, call, axes=axes, shape=tuple(sizes), strides=tuple(strides)
+    )
+
+
+# ---- Indexing ---------------------------------------------------------------
+
+
+def ranges_of(record: Record, index: Any) -> List[Any]:
+    """For each dimension: (itself, first, how many, step), with None in between
+    for new ones, and an int in place of `how many` where it goes."""
+    given = index if isinstance(index, tuple) else (index,)
+    n = len(record.axes)
+    used = sum(1 for i in given if i is not None and i is not Ellipsis)
+    dots = sum(1 for i in given if i is Ellipsis)
+    if dots > 1 or used > n:
+        raise NotRecorded
+    if not dots:
+        given = (*given, Ellipsis)
+    found: List[Any] = []
+    at = 0
+    for i in given:
+        if i is None:
+            found.append(None)
+        elif i is Ellipsis:
+            for d in range(at, at + n - used):
+                found.append((d, range(record.shape[d]), False))
+            at += n - used
+        else:
+            found.append(_range_of(record, at, i))
+            at += 1
+    return found
+
+
+def _range_of(record: Record, at: int, i: Any) -> Any:
+    """(dimension, positions in it, whether it goes)."""
+    side = record.shape[at]
+    if type(i) is slice:
+        chosen = range(*i.indices(side))
+        if not len(chosen) or abs(chosen.step) != 1:
+            raise NotRecorded
+        return at, chosen, False
+    if isinstance(i, bool) or not hasattr(i, "__index__"):
+        raise NotRecorded
+    where = operator.index(i)
+    if not -side <= where < side or record.axes[at] in "hw":
+        raise NotRecorded
+    return at, range(where % side, where % side + 1), True
+
+
+def indexed(record: Record, call: Call, index: Any) -> Record:
+    """The record of array[index]."""
+    axes = ""
+    shape: List[int] = []
+    strides: List[int] = []
+    steps, changed = record.steps, {}
+    box: Dict[str, Any] = {}
+    for found in ranges_of(record, index):
+        if found is None:
+            axes, shape, strides = axes + "1", [*shape, 1], [*strides, 0]
+            continue
+        d, chosen, goes = found
+        axis, side = record.axes[d], record.shape[d]
+        if axis in "hw":
+            box[axis] = chosen
+        elif axis == "c" and chosen != range(side):
+            changed = channels_of(record, chosen)
+            steps = changed.pop("steps")
+        if not goes:
+            axes += axis
+            shape.append(len(chosen))
+            strides.append(record.strides[d] * (1 if chosen.step > 0 else -1))
+    steps = _boxed(record, steps, box)
+    if record.erased and steps is not record.steps:
+        raise NotRecorded
+    changed.update(
+        axes=axes, shape=tuple(shape), strides=tuple(strides), steps=steps
+    )
+    return moved(record, call, **changed)
+
+
+def _boxed(record: Record, steps: op.Steps, box: Dict[str, Any]) -> op.Steps:
+    """Cropped and flipped."""
+    columns = box.get("w", range(record.side("w")))
+    rows = box.get("h", range(record.side("h")))
+    (left, right), (top, bottom) = map(_ends, (columns, rows))
+    if (left, top, right, bottom) != (0, 0, record.side("w"), record.side("h")):
+        steps = (*steps, (op.CROP, (left, top, right, bottom), None))
+    turn = (columns.step < 0) + 2 * (rows.step < 0)
+    if turn:
+        steps = (*steps, (op.TRANSPOSE, ((0, 1, 3)[turn - 1],), None))
+    return steps
+
+
+def _ends(chosen: range) -> Tuple[int, int]:
+    first, last = chosen[0], chosen[-1]
+    return min(first, last), max(first, last) + 1
+
+
+def channels_of(record: Record, chosen: Sequence[int]) -> Dict[str, Any]:
+    """What changes where these channels are left, in this order."""
+    if record.erased:
+        raise NotRecorded
+    table, n = record.table, len(chosen)
+    if record.mode == "RGBA" and list(chosen) == [0, 1, 2]:
+        step: Any = (op.CONVERT, (3,), None)
+    elif op.SELECT is None or n not in op.MODE_OF:
+        raise NotRecorded
+    else:
+        step = (op.SELECT, tuple(chosen), None)
+    return {
+        "mode": op.MODE_OF[n],
+        "steps": (*record.steps, step),
+        "table": None if table is None else table[list(chosen)],
+    }
+
+
+def gray_to_rgb(record: Record) -> Dict[str, Any]:
+    """What changes where a gray image has three channels, each the gray one."""
+    if record.mode != "L" or record.erased:
+        raise NotRecorded
+    table = record.table
+    return {
+        "mode": "RGB",
+        "steps": (*record.steps, (op.CONVERT, (3,), None)),
+        "table": None if table is None else table[[0, 0, 0]],
+    }
+
+
+def padded(
+    record: Record, call: Call, widths: Any, mode: str, fill: Tuple[int, ...]
+) -> Record:
+    """widths: (before, after) of each dimension, as of numpy.pad. fill: bytes
+    of the image that become the value, where the mode is constant."""
+    sides = {"h": (0, 0), "w": (0, 0)}
+    if record.erased:
+        raise NotRecorded
+    for axis, width in zip(record.axes, widths):
+        if axis in sides:
+            sides[axis] = width
+        elif width != (0, 0):
+            raise NotRecorded
+    w, h = record.side("w"), record.side("h")
+    most = {"constant": None, "edge": None, "reflect": 1, "symmetric": 0}[mode]
+    if most is not None and (
+        max(sides["w"]) > w - most or max(sides["h"]) > h - most
+    ):
+        raise NotRecorded
+    (left, right), (top, bottom) = sides["w"], sides["h"]
+    if min(left, right, top, bottom) < 0:
+        raise NotRecorded
+    number = op.PADDINGS.index(mode)
+    step = (op.PAD, (left, top, right, bottom, number, *fill), None)
+    added = {"w": left + right, "h": top + bottom}
+    shape = tuple(
+        side + added.get(axis, 0)
+        for axis, side in zip(record.axes, record.shape)
+    )
+    strides = dense(shape)
+    if record.strides == _by_columns(record.shape) != dense(record.shape):
+        strides = _by_columns(shape)
+    steps = (*record.steps, step)
+    return moved(record, call, steps=steps, shape=shape, strides=strides)
+
+
+def _by_columns(shape: Sequence[int]) -> Tuple[int, ...]:
+    """Strides of Fortran's order."""
+    return dense(shape[::-1])[::-1]

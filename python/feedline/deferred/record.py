@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a deferred tensor or array, and calls that make it real.
+
+It is kept in two forms. One is the engine's: steps of the image, then a table
+with what becomes of each byte in each channel, then rectangles that are erased;
+moving pixels commutes with changing their values, so it goes in front as long
+as nothing is erased. The other is the calls as they were made, which make it
+real.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from .image_source import Source
+from .recording import Run
+from .steps import Steps
+
+Shape = Tuple[int, ...]
+Table = Any  # a tensor or an array [channels, 256]
+
+
+class Call:
+    """A call of a function that gave a tensor, `at` is where the tensor before
+    stands among the arguments; or a function that makes the first one."""
+
+    __slots__ = ("before", "function", "at", "args", "kwargs")
+
+    def __init__(
+        self,
+        before: Optional["Call"],
+        function: Callable[..., Any],
+        at: int = 0,
+        args: Tuple[Any, ...] = (),
+        kwargs: Optional[Dict[str, Any]] = None,
+    ) -> None:
+        self.before = before
+        self.function = function
+        self.at = at
+        self.args = args  # without the tensor
+        self.kwargs = kwargs or {}
+
+    def on(self, tensor: Any) -> Any:
+        args = (*self.args[: self.at], tensor, *self.args[self.at :])
+        return self.function(*args, **self.kwargs)
+
+    def again(self) -> Any:
+        """The real tensor."""
+        calls: List[Call] = []
+        call = self
+        while call.before is not None:
+            calls.append(call)
+            call = call.before
+        tensor = call.function(*call.args)
+        for call in reversed(calls):
+            tensor = call.on(tensor)
+        return tensor
+
+
+class Record:
+    """What is known of a deferred tensor. Never changed, once made."""
+
+    whole = False  # it may be recorded on; see chained.py
+    __slots__ = (
+        "source steps mode run axes shape strides dtype scaled normalized "
+        "table erased call kind"
+    ).split()
+
+    def __init__(self) -> None:
+        self.source: Source
+        self.steps: Steps  # of the image
+        self.mode: str  # Pillow's, of the image
+        self.run: Run
+        # For each dimension c, h or w, or 1 for one that is only there.
+        self.axes: str
+        self.shape: Shape
+        self.strides: Shape  # in elements
+        self.dtype: Any
+        # How bytes become elements: as they are; x / 255; and then normalized
+        # by means and standard deviations; or by a table.
+        self.scaled: bool = False
+        self.normalized: Tuple[float, ...] = ()
+        self.table: Table = None
+        # (left, top, width, height), and a value for each channel.
+        self.erased: Tuple[Tuple[Tuple[int, ...], Any], ...] = ()
+        self.call: Call
+        self.kind: Any = None  # the class of the real one
+
+    def but(self, **changed: Any) -> "Record":
+        new = Record.__new__(Record)
+        for name in Record.__slots__:
+            value = changed[name] if name in changed else getattr(self, name)
+            setattr(new, name, value)
+        return new
+
+    def side(self, axis: str) -> int:
+        at = self.axes.find(axis)
+        return 1 if at < 0 else self.shape[at]
+
+    @property
+    def order(self) -> str:
+        """The axes that are an image's."""
+        return self.axes.replace("1", "")
+
+
+def dense(shape: Sequence[int]) -> Shape:
+    """Strides of a contiguous tensor."""
+    strides, step = [0] * len(shape), 1
+    for at in range(len(shape) - 1, -1, -1):
+        strides[at] = step
+        step *= max(shape[at], 1)
+    return tuple(strides)
+
+
+def kept_order(record: Record) -> Shape:
+    """Strides of a result: the order of the dimensions in memory is kept."""
+    shape, strides = record.shape, record.strides
+    order = sorted(range(len(shape)), key=lambda i: (abs(strides[i]), -i))
+    made, step = [0] * len(shape), 1
+    for at in order:
+        made[at] = step
+        step *= shape[at]
+    return tuple(made)
+
+
+def is_plain(record: Record) -> bool:
+    """Bytes of the image, as they are."""
+    return not record.scaled and record.table is None and not record.erased
+
+
+def as_table(made: Table, record: Record) -> Table:
+    """A table of what as_pixels() gave."""
+    c = record.side("c")
+    if record.order == "hwc":
+        return made.reshape(256, c).T
+    return made.reshape(c, 256)
+
+
+def as_pixels(table: Table, record: Record) -> Table:
+    """A table in the dimensions of the tensor, 256 rows of one pixel."""
+    if record.order == "hwc":
+        table = table.T
+    sides = {"c": record.side("c"), "h": 256, "w": 1, "1": 1}
+    return table.reshape([sides[axis] for axis in record.axes])

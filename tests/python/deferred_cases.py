@@ -114,6 +114,11 @@ def same_bits(a: Any, b: Any) -> bool:
 def stepwise(found: Deferred) -> Any:
     """What the engine's steps say, by Pillow and torch: an array for an image,
     a tensor for a tensor."""
+    if found.parts:
+        parts = [stepwise(part) for part in found.parts]
+        if len(found.shape) > len(found.parts[0].shape):
+            return torch.stack(parts, found.dim)
+        return torch.cat(parts, found.dim)
     steps = [s for s in found.steps if s[0] < op.SCALE]
     image = replay.image_of(found.source, tuple(steps))
     pixels = torch.from_numpy(np.array(image)).reshape(
@@ -144,6 +149,11 @@ def _element(
     assert number == op.ERASE
     left, top, width, height = (int(v) for v in values[:4])
     pixels = pixels.clone()
+    if data is not None:
+        block = torch.frombuffer(bytearray(data), dtype=found.dtype)
+        inside = pixels[:, top : top + height, left : left + width]
+        inside.copy_(block.reshape(inside.shape))
+        return pixels
     for i in range(c):
         pixels[i, top : top + height, left : left + width] = values[4 + i]
     return pixels

@@ -236,6 +236,99 @@ def test_gray(name: str, files: Dict[str, str]) -> None:
     each_way(files, lambda path: method(np.array(rgb(path).convert("L"))))
 
 
+# ---- Several images in one tensor -------------------------------------------
+
+
+def frames(files: Dict[str, str]) -> List[Any]:
+    paths = [files[n] for n in ("rgb.jpg", "rgb.png", "gray.jpg", "rgb.webp")]
+    return [F.to_tensor(rgb(path).resize((20, 24))) for path in paths]
+
+
+JOINED: Dict[str, Callable[[Any], Any]] = {
+    "stack": lambda f: torch.stack(f),
+    "stack behind": lambda f: torch.stack(f, dim=1),
+    "stack last": lambda f: torch.stack(f, -1),
+    "of parts": lambda f: torch.stack([p[:, 2:9, 3:] for p in f], 0),
+    "permuted": lambda f: torch.stack([p.permute(1, 2, 0) for p in f], 0),
+    "the same twice": lambda f: torch.stack([f[0], f[1], f[0]]),
+    "then arithmetic": lambda f: torch.stack(f).mul(255).sub(3),
+    "then half": lambda f: torch.stack(f, 1).half(),
+    "cat": lambda f: torch.cat(f),
+    "cat of unlike": lambda f: torch.cat([f[0], f[1][:, :, :]], dim=0) * 2,
+    "cat of batches": lambda f: torch.cat([p[None] for p in f], 0),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_joined(name: str, files: Dict[str, str]) -> None:
+    def program() -> Any:
+        return JOINED[name](frames(files))
+
+    assert cases.check(program) == [True]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: torch.stack(f).mean(),
+        lambda f: torch.stack(f)[1],
+        lambda f: torch.stack(f).view(-1),
+        lambda f: torch.stack([*f[:2], torch.zeros(3, 24, 20)]),
+        lambda f: torch.stack([f[0], f[1].double()]),
+        lambda f: torch.cat(f, dim=2),
+        lambda f: torch.cat([f[0], f[0]], dim=1),
+        lambda f: torch.stack(f).mul_(2),
+        lambda f: [torch.stack(f), f[0].mul_(3)],
+        lambda f: torch.stack(f) - torch.ones(4, 3, 24, 20),
+    ],
+)
+def test_joined_and_real(change: Any, files: Dict[str, str]) -> None:
+    runs_alike(lambda path: change(frames(files)), "")
+
+
+def test_the_engine_makes_joined_ones(files: Dict[str, str]) -> None:
+    from feedline.torch import DataLoader
+
+    class Clips(torch.utils.data.Dataset):  # type: ignore[misc, type-arg]
+        def __len__(self) -> int:
+            return 6
+
+        def __getitem__(self, index: int) -> Any:
+            some = frames(files)[index % 2 :]
+            some[0][:, 2:9, 3:5] = torch.arange(42.0).view(3, 7, 2) * index
+            return torch.stack(some[:2], index % 3), torch.cat(some[:3]).mul(2)
+
+    class Same(Clips):
+        def __getitem__(self, index: int) -> Any:
+            some = frames(files)[index % 2 :][:3]
+            return torch.stack(some, 1), torch.cat(some).mul(2)
+
+    for data, size in ((Clips(), None), (Same(), 4)):
+        ours = DataLoader(data, batch_size=size, num_workers=1)
+        theirs = torch.utils.data.DataLoader(data, batch_size=size)
+        got, want = list(ours), list(theirs)
+        assert ours.native, ours.fallback_reason
+        assert not ours.explain().count("made in Python"), ours.explain()
+        for a, b in zip(got, want):
+            for x, y in zip(a, b):
+                cases.same(y, x)
+
+
+def test_erased_by_many_values(files: Dict[str, str]) -> None:
+    def program(path: str) -> Any:
+        t = F.to_tensor(rgb(path))
+        t = F.normalize(t, [0.5, 0.4, 0.3], [0.2, 0.3, 0.4])
+        values = torch.empty([3, 7, 9]).normal_()
+        t = F.erase(t, 3, 4, 7, 9, values)
+        t = F.erase(t, 5, 6, 3, 2, torch.tensor([[[1.0]], [[2.0]], [[3.0]]]))
+        return t / 3
+
+    for path in files.values():
+        assert cases.check(program, path) == [True]
+    paths = list(files.values())
+    engine_makes([lambda path=path: program(path) for path in paths])
+
+
 # ---- What is not recorded ---------------------------------------------------
 
 

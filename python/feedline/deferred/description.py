@@ -20,7 +20,7 @@ class Deferred:
 
     __slots__ = (
         "leaf source steps shape channels height width dtype mode nhwc code "
-        "element_bytes wrap draws"
+        "element_bytes wrap draws parts dim"
     ).split()
 
     def __init__(
@@ -53,6 +53,10 @@ class Deferred:
         # Of a pipeline that comes behind steps on pixels; whoever keeps this
         # keeps the pipeline.
         self.draws = draws
+        # Of one that is put together: its parts, which lie one behind the other
+        # in memory; the dimension that they are stacked along.
+        self.parts: Tuple["Deferred", ...] = ()
+        self.dim = 0
 
     @property
     def nbytes(self) -> int:

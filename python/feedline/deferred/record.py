@@ -81,7 +81,8 @@ class Record:
         self.scaled: bool = False
         self.normalized: Tuple[float, ...] = ()
         self.table: Table = None
-        # (left, top, width, height), and a value for each channel.
+        # (left, top, width, height), and a value for each channel; or values
+        # [channels, height, width].
         self.erased: Tuple[Tuple[Tuple[int, ...], Any], ...] = ()
         self.call: Call
         self.kind: Any = None  # the class of the real one

@@ -109,6 +109,9 @@ def steps_of(record: Record) -> Steps:
         if record.normalized:
             steps.append((op.NORMALIZE, record.normalized, None))
     for place, value in record.erased:
+        if value.dim() == 3:
+            steps.append((op.ERASE, place, _table_bytes(value)))
+            continue
         numbers = value.reshape(-1).tolist()
         steps.append((op.ERASE, (*place, *map(float, numbers)), None))
     return tuple(steps)
@@ -160,26 +163,10 @@ class DeferredTensor(torch.Tensor):
     def _feedline_deferred(self) -> Any:
         """How the engine makes it; None once it is real."""
         record: Any = recorded(self, leaf=True)
-        if record is not None and record.whole:
-            return record.deferred(self)
-        if record is None or record.source.read:
+        found = None if record is None else described(self, record)
+        if found is None:
             make_real(self, "kept")
-            return None
-        wrap_real = None
-        if record.kind is not torch.Tensor:
-            wrap_real = operator.methodcaller("as_subclass", record.kind)
-        return Deferred(
-            self,
-            record.source,
-            steps_of(record),
-            record.shape,
-            (record.side("c"), record.side("h"), record.side("w")),
-            dtype=record.dtype,
-            nhwc=record.axes.strip("1")[-1] == "c",
-            code=CODES.get(record.dtype, _c.U8),
-            element_bytes=record.dtype.itemsize,
-            wrap=wrap_real,
-        )
+        return found
 
     def _make_real(self) -> None:
         make_real(self, "real")
@@ -191,6 +178,30 @@ class DeferredTensor(torch.Tensor):
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Not torch's, which would ask the class from before.
         return make_real(self, "pickle").__reduce_ex__(protocol)
+
+
+def described(leaf: Any, record: Any) -> Optional[Deferred]:
+    """How the engine makes a tensor; None: it has to be real."""
+    if record.whole:
+        found: Optional[Deferred] = record.deferred(leaf)
+        return found
+    if record.source.read:
+        return None
+    wrap_real = None
+    if record.kind is not torch.Tensor:
+        wrap_real = operator.methodcaller("as_subclass", record.kind)
+    return Deferred(
+        leaf,
+        record.source,
+        steps_of(record),
+        record.shape,
+        (record.side("c"), record.side("h"), record.side("w")),
+        dtype=record.dtype,
+        nhwc=record.axes.strip("1")[-1] == "c",
+        code=CODES.get(record.dtype, _c.U8),
+        element_bytes=record.dtype.itemsize,
+        wrap=wrap_real,
+    )
 
 
 handlers: Dict[Any, Callable[[Any, Any, Any], Any]] = {}
@@ -302,6 +313,7 @@ class _Elsewhere:
     """In place of a record: the pixels are another object's, because C++ or a
     weak reference holds this one."""
 
+    whole = True
     run = object()  # no run
 
     def __init__(self, tensor: Any) -> None:

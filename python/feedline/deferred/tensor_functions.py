@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import torch
 
+from . import joined
 from . import steps as op
 from .record import Call, Record, as_pixels, as_table, dense
 from .record import is_plain, kept_order
@@ -72,7 +73,10 @@ _KEYWORDS = frozenset(
 
 
 def _elementwise(func: Any, args: Any, kwargs: Any) -> Any:
-    return _arithmetic(func, args, kwargs, False)
+    found = _arithmetic(func, args, kwargs, False)
+    if found is NotImplemented:
+        return joined.of_parts(_elementwise, func, args, kwargs)
+    return found
 
 
 def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
@@ -198,6 +202,8 @@ def _snapshot(value: Any) -> Any:
 
 
 def _apply_to_value(call: Call, value: Any, record: Record) -> Any:
+    if value.dim() == 3:
+        return call.on(value.clone())
     sides = [len(value) if axis == "c" else 1 for axis in record.axes]
     return call.on(value.clone().reshape(sides)).reshape(-1)
 
@@ -585,7 +591,12 @@ def _expand(tensor: Any, record: Record, call: Call, *given: Any) -> Any:
 
 
 def _cat(func: Any, args: Any, kwargs: Any) -> Any:
-    """torch.cat([gray, gray, gray])."""
+    """torch.cat([gray, gray, gray]), or of any images."""
+    found = _cat_gray(func, args, kwargs)
+    return joined.cat(func, args, kwargs) if found is NotImplemented else found
+
+
+def _cat_gray(func: Any, args: Any, kwargs: Any) -> Any:
     if len(args) not in (1, 2) or kwargs not in ({}, {"dim": 0}):
         return NotImplemented
     if len(args) == 2 and (kwargs or args[1] not in (0, -3)):
@@ -614,9 +625,10 @@ def _set_item(func: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(tensor, DeferredTensor):
         return NotImplemented
     record = recorded(tensor)
-    if record is None or not _alone(tensor):
+    if record is None or not _alone(tensor) or record.dtype not in CODES:
         return NotImplemented
-    if not _is_operand(value, record) or record.dtype not in CODES:
+    many = _is_block(value, record)
+    if not many and not _is_operand(value, record):
         return NotImplemented
     if isinstance(value, (str, type, torch.dtype)) or value is None:
         return NotImplemented
@@ -633,16 +645,33 @@ def _set_item(func: Any, args: Any, kwargs: Any) -> Any:
         box[record.axes[d]] = begin, end
     (left, right), (top, bottom) = box["w"], box["h"]
     sides = [record.side("c") if axis == "c" else 1 for axis in record.axes]
+    if many:
+        sides = [record.side("c"), bottom - top, right - left]
     values = torch.zeros(sides, dtype=record.dtype)
-    values[...] = value
+    values[...] = value  # torch says where it does not fit
+    values = values if many else values.reshape(-1)
     place = (left, top, right - left, bottom - top)
     value = _snapshot(value)
     call = Call(record.call, _with_item, 0, (index, value))
-    erased = (*record.erased, (place, values.reshape(-1)))
+    erased = (*record.erased, (place, values))
     if len(record.steps) + len(erased) > op.MOST_STEPS - 4:
         return NotImplemented
     _set(tensor, record.but(erased=erased, call=call))
     return None
+
+
+def _is_block(value: Any, record: Record) -> bool:
+    """Values for each pixel of a rectangle, as random erasing has."""
+    return (
+        isinstance(value, torch.Tensor)
+        and not isinstance(value, DeferredTensor)
+        and not value.requires_grad
+        and value.device.type == "cpu"
+        and value.layout is torch.strided
+        and value.dim() == 3
+        and record.axes == "chw"
+        and not value.is_complex()
+    )
 
 
 def _with_item(tensor: Any, index: Any, value: Any) -> Any:
@@ -793,6 +822,7 @@ def register() -> None:
     plain.update({name: _in_place for name in _IN_PLACE})
     plain.update({name: _mover(move) for name, move in _MOVERS.items()})
     plain.update({"__setitem__": _set_item, "cat": _cat, "concat": _cat})
+    plain["stack"] = joined.stack
     for name, handler in plain.items():
         for owner in (torch.Tensor, torch):
             function = getattr(owner, name, None)

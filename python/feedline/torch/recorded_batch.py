@@ -72,6 +72,11 @@ class Batch:
             leaves.append((leaf, pixels))
             return leaf.leaf, _address_of(pixels)
         row = self._row(len(leaves), place, leaf, memory, pin)
+        if leaf.dim:
+            # Its parts lie elsewhere, until all of them are made.
+            parts = memory.empty(_in_front(leaf), leaf.dtype, False)
+            leaves.append((leaf, (row, parts)))
+            return row, parts.data_ptr()
         leaves.append((leaf, row))
         return row if leaf.wrap is None else leaf.wrap(row), row.data_ptr()
 
@@ -108,12 +113,17 @@ class Batch:
         for leaf, memory in self.leaves[place]:
             if leaf.dtype is None:
                 leaf.give(memory)
+            elif leaf.dim:
+                row, parts = memory
+                row.copy_(parts.movedim(0, leaf.dim))
         return self.samples[place]
 
     def zeroed(self, place: int) -> Any:
         """The sample with zeros for pixels."""
         for _, memory in self.leaves[place]:
-            if isinstance(memory, torch.Tensor):
+            if isinstance(memory, tuple):
+                memory[1].zero_()
+            elif isinstance(memory, torch.Tensor):
                 memory.zero_()
             else:
                 memory[:] = bytes(len(memory))
@@ -136,6 +146,12 @@ class Batch:
 
         functions = {**functions, torch.Tensor: tensors}
         return _compat.collate_by(samples, collate_fn_map=functions)
+
+
+def _in_front(leaf: Any) -> Tuple[int, ...]:
+    """The shape of a tensor whose parts are stacked, with them in front."""
+    shape, dim = leaf.shape, leaf.dim
+    return (shape[dim], *shape[:dim], *shape[dim + 1 :])
 
 
 def _twin(image: Any) -> Any:

@@ -222,8 +222,10 @@ class Run:
 
             def room(leaf: Any) -> Any:
                 made, out = batch.room(place, leaf, memory, pin)
-                leaves.append(leaf)
-                outs.append(out)
+                for part in leaf.parts or (leaf,):
+                    leaves.append(part)
+                    outs.append(out)
+                    out += part.nbytes
                 return made
 
             batch.samples[place] = copies.of(sample, room)

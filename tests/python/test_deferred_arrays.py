@@ -205,6 +205,16 @@ OF_GRAY: Dict[str, Callable[[Any], Any]] = {
     "concatenate": lambda a: np.concatenate([b := a[:, :, None], b, b], axis=2),
     "fromarray": lambda a: Image.fromarray(a).crop((1, 2, 9, 8)),
     "expand_dims": lambda a: np.expand_dims(a, 0),
+    "an image of floats": lambda a: np.array(
+        Image.fromarray(a.astype(np.float32) / 7)
+        .resize((19, 33), Image.NEAREST)
+        .crop((1, 2, 15, 30))
+        .transpose(0)
+        .copy()
+    ),
+    "an image of integers": lambda a: np.asarray(
+        Image.fromarray(a.astype(np.int32) * 1000)
+    ),
     "atleast_3d": lambda a: np.atleast_3d(a),
 }
 
@@ -455,6 +465,22 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "shape": lambda a: changed(a, lambda a: setattr(a, "shape", (-1,))),
     "torch's of floats": lambda a: torch.FloatTensor(a[:9, :9].tolist()),
     "where, then": lambda a: np.where(a > 3)[0],
+    "image of floats": lambda a: Image.fromarray(a[:, :, 0] / np.float32(3)),
+    "image of floats, resized": lambda a: np.array(
+        Image.fromarray(a[..., 1].astype(np.float32)).resize((9, 9))
+    ),
+    "floats of gray": lambda a: Image.fromarray(
+        np.array(Image.fromarray(a).convert("L")).astype(np.float32)
+    ),
+    "floats of gray, resized": lambda a: [
+        image := Image.fromarray(
+            np.array(Image.fromarray(a).convert("L")).astype(np.float32)
+        ),
+        image.resize((9, 9)),
+        image.crop((-3, 0, 9, 9)),
+        image.getextrema(),
+        image.mode,
+    ],
     "frombuffer": lambda a: np.frombuffer(a.tobytes(), np.uint8),
     "kept type": lambda a: (isinstance(a, np.ndarray), a.dtype.str, a.ndim),
     "flags": lambda a: str(a.flags),

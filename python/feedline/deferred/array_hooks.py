@@ -29,6 +29,7 @@ from .image import DeferredImage, records
 from .pillow_hooks import put
 from .record import Record, dense
 from .recording import state
+from .table_image import MODES, TableImage, array_of_table, table_image
 
 
 def install() -> None:
@@ -53,6 +54,8 @@ def _is_deferred(thing: Any) -> bool:
     if type(thing) is DeferredArray:
         return recorded_array(thing) is not None
     run = state.run
+    if isinstance(thing, TableImage):
+        thing = thing._gray
     return run is not None and run.recorder.arrays and records(thing)
 
 
@@ -116,7 +119,10 @@ def _array_of(given: Any, dtype: Any, function: Any, copies: bool) -> Any:
         if dtype is not None and np.dtype(dtype) != given.dtype:
             return given.astype(dtype)
         return np.copy(given) if copies else given
-    made = array_of(given, function, copies)
+    if isinstance(given, TableImage):
+        made = array_of_table(given, function, copies)
+    else:
+        made = array_of(given, function, copies)
     if dtype is None or np.dtype(dtype) == made.dtype:
         return made
     return made.astype(dtype)
@@ -155,22 +161,33 @@ def fromarray(original: Any) -> Any:
 def _image_of(record: Record, mode: Any) -> Any:
     """None: Pillow has to look at the array."""
     n = record.side("c")
-    if record.axes not in ("hw", "hwc") or record.dtype != np.uint8:
+    if record.axes not in ("hw", "hwc") or record.erased:
+        return None
+    if record.dtype in MODES and record.axes == "hw" and mode is None:
+        gray = _plain_image(record, "L") if record.mode == "L" else None
+        return records(gray) and table_image(gray, record.table) or None
+    if record.dtype != np.uint8:
         return None
     own = {1: "L", 3: "RGB", 4: "RGBA"}.get(n)
-    if record.axes == "hwc" and n == 1 or record.erased:
+    if record.axes == "hwc" and n == 1:
         return None
     if own is None or mode not in (None, own) or record.mode != own:
         return None
-    image = object.__new__(DeferredImage)
-    image._source, image._steps = record.source, record.steps
-    image._size = record.side("w"), record.side("h")
-    image._mode, image._run, image._base_info = own, record.run, {}
+    image = _plain_image(record, own)
     if record.table is None:
         return image
     if not records(image):
         return None
     return image.then(op.POINT, data=table_of(record).tobytes())
+
+
+def _plain_image(record: Record, mode: str) -> Any:
+    """The image of the bytes themselves."""
+    image = object.__new__(DeferredImage)
+    image._source, image._steps = record.source, record.steps
+    image._size = record.side("w"), record.side("h")
+    image._mode, image._run, image._base_info = mode, record.run, {}
+    return image
 
 
 # Modes of images that have the memory of a contiguous array.

@@ -115,6 +115,8 @@ def message_of(batch: Sent, collate: bool, counted: Any) -> List[Any]:
     """The parts of a message, whose bytes follow each other. Whatever pickle
     raises. collate: default_collate is what makes the batch."""
     slots = batch.slots
+    if any(slot.leaf.parts for slot in slots):
+        raise ValueError("a tensor is put together of several images")
     errors = {
         place: "%s: %s" % (type(error).__name__, error)
         for place, error in batch.recorded.items()

@@ -276,7 +276,7 @@ def test_without_images_it_is_torchs(tmp_path: Path) -> None:
 class AllTouched(Files):
     def __getitem__(self, index: int) -> Any:
         image = Image.open(self.files[index]).convert("RGB")
-        return torch.from_numpy(sets.np.array(image)), index
+        return torch.from_numpy(sets.np.sort(sets.np.array(image))), index
 
 
 def test_where_all_is_touched_it_is_torchs(tmp_path: Path) -> None:
@@ -525,9 +525,7 @@ def test_a_deferred_sample_is_looked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 3])
 def test_torchs_draws_where_torch_loads(tmp_path: Path, workers: int) -> None:
     """No engine in its workers draws for them, and there is one of those."""
-    chain = sets.T.Compose(
-        [sets.T.RandomCrop(8), lambda x: sets.np.asarray(x).copy()]
-    )
+    chain = sets.T.Compose([sets.T.RandomCrop(8), lambda x: sets.np.sort(x)])
     dataset = folder(tmp_path / "images", chain)
     arguments = {"dataset": dataset, "batch_size": 5, "num_workers": 1}
     assert Ours(**arguments).partly_native
@@ -543,7 +541,7 @@ def test_torchs_draws_where_torch_loads(tmp_path: Path, workers: int) -> None:
 
 def test_draws_that_nobody_can_have_are_told(tmp_path: Path) -> None:
     """Without workers torch draws from the program's generators."""
-    dataset = folder(tmp_path / "images", lambda x: sets.np.array(x))
+    dataset = folder(tmp_path / "images", lambda x: sets.np.sort(x))
     loader = Ours(dataset, 5, draws="torch")
     with pytest.warns(feedline.torch.FallbackWarning, match="without workers"):
         next(iter(loader))

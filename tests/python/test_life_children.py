@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import needs
 import pytest
 
 from child_process import begin, check_clean, finish, TIME_LIMIT_S
@@ -83,6 +84,7 @@ def test_processes_can_be_terminated(image_folder: Path, where: str) -> None:
     assert loader.recorded, loader.fallback_reason
     """
     if where == "data set":
+        needs.deferred_tensors()
         pytest.importorskip("torchvision")
     code = {"operation": operation, "reader": reader, "data set": own}[where]
     code = STARTED + code + "\n    print(set(found))\n"

@@ -18,9 +18,8 @@ from .tensor import POSSIBLE, wrap
 
 
 def install() -> None:
-    if not POSSIBLE:
-        return
-    tensor_functions.register()
+    if POSSIBLE:
+        tensor_functions.register()
     pairs: Dict[int, Tuple[Any, Any]] = {}
     for name in ("from_numpy", "as_tensor", "asarray", "tensor"):
         put(pairs, torch, name, _maker)
@@ -44,7 +43,7 @@ def _maker(original: Any) -> Any:
     def make(data: Any, *args: Any, **kwargs: Any) -> Any:
         if type(data) is DeferredArray:
             found = None
-            if not args and not set(kwargs) - {"dtype"}:
+            if POSSIBLE and not args and not set(kwargs) - {"dtype"}:
                 found = _tensor_of(data, original, kwargs, shares)
             if found is not None:
                 return found

@@ -12,7 +12,7 @@ from torch.utils.data.dataloader import default_collate
 
 import feedline
 
-from ._compat import is_stream
+from ._compat import collates, is_stream
 from .arguments import AUTO, cores
 from .recorded_draws import ENGINE
 from .recorded_helper_count import Tuner
@@ -136,7 +136,7 @@ def work_of(
     seed: int,
 ) -> Work:
     """seed: from which workers of torch's seed theirs."""
-    batched = bool(loader._auto_collation)
+    batched = collates(loader)
     return Work(
         dataset=dataset,
         init=loader.worker_init_fn,

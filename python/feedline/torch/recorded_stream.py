@@ -37,7 +37,7 @@ Pixels = Tuple[List[Any], List[int]]
 
 class StreamBatch(Batch):
     """samples: fewer than were asked for at the end of the stream, perhaps
-    none. error: what the stream raised. lost: images that the program has
+    none. error: what the stream raised. damaged: images that the program has
     dropped and that cannot be decoded. first: the position of its first sample.
     states: those that the stream saves of itself, behind this batch.
     """
@@ -46,7 +46,7 @@ class StreamBatch(Batch):
         super().__init__([0] * count)
         self.asked = count
         self.error: Optional[Exception] = None
-        self.lost: List[Source] = []
+        self.damaged: List[Source] = []
         self.first = 0
         self.states: Optional[Dict[str, Any]] = None
 
@@ -176,7 +176,7 @@ class StreamRun:
                 batch.hold(0)
                 batch.recorded.clear()
                 batch.error = error
-                batch.lost = self._recording.settle(())
+                batch.damaged = self._recording.settle(())
             batch.after = self.draws.at()
             batch.states = self._states()
 
@@ -190,7 +190,7 @@ class StreamRun:
         for place, sample in enumerate(samples):
             leaves = self._isolated(batch, place, sample, copies)
             used.update(id(leaf.source) for leaf in leaves)
-        batch.lost = recording.settle(used)
+        batch.damaged = recording.settle(used)
 
     def _isolated(
         self, batch: StreamBatch, place: int, sample: Any, copies: Copies

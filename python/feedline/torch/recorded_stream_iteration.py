@@ -270,7 +270,7 @@ class StreamIterator(RecordedIterator):
 
     def _keys_of(self, made: StreamBatch, bad: List[int]) -> List[str]:
         """Of images for which the stream has to begin again."""
-        keys, early = list(map(key_of, made.lost)), False
+        keys, early = list(map(key_of, made.damaged)), False
         for place in bad:
             found = keys_of_failed(made, place)
             if found and self._stands(made, place, bad):

@@ -295,6 +295,8 @@ def _collated(batch: Sent) -> bytes:
 class _Tensors:
     """Deferred tensors of one kind, for Batch.room."""
 
+    dim = 0
+
     def __init__(self, shape: Any, dtype: Any, wrap: Any) -> None:
         self.shape, self.dtype, self.wrap = shape, dtype, wrap
 

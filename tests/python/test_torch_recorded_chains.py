@@ -391,24 +391,6 @@ def test_draws_that_are_to_be_the_same(tmp_path: Path, ways: str) -> None:
         assert torch.equal(first, second)
 
 
-def test_a_forked_process_has_the_same(tmp_path: Path) -> None:
-    """Pipelines at the same addresses; it makes none that its parent lacks."""
-    loader = seeded(Files(tmp_path / "images"))
-    list(loader)
-    mine = loader._feedline.decision.recorded.chains
-    other = mine.for_helper()
-    assert other.on
-    for number, transform in enumerate((chain(), chain(9))):
-        image = type("Opened", (), {"_mode": "RGB", "_steps": ()})
-        other.begin((1, 2), [3], [0])
-        if number == 0:
-            found = other._read(transform, "RGB", False).result
-            assert found is mine._read(transform, "RGB", False).result
-        else:
-            with pytest.raises(RuntimeError, match="only this process"):
-                other(transform, image)
-
-
 # ---- What the program does with the result ---------------------------------
 
 

@@ -80,8 +80,6 @@ class Chains:
         self._samples: List[int] = []
         self._copies: Sequence[int] = ()
         self._views: List[int] = []
-        self._closed = False
-        self._lent: List[Result] = []  # that other processes name
 
     def known(self) -> Tuple[bool, Set[Chain]]:
         """For another one, which is to do as this one does."""
@@ -185,8 +183,6 @@ class Chains:
         makes."""
         found = self._results.pop(chain, None)
         if found is None:
-            if self._closed:
-                raise RuntimeError("a chain that only this process has")
             try:
                 found = _result(chain, transform, mode)
             except NotNative:
@@ -198,17 +194,6 @@ class Chains:
                 self._results.popitem(last=False)
         self._results[chain] = found
         return found
-
-    def for_helper(self) -> "Chains":
-        """Those of a process that is forked from this one: it has pipelines at
-        the same addresses, which are kept here. One that it would have to make
-        raises RuntimeError."""
-        made = Chains()
-        made.on, made._closed = self.on, True
-        made._refused = set(self._refused)
-        made._results = OrderedDict(self._results)
-        self._lent.extend(self._results.values())
-        return made
 
     def refuse_touched(self) -> None:
         """Those whose tensors the program has used run call by call."""

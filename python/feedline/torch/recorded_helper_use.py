@@ -110,10 +110,6 @@ class Use:
         elif more > 0 and self._find_out():
             self._grow(1)
 
-    def wants_ahead(self) -> int:
-        """Batches that keep them all at work."""
-        return 3 * (len(self.helpers) + 1) if self.helpers else 0
-
     def refuse(self, why: str) -> None:
         if self.helpers is not None:
             self.helpers.refuse(why)

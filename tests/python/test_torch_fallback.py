@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
 import needs
-import numpy as np
 import pytest
 
 from PIL import Image

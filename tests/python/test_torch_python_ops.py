@@ -41,7 +41,9 @@ def epochs(dataset: Any, workers: Any, **arguments: Any) -> List[Any]:
 
 
 def jitter(image: Any) -> Any:
-    """Draws from all three, through Pillow's and torchvision's functions."""
+    """Draws from all three, through Pillow's and torchvision's functions, with
+    pixels in memory first."""
+    image.getpixel((0, 0))
     image = T.functional.rotate(image, random.uniform(-20, 20))
     if numpy.random.rand() < 0.5:
         image = T.functional.adjust_sharpness(image, 2)

@@ -193,7 +193,7 @@ def test_resumed(shards: List[str], batched: bool) -> None:
         other.load_state_dict(state)
 
 
-def test_what_is_not_known_falls_back(shards: List[str]) -> None:
+def test_what_is_not_known_without_python(shards: List[str]) -> None:
     def no_image(sample: Any) -> Any:
         return sample
 
@@ -224,16 +224,18 @@ def test_what_is_not_known_falls_back(shards: List[str]) -> None:
         (pairs(shards), {"batch_size": None}, "without batches"),
     ):
         loader = Ours(data, **{"batch_size": 2, **arguments})
-        assert why in loader.fallback_reason
-    with pytest.raises(feedline.torch.NotNative, match="map"):
-        iter(Ours(whole.map(no_image), batch_size=2, backend="native"))
+        with pytest.raises(feedline.torch.NotNative) as refused:
+            loader._feedline.decision._known(loader)
+        assert why in str(refused.value)
 
 
 def test_ranks_are_refused(
     shards: List[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert "ranks" in Ours(pairs(shards), batch_size=2).fallback_reason
+    loader = Ours(pairs(shards), batch_size=2)
+    with pytest.raises(feedline.torch.NotNative, match="ranks"):
+        loader._feedline.decision._known(loader)
 
 
 @pytest.mark.filterwarnings("ignore")

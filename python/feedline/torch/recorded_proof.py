@@ -413,15 +413,19 @@ _VALUES = (int, float, str, bytes)
 # ---- In words ---------------------------------------------------------------
 
 
+def _place(touch: Any) -> str:
+    if not touch.file:  # the program's own lines are not on the stack
+        return "in a library"
+    return "%s:%d in %s" % (touch.file, touch.line, touch.function)
+
+
 def touch_lines(recorder: Any) -> List[str]:
     """Where the program used pixels, the most expensive first."""
     order = sorted(recorder.touches, key=lambda touch: -touch.ns)
     return [
-        "%s:%d in %s, by %s (%d times, %.1f ms each)"
+        "%s, by %s (%d times, %.1f ms each)"
         % (
-            touch.file,
-            touch.line,
-            touch.function,
+            _place(touch),
             touch.asked,
             touch.count,
             touch.ns / touch.count / 1e6,

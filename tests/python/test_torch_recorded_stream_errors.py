@@ -11,7 +11,11 @@ from typing import Any, Dict, List
 
 import pytest
 
-import feedline
+import needs
+
+needs.deferred_tensors()
+
+import feedline  # noqa: E402
 from programs.compared import difference
 from recorded_sets import F
 from test_torch_recorded_streams import Buffered, Stream, seed

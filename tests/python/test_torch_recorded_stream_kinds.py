@@ -15,6 +15,10 @@ from typing import Any, Dict, List
 
 import pytest
 
+import needs
+
+needs.deferred_tensors()
+
 from programs.compared import difference
 from recorded_sets import chain
 from test_torch_recorded_streams import Buffered, Stream, epochs_of, seed

@@ -9,17 +9,18 @@ import random
 from pathlib import Path
 from typing import Any, Dict, List
 
-import numpy as np
 import pytest
 
 import needs
+
+needs.deferred_tensors()
+
+import numpy as np  # noqa: E402
 from programs.compared import difference
 from recorded_sets import F, chain, images_in
 from torch_cases import Ours, Theirs, data, torch
 
 from PIL import Image
-
-needs.deferred_tensors()
 
 get_worker_info = data.get_worker_info
 

@@ -225,17 +225,13 @@ def channels_of(record: Record, chosen: Sequence[int]) -> Dict[str, Any]:
     """What changes where these channels are left, in this order."""
     if record.erased:
         raise NotRecorded
-    table, n = record.table, len(chosen)
-    if record.mode == "RGBA" and list(chosen) == [0, 1, 2]:
-        step: Any = (op.CONVERT, (3,), None)
-    elif op.SELECT is None or n not in op.MODE_OF:
+    if record.mode != "RGBA" or list(chosen) != [0, 1, 2]:
         raise NotRecorded
-    else:
-        step = (op.SELECT, tuple(chosen), None)
+    table = record.table
     return {
-        "mode": op.MODE_OF[n],
-        "steps": (*record.steps, step),
-        "table": None if table is None else table[list(chosen)],
+        "mode": "RGB",
+        "steps": (*record.steps, (op.CONVERT, (3,), None)),
+        "table": None if table is None else table[:3],
     }
 
 

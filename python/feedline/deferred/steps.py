@@ -35,8 +35,6 @@ AUTOCONTRAST = _c.STEP_AUTOCONTRAST
 EQUALIZE = _c.STEP_EQUALIZE
 GAUSSIAN_BLUR = _c.STEP_GAUSSIAN_BLUR
 POINT = _c.STEP_POINT
-# Channels of an image, in an order of their own; None: the engine has no such.
-SELECT = getattr(_c, "STEP_CHANNELS", None)
 
 # Of an image that is a tensor of bytes, as torchvision's v2 does.
 TENSOR_RESIZE = _c.STEP_TENSOR_RESIZE

@@ -26,8 +26,8 @@ those of torch's first worker. Batches are always in order,
 also with in_order=False, which permits another order but does not require it.
 
 **Without meaning natively.** multiprocessing_context is validated and kept, but
-there are no processes to start. get_worker_info() is None, but for a data set
-that is recorded.
+only helpers of a data set that is recorded are processes to start.
+get_worker_info() is None, but for such a data set.
 """
 
 from __future__ import annotations

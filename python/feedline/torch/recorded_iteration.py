@@ -240,6 +240,10 @@ class RecordedIterator(NativeIterator):
         finally:
             if self._by_torch:
                 self._follow(made)
+        return self._handed_over(data)
+
+    def _handed_over(self, data: Any) -> Any:
+        """What the program gets: pinned, on its device, of its type."""
         finish = self._finish_fetched
         if finish.device:
             return finish(self._pinned(data))

@@ -18,11 +18,10 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from operator import getitem
-from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Iterator, List, NamedTuple, Optional
 from typing import Tuple, Union
 from weakref import WeakValueDictionary
 
@@ -30,14 +29,14 @@ from torch.utils.data import Subset
 
 import feedline
 
-from .._library import lib
-from ..deferred import Recorder, pack
+from ..deferred import Recorder
 from .recorded_batch import Batch
 from .recorded_chains import Chains
 from .recorded_draws import SeededDraws, States, TorchDraws
 from .recorded_helper_count import Helping
 from .recorded_leaves import Copies
 from .recorded_memory import Memory
+from .recorded_queue import BatchQueue, read
 from .worker_info import as_worker
 
 Draws = Union[SeededDraws, TorchDraws]
@@ -83,7 +82,7 @@ class RecordedSet:
         return run
 
 
-class Run:
+class Run(BatchQueue[Batch]):
     """Batches that one engine makes, from begin() on."""
 
     def __init__(
@@ -97,6 +96,7 @@ class Run:
         pin: bool = False,
         helpers: Any = None,
     ) -> None:
+        super().__init__()
         self.number = number
         self._helpers = helpers
         self._owner = owner
@@ -107,22 +107,11 @@ class Run:
         self.at_first = draws.at()
         self._info = info
         self._pin = pin
-        self._batches: Dict[int, Batch] = {}
-        self._waiting: Deque[Batch] = deque()
-        self._appended = 0
-        self._first: Optional[int] = None
 
     def append(self, batch: Batch) -> None:
-        """Before the engine is told."""
-        self._waiting.append(batch)
-        self._batches[self._appended] = batch
-        self._appended += 1
+        super().append(batch)
         if self._helpers is not None:
             self._helpers.submit(batch)
-
-    def take(self) -> Batch:
-        """The oldest batch, which the engine has delivered."""
-        return self._waiting.popleft()
 
     @contextmanager
     def _as_worker(self) -> Iterator[None]:
@@ -134,10 +123,7 @@ class Run:
     def record(self, call: Any, address: int) -> int:
         """One sample, for the engine: its status. All of a batch are made with
         the first one."""
-        if self._first is None:
-            self._first = call.ticket
-        number, place = call.ticket - self._first, call.place
-        batch = self._batches[number]
+        (number, batch), place = self.asked(call), call.place
         try:
             if place == 0:
                 self._record_all(batch)
@@ -146,14 +132,10 @@ class Run:
             found = batch.recorded.pop(place)
         finally:
             if place == len(batch.indices) - 1:
-                del self._batches[number]
+                self.recorded(number)
         if isinstance(found, BaseException):
             raise found
-        leaves, outs = found
-        if not leaves:
-            return int(lib.quick.read_recorded(address, None, 0))
-        images, count = pack(leaves, outs)
-        return int(lib.quick.read_recorded(address, images, count))
+        return read(address, *found)
 
     def _record_all(self, batch: Batch) -> None:
         """Here, or by a helper process."""

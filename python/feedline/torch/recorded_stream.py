@@ -17,16 +17,15 @@ its pixels, which is what costs. A resumed epoch does the same.
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Deque, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from .._library import lib
-from ..deferred import Source, StreamRecording, key_of, pack
+from ..deferred import Source, StreamRecording, key_of
 from .recorded_batch import Batch
 from .recorded_draws import States
 from .recorded_leaves import Copies
+from .recorded_queue import BatchQueue, read
 from .recorded_run import Draws, RecordedSet
 from .sampler_kinds import is_stateful, state_of
 from .state_dict import DATASET, FETCHER, ITERATOR, ENDED
@@ -102,10 +101,11 @@ class StreamSet(RecordedSet):
         return run
 
 
-class StreamRun:
+class StreamRun(BatchQueue[StreamBatch]):
     """Batches that one engine makes of one iterator, from begin() on."""
 
     def __init__(self, owner: StreamSet, number: int, begin: Begin) -> None:
+        super().__init__()
         self.number = number
         self.draws = begin.draws
         self.ended = begin.load is not None and begin.load.ended
@@ -119,20 +119,6 @@ class StreamRun:
             owner.recorder, damaged, begin.real_from
         )
         self._recording.position = begin.position
-        self._batches: Dict[int, StreamBatch] = {}
-        self._waiting: Deque[StreamBatch] = deque()
-        self._appended = 0
-        self._first: Optional[int] = None
-
-    def append(self, batch: StreamBatch) -> None:
-        """Before the engine is told."""
-        self._waiting.append(batch)
-        self._batches[self._appended] = batch
-        self._appended += 1
-
-    def take(self) -> StreamBatch:
-        """The oldest batch, which the engine has delivered."""
-        return self._waiting.popleft()
 
     def stop(self) -> None:
         """Nothing more is asked of the stream, from when this returns."""
@@ -150,19 +136,13 @@ class StreamRun:
     def record(self, call: Any, address: int) -> int:
         """One sample, for the engine: its status. All of a batch are made with
         the first one."""
-        if self._first is None:
-            self._first = call.ticket
-        number, place = call.ticket - self._first, call.place
-        batch = self._batches[number]
+        (number, batch), place = self.asked(call), call.place
         if place == 0:
             self._fill(batch)
         leaves, outs = batch.recorded.pop(place, ([], []))
         if place == batch.asked - 1:
-            del self._batches[number]
-        if not leaves:
-            return int(lib.read_recorded(address, None, 0))
-        images, count = pack(leaves, outs)
-        return int(lib.read_recorded(address, images, count))
+            self.recorded(number)
+        return read(address, leaves, outs)
 
     def _fill(self, batch: StreamBatch) -> None:
         batch.hold(0)

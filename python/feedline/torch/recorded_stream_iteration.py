@@ -229,10 +229,7 @@ class StreamIterator(RecordedIterator):
         finally:
             if self._by_torch:
                 self._follow(made)
-        finish = self._finish_fetched
-        if finish.device:
-            return finish(self._pinned(data))
-        return self._pinned(finish(data) if finish else data)
+        return self._handed_over(data)
 
     def _has_samples(self, made: StreamBatch) -> bool:
         count = len(made.samples)

@@ -12,7 +12,7 @@ import operator
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from . import steps as op
-from .record import Call, Record, dense
+from .record import Call, Record, dense, parts_of
 
 
 class NotRecorded(Exception):
@@ -131,29 +131,12 @@ def reshaped(record: Record, call: Call, given: Iterable[Any]) -> Record:
 
 
 def ranges_of(record: Record, index: Any) -> List[Any]:
-    """For each dimension: (itself, first, how many, step), with None in between
-    for new ones, and an int in place of `how many` where it goes."""
-    given = index if isinstance(index, tuple) else (index,)
-    n = len(record.axes)
-    used = sum(1 for i in given if i is not None and i is not Ellipsis)
-    dots = sum(1 for i in given if i is Ellipsis)
-    if dots > 1 or used > n:
+    """For each dimension: (itself, positions in it, whether it goes), with None
+    in between for new ones."""
+    parts = parts_of(index, len(record.axes))
+    if parts is None:
         raise NotRecorded
-    if not dots:
-        given = (*given, Ellipsis)
-    found: List[Any] = []
-    at = 0
-    for i in given:
-        if i is None:
-            found.append(None)
-        elif i is Ellipsis:
-            for d in range(at, at + n - used):
-                found.append((d, range(record.shape[d]), False))
-            at += n - used
-        else:
-            found.append(_range_of(record, at, i))
-            at += 1
-    return found
+    return [i if i is None else _range_of(record, at, i) for at, i in parts]
 
 
 def _range_of(record: Record, at: int, i: Any) -> Any:

@@ -143,3 +143,26 @@ def as_pixels(table: Table, record: Record) -> Table:
         table = table.T
     sides = {"c": record.side("c"), "h": 256, "w": 1, "1": 1}
     return table.reshape([sides[axis] for axis in record.axes])
+
+
+def parts_of(index: Any, n: int) -> Optional[List[Tuple[int, Any]]]:
+    """An index of n dimensions: (dimension, what is said of it), with a slice
+    of all where nothing is. None, at any dimension, makes a new one. None: it
+    says too much."""
+    given = index if isinstance(index, tuple) else (index,)
+    used = sum(1 for i in given if i is not None and i is not Ellipsis)
+    dots = sum(1 for i in given if i is Ellipsis)
+    if dots > 1 or used > n:
+        return None
+    if not dots:
+        given = (*given, Ellipsis)
+    found: List[Tuple[int, Any]] = []
+    at = 0
+    for i in given:
+        if i is Ellipsis:
+            found += [(d, slice(None)) for d in range(at, at + n - used)]
+            at += n - used
+            continue
+        found.append((at, i))
+        at += i is not None
+    return found

@@ -16,7 +16,7 @@ import torch
 from . import joined
 from . import steps as op
 from .record import Call, Record, as_pixels, as_table, dense
-from .record import is_plain, kept_order
+from .record import is_plain, kept_order, parts_of
 from .tensor import (
     CODES,
     DeferredTensor,
@@ -464,24 +464,13 @@ def _narrow(
 def _ranges(record: Record, index: Any) -> Any:
     """For each dimension of the result: (dimension before, begin, end), None
     for a new one; and dimensions that go. NotImplemented if it is more."""
-    given = index if isinstance(index, tuple) else (index,)
-    n = len(record.axes)
-    used = sum(1 for i in given if i is not None and i is not Ellipsis)
-    dots = sum(1 for i in given if i is Ellipsis)
-    if dots > 1 or used > n:
+    parts = parts_of(index, len(record.axes))
+    if parts is None:
         return NotImplemented
-    if not dots:
-        given = (*given, Ellipsis)
     found: List[Any] = []
-    at = 0
-    for i in given:
+    for at, i in parts:
         if i is None:
             found.append(None)
-            continue
-        if i is Ellipsis:
-            for d in range(at, at + n - used):
-                found.append((d, 0, record.shape[d]))
-            at += n - used
             continue
         side = record.shape[at]
         if isinstance(i, slice):
@@ -494,7 +483,6 @@ def _ranges(record: Record, index: Any) -> Any:
                 return NotImplemented
         else:
             return NotImplemented
-        at += 1
     return found
 
 

@@ -16,6 +16,8 @@ from PIL import Image
 from torch_cases import T, Ours, Theirs, assert_same, data, folder, torch
 
 from feedline.torch import FallbackWarning, collated
+from feedline.torch import dataloader, epochs, process_count
+from feedline.torch.process_count import Processes
 
 
 class Own(data.Dataset):  # type: ignore[misc]
@@ -119,6 +121,66 @@ def test_processes_are_torchs() -> None:
     with pytest.warns(FallbackWarning):
         found = {int(batch) for batch in loader}
     assert found == {0, 1}
+
+
+def number_of_processes(enough: float, had: Processes, epochs: int = 9) -> int:
+    """After so many epochs of a program that waits with fewer than `enough`
+    processes: a batch is a second of one of them."""
+    for _ in range(epochs):
+        waits = had.epoch(prefetch_factor=2)
+        step, waited = 1 / enough, max(0.0, 1 / had.count - 1 / enough)
+        for batch in range(100):
+            asked = batch * (step + waited)
+            waits.add(asked, asked + waited)
+    had.epoch(prefetch_factor=2)
+    return had.count
+
+
+@pytest.mark.parametrize("cores", [1, 2, 7, 8])
+def test_the_fewest_processes_that_are_enough(cores: int) -> None:
+    for enough in range(1, cores + 1):
+        had = Processes(cores)
+        assert number_of_processes(enough, had) == enough
+        assert "processes" in had.words() or enough == 1
+        more = min(cores, enough + 2)  # the program's steps are shorter now
+        assert number_of_processes(more, had) == more
+    assert number_of_processes(2 * cores, Processes(cores)) == cores
+
+
+def test_short_epochs_say_nothing() -> None:
+    had = Processes(8)
+    for _ in range(3):
+        waits = had.epoch(prefetch_factor=2)
+        for _ in range(40):
+            waits.add(0.0, 0.0)
+    had.epoch(prefetch_factor=2)
+    assert had.count == 8
+    assert had.words() == "- num_workers=8 processes: one for each core"
+
+
+def test_auto_is_tuned_between_epochs(monkeypatch: Any) -> None:
+    monkeypatch.setattr(dataloader, "cores", lambda: 4)
+    monkeypatch.setattr(epochs, "cores", lambda: 4)
+    monkeypatch.setattr(process_count.Waits, "share", 0.0)
+    loader = Ours(Worker(), batch_size=1, num_workers="auto", backend="torch")
+    for number in (4, 2, 1, 1):
+        found = [int(batch) for batch in loader]
+        assert found == [b % number for b in range(11)]
+        assert loader.num_workers == number
+        assert "num_workers=%d process" % number in loader.explain()
+    expected = list(Theirs(Own(), batch_size=4))
+    loader = Ours(Own(), batch_size=4, num_workers="auto", backend="torch")
+    for _ in range(3):
+        assert_same(list(loader), expected)
+
+
+def test_streams_keep_their_number_of_processes(monkeypatch: Any) -> None:
+    """Each worker gives the whole stream."""
+    monkeypatch.setattr(dataloader, "cores", lambda: 2)
+    monkeypatch.setattr(process_count.Waits, "share", 0.0)
+    loader = Ours(Stream(), batch_size=7, num_workers="auto", backend="torch")
+    for _ in range(3):
+        assert len(list(loader)) == 2
 
 
 def test_arguments_without_effect_are_named() -> None:

@@ -17,6 +17,8 @@ from typing import Any, Dict, Mapping, Optional, Union
 import torch
 import torch.utils.data
 
+import feedline
+
 from .block_sampler import BlockSampler
 
 AUTO = "auto"
@@ -113,12 +115,13 @@ def is_auto(value: object) -> bool:
 
 
 def cores() -> int:
-    """The cores this process may use, a fair share of the machine's ranks."""
+    """The cores this process may use, by its affinity and the quota of its
+    control group; a fair share of them for each rank of the machine."""
     try:
         ranks = max(1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     except ValueError:
         ranks = 1
-    return max(1, len(os.sched_getaffinity(0)) // ranks)
+    return max(1, int(feedline.machine()["cpus_usable"]) // ranks)
 
 
 def as_number(value: Union[int, str, None], number: int) -> Any:

@@ -220,7 +220,9 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     def _feedline_about_python(self) -> str:
         recorded = self._feedline.decision.recorded
         if recorded is None:
-            return ""
+            processes = self._feedline.epochs.processes
+            tuned = self._feedline.epochs.by_torch and processes
+            return "\n" + tuned.words() if tuned else ""
         words = words_about(recorded), recorded.helping.words()
         return "\n" + "\n".join(filter(None, words))
 

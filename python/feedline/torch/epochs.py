@@ -16,7 +16,7 @@ from ..watching import Meter, samples_of
 from . import state_dict as states
 from ._compat import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
 from ._compat import _SingleProcessDataLoaderIter, index_sampler_of, is_stream
-from .arguments import AutoInt, is_auto
+from .arguments import AutoInt, cores, is_auto
 from .chain import NotNative
 from .engine_pool import EnginePool
 from .global_draws import TORCH
@@ -25,6 +25,7 @@ from .iteration import CountedIterator, NativeIterator
 from .native import Head, Plan, plan as plan_of
 from .order_trace import TracedSampler, global_state, parts_of
 from .partial import Partial
+from .process_count import Processes, Waits
 from .recorded_draws import ENGINE
 from .recorded_iteration import RecordedIterator
 from .recorded_stream import StreamSet
@@ -96,6 +97,12 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
     """torch's with worker processes."""
 
     _theirs = _MultiProcessingDataLoaderIter.__name__
+    _waits: Optional[Waits] = None  # where their number is tuned
+
+    def __next__(self) -> Any:
+        if self._waits is None:
+            return super().__next__()
+        return self._waits.of(super().__next__)
 
     def _try_put_index(self) -> None:
         if not self._progress.traced.waits:
@@ -146,7 +153,8 @@ class Epochs:
     one so far. progress: of the iterator that was made last. saved: a state
     that the next iterator begins from. waiting: an iterator that was made for
     its state, and is the next iter()'s. meter: counts what torch loads.
-    by_torch: it made the last iterator.
+    by_torch: it made the last iterator. processes: of torch's, where their
+    number is tuned.
     """
 
     def __init__(self) -> None:
@@ -158,6 +166,7 @@ class Epochs:
         self.waiting: Optional[_BaseDataLoaderIter] = None
         self.meter: Optional[Meter] = None
         self.by_torch = False
+        self.processes: Optional[Processes] = None
         # Told the number of the epoch that comes, when a state is loaded.
         self.on_load: Optional[Callable[[int], None]] = None
 
@@ -341,7 +350,10 @@ class Epochs:
         if given.draws != ENGINE and given.backend != "torch":
             if loader.num_workers > 1:
                 loader = OneWorker(loader)
+        waits = None
         if type(loader) is not OneWorker:
+            if is_auto(loader.num_workers) and not is_stream(loader):
+                waits = self._tune(loader)
             loader.check_worker_number_rationality()
         meter = self._meter_of(loader)
         kind: Type[MeteredIterator] = MultiProcessIterator
@@ -349,7 +361,20 @@ class Epochs:
             kind = SingleProcessIterator
         made = meter.nothing(lambda: kind(loader, progress, saved_seed))
         made._meter = meter
+        if isinstance(made, MultiProcessIterator):
+            made._waits = waits
         return made
+
+    def _tune(self, loader: Any) -> Waits:
+        """num_workers="auto" becomes as many as the last epoch needed, and
+        the account begins anew where that is another number."""
+        if self.processes is None:
+            self.processes = Processes(cores())
+        waits = self.processes.epoch(loader.prefetch_factor)
+        if loader.num_workers != self.processes.count:
+            loader.num_workers = AutoInt(self.processes.count)
+            self.meter = None
+        return waits
 
     def _meter_of(self, loader: Any) -> Meter:
         """Counts what torch's iterators keep the program waiting for."""

@@ -69,7 +69,8 @@ class Observing:
         raise NotImplementedError
 
     def _feedline_about_python(self) -> str:
-        """Of samples that the program's Python makes: what that costs."""
+        """Of samples that the program's Python makes: what that costs, and how
+        many processes there are for it."""
         raise NotImplementedError
 
     def _counting(self) -> Observable:
@@ -105,6 +106,7 @@ class Observing:
         else:
             lines = "".join("\n- %s" % reason for reason in reasons)
             why = "for %d reasons%s:%s" % (len(reasons), end, lines)
+        words += self._feedline_about_python()
         return "torch loads the samples, %s\n%s" % (why, words)
 
     @readable

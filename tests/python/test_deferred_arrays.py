@@ -146,6 +146,19 @@ OF_COLORS: Dict[str, Callable[[Any], Any]] = {
     "chw of floats": lambda a: np.ascontiguousarray(
         (a[2:34, 3:35].astype(np.float32) / 255.0).transpose(2, 0, 1)
     ),
+    "BGR": lambda a: a[:, :, ::-1].copy(),
+    "BGR by dots": lambda a: a[..., ::-1] / 255,
+    "BGR in front": lambda a: np.ascontiguousarray(
+        a.transpose(2, 0, 1)[::-1].astype(np.float32)
+    ),
+    "mean, BGR": lambda a: ((a - MEAN) / STD)[..., ::-1].astype(np.float32),
+    "channel": lambda a: a[:, :, 0].copy(),
+    "channel by dots": lambda a: a[..., -1] * 2,
+    "channel in front": lambda a: a.transpose(2, 0, 1)[1, 3:30] / 2,
+    "two channels": lambda a: a[:, :, 1:] // 2,
+    "one channel": lambda a: a[..., 2:].copy(),
+    "BGR to an image": lambda a: Image.fromarray(a[:, :, ::-1]).resize((9, 8)),
+    "channel to an image": lambda a: Image.fromarray(a[..., 1]).resize((9, 8)),
     "to an image": lambda a: Image.fromarray(a),
     "to an image and on": lambda a: Image.fromarray(a[2:, 3:]).resize((9, 8)),
     "bright to an image": lambda a: Image.fromarray(

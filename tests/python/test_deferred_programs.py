@@ -99,6 +99,30 @@ KEPT: Dict[str, Callable[[Any], Any]] = {
     "fit": lambda im: ImageOps.fit(im, (32, 32), Image.BILINEAR),
     "contain": lambda im: ImageOps.contain(im, (32, 32)),
     "exif_transpose": lambda im: ImageOps.exif_transpose(im),
+    "band": lambda im: im.split()[-1],
+    "band by name": lambda im: im.getchannel(im.getbands()[0]),
+    "band by number": lambda im: im.crop((1, 2, 40, 33)).getchannel(0),
+    "band of a band": lambda im: im.split()[0].getchannel("L").split()[0],
+    "bands merged": lambda im: Image.merge(im.mode, im.split()),
+    "bands turned": lambda im: Image.merge("RGB", im.split()[2::-1]),
+    "band thrice": lambda im: Image.merge("RGB", [im.getchannel(0)] * 3),
+    "merged with alpha": lambda im: Image.merge(
+        "RGBA",
+        (*im.resize((30, 20)).split()[:3], im.resize((30, 20)).split()[1]),
+    ),
+    "gray and alpha": lambda im: Image.merge("LA", im.split()[:2]).resize(
+        (20, 20), Image.BILINEAR
+    ),
+    "YCbCr": lambda im: im.convert("YCbCr"),
+    "YCbCr moved": lambda im: im.convert("YCbCr")
+    .crop((3, 2, 41, 40))
+    .resize((17, 60))
+    .transpose(2),
+    "luminance": lambda im: im.convert("YCbCr").split()[0].resize((20, 33)),
+    "colour": lambda im: im.convert("YCbCr").getchannel("Cr").rotate(20),
+    "YCbCr as RGB": lambda im: ImageOps.invert(
+        Image.merge("RGB", im.convert("YCbCr").split())
+    ),
     "brightness": lambda im: ImageEnhance.Brightness(im).enhance(1.4),
     "contrast": lambda im: ImageEnhance.Contrast(im).enhance(0.4),
     "color": lambda im: ImageEnhance.Color(im).enhance(1.4),
@@ -124,8 +148,29 @@ INEXACT = ("GaussianBlur", "RandomApply")
 # What looks at pixels, or writes them: real from there on.
 TOUCHED: Dict[str, Callable[[Any], Any]] = {
     "array": np.asarray,
-    "split": lambda im: im.split(),
-    "getchannel": lambda im: im.getchannel(0),
+    "no such channel": lambda im: im.getchannel(7),
+    "no such name": lambda im: im.getchannel("Z"),
+    "YCbCr back": lambda im: im.convert("YCbCr").convert("RGB"),
+    "YCbCr turned": lambda im: im.convert("YCbCr").rotate(20, fillcolor=0),
+    "YCbCr bright": lambda im: ImageEnhance.Brightness(
+        im.convert("YCbCr")
+    ).enhance(0.5),
+    "YCbCr padded": lambda im: F.pad(im.convert("YCbCr"), 3),
+    "YCbCr by points": lambda im: im.convert("YCbCr").point(lambda v: v // 2),
+    "YCbCr blurred": lambda im: im.convert("YCbCr").filter(
+        ImageFilter.GaussianBlur(1)
+    ),
+    "merged YCbCr": lambda im: Image.merge("YCbCr", im.split()[:3]),
+    "merged too few": lambda im: Image.merge("RGB", im.split()[:1]),
+    "merged sizes": lambda im: Image.merge(
+        "LA", (im.getchannel(0), im.getchannel(0).crop((0, 0, 9, 9)))
+    ),
+    "merged after points": lambda im: Image.merge(
+        "RGB", [band.point(lambda v: v // 2) for band in im.split()[:3]]
+    ),
+    "merged of two": lambda im: Image.merge(
+        "LA", (im.getchannel(0), im.transpose(0).getchannel(0))
+    ),
     "pixels": lambda im: (im.load()[3, 3], im.getpixel((2, 2)), im),
     "thumbnail": lambda im: (im.thumbnail((20, 20)), im)[1],
     "reduce": lambda im: im.reduce(2),
@@ -137,7 +182,6 @@ TOUCHED: Dict[str, Callable[[Any], Any]] = {
     "hsv": lambda im: im.convert("HSV"),
     "matrix": lambda im: im.convert("L", (0.2, 0.3, 0.5, 0)),
     "blend": lambda im: Image.blend(im, im.transpose(0), 0.3),
-    "merge": lambda im: Image.merge("RGB", im.split()[::-1]),
     "composite": lambda im: Image.composite(
         im, im.transpose(0), Image.new("L", im.size, 90)
     ),
@@ -180,7 +224,7 @@ def test_an_image_as_it_is_opened(name: str, files: Dict[str, str]) -> None:
 @pytest.mark.parametrize("name", TOUCHED)
 def test_what_is_not_recorded_is_real(name: str, files: Dict[str, str]) -> None:
     for path in files.values():
-        cases.check(lambda: TOUCHED[name](rgb(path)))
+        check_or_raise(lambda: TOUCHED[name](rgb(path)))
         check_or_raise(lambda: TOUCHED[name](Image.open(path)))
 
 
@@ -458,6 +502,31 @@ TENSORS: Dict[str, Callable[[Any], Any]] = {
     "gray squeeze": lambda im: F.pil_to_tensor(im.convert("L"))
     .squeeze()
     .long(),
+    "BGR": lambda im: F.to_tensor(im)[[2, 1, 0]],
+    "BGR by negatives": lambda im: F.to_tensor(im)[[-1, -2, -3]] * 255,
+    "channels of bytes": lambda im: F.pil_to_tensor(im).contiguous()[[1, 1]],
+    "BGR, normalized": lambda im: F.normalize(F.to_tensor(im), MEAN, STD)[
+        [2, 1, 0]
+    ],
+    "flip of channels": lambda im: F.pil_to_tensor(im).flip(0),
+    "normalized, flip of channels": lambda im: torch.flip(
+        F.normalize(F.to_tensor(im), MEAN, STD), [0]
+    )
+    .permute(1, 2, 0)
+    .flip(-1),
+    "channel": lambda im: F.to_tensor(im)[1],
+    "channel of bytes": lambda im: F.pil_to_tensor(im)[-1] / 3,
+    "first channel": lambda im: F.to_tensor(im)[:1],
+    "two channels": lambda im: F.normalize(F.to_tensor(im), MEAN, STD)[1:],
+    "channel, box": lambda im: F.to_tensor(im)[2, 3:30, 4:-4].unsqueeze(0),
+    "channel, last": lambda im: F.to_tensor(im).permute(1, 2, 0)[..., 0],
+    "channel, table": lambda im: (
+        F.to_tensor(im) - torch.tensor(MEAN)[:, None, None]
+    )[1:2],
+    "gray of bands": lambda im: F.to_tensor(im.convert("YCbCr")).narrow(
+        0, 0, 1
+    ),
+    "YCbCr padded": lambda im: F.pad(F.pil_to_tensor(im.convert("YCbCr")), 3),
     "gray repeat": lambda im: F.to_tensor(im.convert("L")).repeat(3, 1, 1),
     "gray expand": lambda im: F.to_tensor(im.convert("L")).expand(3, -1, -1)
     * 2,
@@ -530,8 +599,13 @@ UNRECORDED: Dict[str, Callable[[Any], Any]] = {
     "mean": lambda t: t - t.mean(),
     "pow": lambda t: t**2.2,
     "exp": lambda t: t.exp(),
-    "index": lambda t: t[[2, 1, 0]],
-    "channel": lambda t: t[1],
+    "index": lambda t: t[[0, 1, 2, 1, 0]],
+    "index of rows": lambda t: t[:, [2, 1, 0]],
+    "index by a tensor": lambda t: t[torch.tensor([2, 1, 0])],
+    "index of columns": lambda t: t.permute(1, 2, 0)[[2, 1, 0]],
+    "index of bools": lambda t: t[[True, False, True]],
+    "no such channel": lambda t: t[-3:][0],
+    "flip of all": lambda t: t.flip(0, 1),
     "row": lambda t: t[:, 3],
     "step": lambda t: t[:, ::2, ::3],
     "mask": lambda t: t[t > 0.5],
@@ -570,7 +644,7 @@ def test_other_functions_get_real_tensors(
     name: str, files: Dict[str, str]
 ) -> None:
     for path in files.values():
-        cases.check(lambda: UNRECORDED[name](F.to_tensor(rgb(path))))
+        check_or_raise(lambda: UNRECORDED[name](F.to_tensor(rgb(path))))
 
 
 # ---- Views share what they show ---------------------------------------------
@@ -586,6 +660,9 @@ SHARED: Dict[str, Callable[[Any], Any]] = {
     "made after": lambda t: (t.add_(1), t * 2),
     "view made before": lambda t: (t[:, 2:9] * 2, t.zero_(), t * 2),
     "expand": lambda t: (t[:1], t.detach().zero_()),
+    "channel written": lambda t: (t, t[1].fill_(3)),
+    "channels of a copy": lambda t: (t, t[[2, 1, 0]].fill_(3)),
+    "channel, then base": lambda t: (t[0], t.mul_(3)),
     "copy": lambda t: (t.clone(), t.zero_()),
     "real copy": lambda t: (t, t.float().fill_(1), t.contiguous()),
 }

@@ -22,6 +22,7 @@ import test_deferred_engine as engine  # noqa: E402
 from feedline.deferred import Recorder, deferred_of  # noqa: E402
 from torchvision.transforms import functional as F  # noqa: E402
 
+np = cases.np
 Image = images.Image
 ImageEnhance = pytest.importorskip("PIL.ImageEnhance")
 ImageOps = pytest.importorskip("PIL.ImageOps")
@@ -66,6 +67,13 @@ STEPS: List[Callable[[random.Random], Step]] = [
         lambda im, f=rng.uniform(0, 2): ImageEnhance.Contrast(im).enhance(f)
     ),
     lambda rng: ImageOps.mirror,
+    lambda rng: (lambda im: im.convert("YCbCr")),
+    lambda rng: (lambda im, n=rng.randrange(3): im.getchannel(n)),
+    lambda rng: (
+        lambda im, n=rng.sample(range(3), 3): Image.merge(
+            "RGB", [im.split()[i] for i in n]
+        )
+    ),
     lambda rng: ImageOps.autocontrast,
     lambda rng: (
         lambda im, s=_size(rng): F.resized_crop(im, 2, 3, 20, 30, list(s))
@@ -81,6 +89,9 @@ ENDS: List[Step] = [
     F.pil_to_tensor,
     lambda im: F.to_tensor(im).mul(2).sub(1),
     lambda im: F.to_tensor(im).flip(-1)[:, 1:],
+    lambda im: F.pil_to_tensor(im).flip(0)[:1] / 3,
+    lambda im: F.to_tensor(im)[-1],
+    lambda im: np.asarray(im)[..., ::-1] / 255,
     lambda im: F.normalize(
         F.to_tensor(im.convert("RGB")), [0.5] * 3, [2.0] * 3
     ),

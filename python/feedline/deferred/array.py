@@ -19,7 +19,7 @@ import numpy as np
 from .. import _c
 from . import steps as op
 from .description import Deferred
-from .record import Call, Record, Table, as_pixels, dense
+from .record import Call, Record, Table, as_bytes, as_pixels, dense
 from .recording import lock, state
 
 Handler = Callable[[Any, Any], Any]
@@ -439,8 +439,8 @@ def array_of(image: Any, function: Callable[[Any], Any], writable: bool) -> Any:
     c = op.CHANNELS[image._mode]
     record = Record()
     source = record.source = image._source
-    steps = record.steps = image._steps
-    record.mode, record.run = image._mode, image._run
+    steps, record.run = image._steps, image._run
+    record.mode, record.steps = as_bytes(image)
     record.axes = "hw" if c == 1 else "hwc"
     record.shape = (h, w) if c == 1 else (h, w, c)
     record.strides = dense(record.shape)

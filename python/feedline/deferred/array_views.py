@@ -12,7 +12,7 @@ import operator
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from . import steps as op
-from .record import Call, Record, dense, parts_of
+from .record import Call, Record, dense, parts_of, selected
 
 
 class NotRecorded(Exception):
@@ -206,16 +206,10 @@ def _ends(chosen: range) -> Tuple[int, int]:
 
 def channels_of(record: Record, chosen: Sequence[int]) -> Dict[str, Any]:
     """What changes where these channels are left, in this order."""
-    if record.erased:
+    found = selected(record, chosen)
+    if found is None:
         raise NotRecorded
-    if record.mode != "RGBA" or list(chosen) != [0, 1, 2]:
-        raise NotRecorded
-    table = record.table
-    return {
-        "mode": "RGB",
-        "steps": (*record.steps, (op.CONVERT, (3,), None)),
-        "table": None if table is None else table[:3],
-    }
+    return found
 
 
 def gray_to_rgb(record: Record) -> Dict[str, Any]:

@@ -26,17 +26,23 @@ from .steps import Steps
 OWN = "_source _steps _size _mode _run _base_info _array".split()
 
 # (from, to) of the conversions that are recorded, if nothing is transparent.
-_TO = {"L": 1, "RGB": 3, "RGBA": 4}
+_TO = {"L": 1, "RGB": 3, "RGBA": 4, "YCbCr": 5}
 _CONVERT: Dict[Tuple[str, Any], int] = {
-    (mode, to): n for mode in op.CHANNELS for to, n in _TO.items() if mode != to
+    (mode, to): n
+    for mode in ("L", "P", "LA", "RGB", "RGBA")
+    for to, n in _TO.items()
+    if mode != to
 }
 # A palette's colours may be transparent, and LA becomes RGBA by Pillow's rules.
 del _CONVERT["P", "RGBA"]
 
 _BANDS = {mode: tuple(mode) for mode in op.CHANNELS}
+_BANDS["YCbCr"] = "Y", "Cb", "Cr"
 # Those of ImageOps; and those with colours, not indices.
 PLAIN = frozenset(("L", "RGB"))
 COLORS = frozenset(("L", "LA", "RGB", "RGBA"))
+# Those that may be more than moved and resized.
+MAPPED = COLORS.union("P")
 
 _PIXELS_MOST = 1 << 26  # beyond it Pillow may warn
 
@@ -240,6 +246,28 @@ class DeferredImage(Image.Image):
             return self._source.header.transparent
         return "transparency" in own
 
+    def split(self) -> Any:
+        if records(self):
+            bands = range(op.CHANNELS[self._mode])
+            if len(bands) == 1:
+                return (self.copy(),)
+            return tuple(map(self._band, bands))
+        touch(self, "split")
+        return self.split()
+
+    def getchannel(self, channel: Any) -> Any:
+        if records(self) and self._mode != "P":
+            names = self.getbands()
+            if isinstance(channel, str) and channel in names:
+                channel = names.index(channel)
+            if type(channel) is int and 0 <= channel < len(names):
+                return self.copy() if len(names) == 1 else self._band(channel)
+        touch(self, "getchannel")
+        return self.getchannel(channel)
+
+    def _band(self, channel: int) -> Any:
+        return self.then(op.SELECT, (channel,), mode="L")
+
     def crop(self, box: Any = None) -> Any:
         if box is not None and records(self):
             try:
@@ -313,7 +341,7 @@ class DeferredImage(Image.Image):
         fill: Any = 1,
         fillcolor: Any = None,
     ) -> Any:
-        if records(self):
+        if records(self, MAPPED):
             found = self._transformed(size, method, data, resample, fillcolor)
             if found is not None:
                 return found

@@ -26,6 +26,7 @@ def install() -> None:
     pairs: Dict[int, Tuple[Any, Any]] = {}
     if _is_pillows(Image.open):
         put(pairs, Image, "open", _open)
+    put(pairs, Image, "merge", _merge)
     for name, make in _OPS.items():
         put(pairs, ImageOps, name, make)
     replaced.replace(pairs)
@@ -77,6 +78,43 @@ def _open(original: Any) -> Any:
         return opened(found, run)
 
     return open
+
+
+def _merge(original: Any) -> Any:
+    def merge(mode: Any, bands: Any) -> Any:
+        chosen = _bands_of_one(mode, bands)
+        if chosen is None:
+            return original(mode, bands)
+        steps, numbers = chosen
+        steps = (*steps, (op.SELECT, numbers, None))
+        return bands[0]._again(steps, bands[0]._size, mode)
+
+    return merge
+
+
+def _bands_of_one(mode: Any, bands: Any) -> Any:
+    """(steps of the image whose bands these are, which ones they are); None if
+    they are of several."""
+    if mode not in ("LA", "RGB", "RGBA") or not isinstance(
+        bands, (list, tuple)
+    ):
+        return None
+    if len(bands) != len(mode) or not all(records(b, ("L",)) for b in bands):
+        return None
+    found = [_band_of(band._steps) for band in bands]
+    source, steps = bands[0]._source, found[0][0]
+    if any(band._source is not source for band in bands):
+        return None
+    if any(of != steps for of, _ in found):
+        return None
+    return steps, tuple(number for _, number in found)
+
+
+def _band_of(steps: Any) -> Tuple[Any, int]:
+    """(steps of an image, which of its bands these make)."""
+    if steps and steps[-1][0] == op.SELECT and len(steps[-1][1]) == 1:
+        return steps[:-1], steps[-1][1][0]
+    return steps, 0
 
 
 # ---- ImageOps ---------------------------------------------------------------

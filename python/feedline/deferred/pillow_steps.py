@@ -86,6 +86,14 @@ def _enhance(name: str) -> Callable[[Any, Values], Any]:
     return enhance
 
 
+def _select(image: Any, v: Values) -> Any:
+    bands = image.split()
+    chosen = [bands[int(channel)] for channel in v]
+    if len(chosen) == 1:
+        return chosen[0]
+    return _pillow("Image").merge(op.MODE_OF[len(chosen)], chosen)
+
+
 def _ops(name: str) -> Callable[[Any, Values], Any]:
     def apply(image: Any, v: Values) -> Any:
         return getattr(_pillow("ImageOps"), name)(image, *v)
@@ -148,4 +156,5 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.AUTOCONTRAST: _ops("autocontrast"),
     op.EQUALIZE: _ops("equalize"),
     op.GAUSSIAN_BLUR: _blur,
+    op.SELECT: _select,
 }

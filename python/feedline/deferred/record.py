@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from . import steps as op
 from .image_source import Source
 from .recording import Run
-from .steps import Steps
+from .steps import Step, Steps
 
 Shape = Tuple[int, ...]
 Table = Any  # a tensor or an array [channels, 256]
@@ -129,6 +130,13 @@ def is_plain(record: Record) -> bool:
     return not record.scaled and record.table is None and not record.erased
 
 
+def as_bytes(image: Any) -> Tuple[str, Steps]:
+    """Mode and steps of an image whose bytes are numbers from here on."""
+    if image._mode != "YCbCr":
+        return image._mode, image._steps
+    return "RGB", (*image._steps, (op.SELECT, (0, 1, 2), None))
+
+
 def as_table(made: Table, record: Record) -> Table:
     """A table of what as_pixels() gave."""
     c = record.side("c")
@@ -143,6 +151,25 @@ def as_pixels(table: Table, record: Record) -> Table:
         table = table.T
     sides = {"c": record.side("c"), "h": 256, "w": 1, "1": 1}
     return table.reshape([sides[axis] for axis in record.axes])
+
+
+def selected(record: Record, chosen: Sequence[int]) -> Optional[Dict[str, Any]]:
+    """What changes where these channels are left, in this order. None: it is
+    not recorded."""
+    chosen, table, numbers = list(chosen), record.table, record.normalized
+    if record.erased or not 1 <= len(chosen) <= 4:
+        return None
+    step: Step = (op.SELECT, tuple(chosen), None)
+    if record.mode == "RGBA" and chosen == [0, 1, 2]:
+        step = (op.CONVERT, (3,), None)  # its alpha need not be decoded
+    n = len(numbers) // 2
+    both = [*chosen, *(n + channel for channel in chosen)]
+    return {
+        "mode": op.MODE_OF[len(chosen)],
+        "steps": (*record.steps, step),
+        "table": None if table is None else table[chosen],
+        "normalized": tuple(numbers[i] for i in both) if numbers else (),
+    }
 
 
 def parts_of(index: Any, n: int) -> Optional[List[Tuple[int, Any]]]:

@@ -46,6 +46,9 @@ TENSOR_SHARPNESS = _c.STEP_TENSOR_SHARPNESS
 TENSOR_GRAYSCALE = _c.STEP_TENSOR_GRAYSCALE
 TENSOR_AUTOCONTRAST = _c.STEP_TENSOR_AUTOCONTRAST
 
+# Of either: for each channel the one that it is.
+SELECT = _c.STEP_CHANNELS
+
 SCALE = _c.STEP_SCALE
 NORMALIZE = _c.STEP_NORMALIZE
 LOOKUP = _c.STEP_LOOKUP
@@ -56,5 +59,6 @@ ERASE = _c.STEP_ERASE
 PADDINGS = ("constant", "edge", "reflect", "symmetric")
 
 # Pillow's modes, and how many bytes a pixel has.
-CHANNELS = {"L": 1, "P": 1, "LA": 2, "RGB": 3, "RGBA": 4}
-MODE_OF = {1: "L", 3: "RGB", 4: "RGBA"}
+CHANNELS = {"L": 1, "P": 1, "LA": 2, "RGB": 3, "RGBA": 4, "YCbCr": 3}
+# By the number that CONVERT has: but for the last, that of its channels.
+MODE_OF = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA", 5: "YCbCr"}

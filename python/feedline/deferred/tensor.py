@@ -21,7 +21,7 @@ import torch
 from .. import _c
 from . import steps as op
 from .description import Deferred
-from .record import Call, Record, Table
+from .record import Call, Record, Table, as_bytes
 from .recording import lock, state
 from .steps import Steps
 
@@ -58,8 +58,7 @@ def born(
     c = op.CHANNELS[image._mode]
     record = Record()
     record.source = image._source
-    record.steps = image._steps
-    record.mode = image._mode
+    record.mode, record.steps = as_bytes(image)
     record.run = image._run
     record.axes = "chw"
     record.shape = (c, h, w)

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import torch
 
 from . import joined
 from . import steps as op
 from .record import Call, Record, as_pixels, as_table, dense
-from .record import is_plain, kept_order, parts_of
+from .record import is_plain, kept_order, parts_of, selected
 from .tensor import (
     CODES,
     DeferredTensor,
@@ -321,6 +330,9 @@ def _flip(
     if len(set(found)) != len(found):
         return NotImplemented
     axes = {record.axes[d] for d in found if record.shape[d] > 1}
+    if axes == {"c"}:
+        chosen = range(record.side("c"))[::-1]
+        return _of_channels(tensor, record, call, chosen)
     return _turned(tensor, record, call, axes)
 
 
@@ -462,8 +474,8 @@ def _narrow(
 
 
 def _ranges(record: Record, index: Any) -> Any:
-    """For each dimension of the result: (dimension before, begin, end), None
-    for a new one; and dimensions that go. NotImplemented if it is more."""
+    """For each dimension: (itself, positions in it, whether it goes), with None
+    in between for new ones. NotImplemented if it is more."""
     parts = parts_of(index, len(record.axes))
     if parts is None:
         return NotImplemented
@@ -477,21 +489,24 @@ def _ranges(record: Record, index: Any) -> Any:
             begin, end, step = i.indices(side)
             if step != 1 or end <= begin:
                 return NotImplemented
-            found.append((at, begin, end))
-        elif type(i) is int and side == 1 and i in (0, -1):
+            found.append((at, range(begin, end), False))
+        elif type(i) is int and -side <= i < side:
             if record.axes[at] in "hw":
                 return NotImplemented
+            found.append((at, range(i % side, i % side + 1), True))
         else:
             return NotImplemented
     return found
 
 
 def _item(tensor: Any, record: Record, call: Call, index: Any) -> Any:
+    if type(index) is list:
+        return _channels(tensor, record, call, index)
     ranges = _ranges(record, index)
     if ranges is NotImplemented or record.erased:
         return NotImplemented
     changed: Dict[str, Any] = {}
-    box = {"w": (0, record.side("w")), "h": (0, record.side("h"))}
+    box = {"w": range(record.side("w")), "h": range(record.side("h"))}
     axes = ""
     shape: List[int] = []
     strides: List[int] = []
@@ -499,38 +514,53 @@ def _item(tensor: Any, record: Record, call: Call, index: Any) -> Any:
         if r is None:
             axes, shape, strides = axes + "1", [*shape, 1], [*strides, 0]
             continue
-        d, begin, end = r
+        d, chosen, goes = r
         axis = record.axes[d]
-        if axis == "c" and (begin, end) != (0, record.shape[d]):
-            if record.mode != "RGBA" or (begin, end) != (0, 3):
+        if axis == "c" and chosen != range(record.shape[d]):
+            found = selected(record, chosen)
+            if found is None:
                 return NotImplemented
-            changed = _without_alpha(record)
+            changed = found
         if axis in box:
-            box[axis] = begin, end
-        axes += axis
-        shape.append(end - begin)
-        strides.append(record.strides[d])
+            box[axis] = chosen
+        if not goes:
+            axes += axis
+            shape.append(len(chosen))
+            strides.append(record.strides[d])
     steps = changed.pop("steps", record.steps)
-    (left, right), (top, bottom) = box["w"], box["h"]
-    if (left, top, right, bottom) != (0, 0, record.side("w"), record.side("h")):
-        steps = (*steps, (op.CROP, (left, top, right, bottom), None))
+    rows, columns = box["h"], box["w"]
+    place = columns.start, rows.start, columns.stop, rows.stop
+    if place != (0, 0, record.side("w"), record.side("h")):
+        steps = (*steps, (op.CROP, place, None))
     changed.update(
         axes=axes, shape=tuple(shape), strides=tuple(strides), steps=steps
     )
     return _view(tensor, record, call, **changed)
 
 
-def _without_alpha(record: Record) -> Dict[str, Any]:
-    table = record.table
-    if record.scaled:
-        table = table_of(record)
-    return {
-        "mode": "RGB",
-        "steps": (*record.steps, (op.CONVERT, (3,), None)),
-        "table": None if table is None else table[:3],
-        "scaled": False,
-        "normalized": (),
-    }
+def _channels(
+    tensor: Any, record: Record, call: Call, chosen: List[Any]
+) -> Any:
+    """tensor[[2, 1, 0]], which is a new one."""
+    n, shape = record.side("c"), record.shape
+    if record.axes != "chw" or record.strides != dense(shape):
+        return NotImplemented
+    if not all(type(i) is int and -n <= i < n for i in chosen):
+        return NotImplemented
+    return _of_channels(tensor, record, call, [i % n for i in chosen])
+
+
+def _of_channels(
+    tensor: Any, record: Record, call: Call, chosen: Sequence[int]
+) -> Any:
+    found = selected(record, chosen)
+    if found is None:
+        return NotImplemented
+    at = record.axes.index("c")
+    shape = (*record.shape[:at], len(chosen), *record.shape[at + 1 :])
+    new = record.but(shape=shape)
+    strides = kept_order(new)
+    return _view(tensor, new, call, False, strides=strides, **found)
 
 
 def _gray_to_rgb(record: Record) -> Record:
@@ -627,10 +657,11 @@ def _set_item(func: Any, args: Any, kwargs: Any) -> Any:
     for r in ranges:
         if r is None:
             return NotImplemented
-        d, begin, end = r
-        if record.axes[d] in "c1" and (begin, end) != (0, record.shape[d]):
+        d, chosen, goes = r
+        whole = chosen == range(record.shape[d])
+        if goes or (record.axes[d] in "c1" and not whole):
             return NotImplemented
-        box[record.axes[d]] = begin, end
+        box[record.axes[d]] = chosen.start, chosen.stop
     (left, right), (top, bottom) = box["w"], box["h"]
     sides = [record.side("c") if axis == "c" else 1 for axis in record.axes]
     if many:

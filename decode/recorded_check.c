@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "decode/plan/adjust.h"
 #include "decode/plan/blur.h"
+#include "decode/plan/cv_resize_step.h"
 #include "decode/plan/turn.h"
 #include "decode/recorded_image.h"
 
@@ -11,6 +12,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+
+#define CV_INTER_CUBIC 2
 
 /* Which kind of step may follow which: numbers never fall. */
 enum group { OF_PIXELS, TO_ELEMENTS, ON_FLOATS, OF_ELEMENTS };
@@ -35,6 +38,8 @@ enum kind {
     SIGMA,
     SWITCH,
     CHANNEL,
+    CV_FILTER,
+    CV_SCALE,
     ANY
 };
 
@@ -60,6 +65,8 @@ static const struct {
     [SIGMA] = {false, 1e-6, FDL_BLUR_SIGMA_MAX},
     [SWITCH] = {true, 0, 1},
     [CHANNEL] = {true, 0, FDL_CHANNELS_MAX - 1},
+    [CV_FILTER] = {true, 0, FDL_CV_FILTERS - 1},
+    [CV_SCALE] = {false, 0, FDL_OP_SIDE_MAX},
     [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
 
@@ -132,6 +139,9 @@ static const struct op_rule rules[] = {
          .value = {{"channels", GRAY_CHANNELS}}),
     RULE(TENSOR_AUTOCONTRAST, .group = OF_PIXELS),
     RULE(CHANNELS, .least = 1, .most = 4, .value = {{"a channel", CHANNEL}}),
+    RULE(CV_RESIZE, .least = 3, .most = 5,
+         .value = {{"width", SIDE}, {"height", SIDE}, {"filter", CV_FILTER},
+                   {"a scale", CV_SCALE}}),
     RULE(SCALE, .group = TO_ELEMENTS, .most = 1,
          .value = {{"its rounding", SWITCH}}),
     RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,
@@ -146,6 +156,11 @@ static const struct op_rule rules[] = {
 const char *fdl_recorded_name(uint32_t op)
 {
     return rules[op].name;
+}
+
+bool fdl_recorded_on_pixels(uint32_t op)
+{
+    return rules[op].group == OF_PIXELS;
 }
 
 uint32_t fdl_recorded_element(const struct feedline_recorded_image *image)
@@ -221,6 +236,18 @@ static int32_t check_common_filter(double filter)
                     filter);
 }
 
+/* Of OpenCV's resize. */
+static int32_t check_cv_resize(const struct feedline_recorded_step *step)
+{
+    if (step->n == 4)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "4 values; it takes 3, or 5 with both scales");
+    if (step->value[2] != CV_INTER_CUBIC)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "filter is 2; OpenCV's cubic depends on the processor");
+}
+
 static int32_t check_kernel(const double *side)
 {
     if ((int32_t)side[0] % 2 == 1 && (int32_t)side[1] % 2 == 1)
@@ -292,6 +319,8 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
     case FEEDLINE_STEP_PERSPECTIVE:
     case FEEDLINE_STEP_TENSOR_RESIZE:
         return check_common_filter(step->value[2]);
+    case FEEDLINE_STEP_CV_RESIZE:
+        return check_cv_resize(step);
     case FEEDLINE_STEP_TENSOR_BLUR:
         return check_kernel(step->value);
     case FEEDLINE_STEP_GRAYSCALE:

@@ -76,7 +76,7 @@ static bool may_come_before(uint32_t op)
 
 static bool is_behind(uint32_t op)
 {
-    return op >= FEEDLINE_STEP_SCALE;
+    return !fdl_recorded_on_pixels(op);
 }
 
 /* The last pass is one: it does what the pipeline says, or what steps say. */

@@ -46,6 +46,9 @@ bool fdl_recorded_render_shared(
 /* "RESIZE", of an operation that there is. */
 const char *fdl_recorded_name(uint32_t op);
 
+/* Whether a step is on pixels, and not on elements. */
+bool fdl_recorded_on_pixels(uint32_t op);
+
 /* An element of the output, bytes; 0: of none. */
 uint32_t fdl_recorded_element(const struct feedline_recorded_image *image);
 
@@ -55,6 +58,12 @@ int32_t fdl_recorded_check_draws(const struct feedline_recorded_image *image);
 /* Draws the pipeline of a checked program, behind what picks pixels. */
 int32_t fdl_recorded_draw(const struct feedline_recorded_image *image,
                           struct fdl_plan *plan);
+
+/* A checked step FEEDLINE_STEP_CV_* on an image of so many channels, which
+ * becomes the number of those that come out. */
+int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
+                             const struct feedline_recorded_step *s,
+                             int32_t *channels);
 
 /* The plan of a checked program for the image that is open. */
 int32_t fdl_recorded_plan(struct fdl_decoder *d,

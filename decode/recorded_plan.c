@@ -43,6 +43,7 @@ enum mode {
     MODES_COLOUR = MODES_PLAIN | MODE_LA | MODE_RGBA,
     MODES_ALL = MODES_PICKED | MODES_COLOUR | MODE_OTHER,
     MODES_MOVED = MODES_ALL | MODE_YCBCR,
+    MODES_CV = MODES_PLAIN | MODE_RGBA,
 };
 
 struct program {
@@ -495,6 +496,17 @@ static int32_t plan_tensor_blur(struct program *p,
                                v[3]);
 }
 
+/* Of OpenCV, to which alpha is a channel. */
+static int32_t plan_cv(struct program *p,
+                       const struct feedline_recorded_step *s)
+{
+    int32_t channels = channels_of(p->mode);
+    int32_t status = fdl_recorded_plan_cv(p->plan, s, &channels);
+    if (!status && channels != channels_of(p->mode))
+        set_mode(p, by_channels[channels]);
+    return status;
+}
+
 /* ---- The last pass ------------------------------------------------------ */
 
 static void erase(struct fdl_plan *plan, const struct feedline_recorded_step *s,
@@ -572,6 +584,7 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_TENSOR_GRAYSCALE] = {plan_tensor_grayscale, MODES_PLAIN},
     [FEEDLINE_STEP_TENSOR_AUTOCONTRAST] = {plan_point, MODES_PLAIN},
     [FEEDLINE_STEP_CHANNELS] = {plan_channels, MODES_MOVED},
+    [FEEDLINE_STEP_CV_RESIZE] = {plan_cv, MODES_CV},
 };
 /* clang-format on */
 
@@ -619,7 +632,7 @@ static int32_t plan_step(struct program *p,
     int32_t status = check_room(p, s->op);
     if (status)
         return status;
-    if (s->op >= FDL_COUNT_OF(pixel_steps)) {
+    if (!fdl_recorded_on_pixels(s->op)) {
         finish(p, s);
         return FEEDLINE_OK;
     }
@@ -687,7 +700,7 @@ int32_t fdl_recorded_plan(struct fdl_decoder *d,
     set_mode(&p, mode_of(d->info.mode));
     uint32_t on_pixels = 0;
     while (on_pixels < image->n_steps &&
-           image->steps[on_pixels].op < FDL_COUNT_OF(pixel_steps))
+           fdl_recorded_on_pixels(image->steps[on_pixels].op))
         on_pixels++;
     int32_t status = plan_steps(&p, 0, on_pixels);
     if (!status)

@@ -50,10 +50,10 @@ int32_t fdl_plan_height(const struct fdl_plan *plan)
     return fdl_geometry_height(&plan->geometry);
 }
 
-/* Whether something that every step so far lets pass can go before them all. */
-static bool passes(const struct fdl_plan *plan, uint32_t what)
+/* Whether something that the first n steps let pass can go before them all. */
+static bool passes(const struct fdl_plan *plan, uint32_t n, uint32_t what)
 {
-    for (uint32_t i = 0; i < plan->n_pixel_steps; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (!(plan->steps[i].kind->commutes & what))
             return false;
     }
@@ -161,13 +161,27 @@ void fdl_plan_resize_part(struct fdl_plan *plan, int32_t width, int32_t height,
     add_resize(plan, &s);
 }
 
+/* Makes less in the last step, of less, if all before it let a crop pass. */
+static bool crop_last(struct fdl_plan *plan, struct fdl_box box)
+{
+    fdl_assert(plan->n_pixel_steps > 0);
+    uint32_t last = plan->n_pixel_steps - 1;
+    struct fdl_step *step = &plan->steps[last];
+    if (!step->kind->crop || !passes(plan, last, FDL_WITH_CROP))
+        return false;
+    fdl_geometry_crop(&plan->geometry, step->kind->crop(step, box));
+    plan->width = box.width;
+    plan->height = box.height;
+    return true;
+}
+
 static void crop(struct fdl_plan *plan, struct fdl_box box)
 {
-    if (passes(plan, FDL_WITH_CROP)) {
+    if (passes(plan, plan->n_pixel_steps, FDL_WITH_CROP)) {
         fdl_geometry_crop(&plan->geometry, box);
         plan->width = box.width;
         plan->height = box.height;
-    } else {
+    } else if (!crop_last(plan, box)) {
         add_frame(plan, &(struct fdl_frame_step){.box = box});
     }
 }
@@ -181,7 +195,7 @@ void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box)
 void fdl_plan_flip(struct fdl_plan *plan)
 {
     fdl_objects_flip(plan->objects, fdl_plan_width(plan));
-    if (passes(plan, FDL_WITH_FLIP)) {
+    if (passes(plan, plan->n_pixel_steps, FDL_WITH_FLIP)) {
         fdl_geometry_flip(&plan->geometry);
         return;
     }
@@ -192,7 +206,7 @@ void fdl_plan_flip(struct fdl_plan *plan)
 void fdl_plan_flip_vertical(struct fdl_plan *plan)
 {
     fdl_objects_flip_vertical(plan->objects, fdl_plan_height(plan));
-    if (passes(plan, FDL_WITH_FLIP)) {
+    if (passes(plan, plan->n_pixel_steps, FDL_WITH_FLIP)) {
         fdl_geometry_flip_vertical(&plan->geometry);
         return;
     }
@@ -232,7 +246,7 @@ int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
         struct fdl_box part;
         part.x = shared(&box.x, box.width, width, &part.width);
         part.y = shared(&box.y, box.height, height, &part.height);
-        if (passes(plan, FDL_WITH_CROP)) {
+        if (passes(plan, plan->n_pixel_steps, FDL_WITH_CROP)) {
             crop(plan, part);
         } else {
             box.x += part.x;

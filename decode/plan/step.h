@@ -27,6 +27,10 @@ struct fdl_step_kind {
     /* A pixel step; NULL in a finished step. */
     int32_t (*run)(const struct fdl_step *step, struct fdl_canvas *canvas);
 
+    /* NULL, or: from now on it makes `box` of its result alone, and gets only
+     * that part of its image, which is returned. */
+    struct fdl_box (*crop)(struct fdl_step *step, struct fdl_box box);
+
     /* A finished step; dst: a part of the sample, which has that format and
      * begins with pixel (x, y) of it. */
     void (*finish)(const struct fdl_step *step,

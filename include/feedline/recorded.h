@@ -12,10 +12,10 @@
  *
  * A sample may have several images (an image and its mask, pairs, views) or
  * none. Each comes to lie in memory of the program's, where it is when next()
- * has delivered the sample's batch. Pixels are those of Pillow and torchvision,
- * step by step; what the steps do not need is not decoded, and resampling,
- * flips and crops are fused as they are in a pipeline. An image may also have a
- * pipeline, with which the engine draws the rest.
+ * has delivered the sample's batch. Pixels are those of Pillow, torchvision or
+ * OpenCV, step by step; what the steps do not need is not decoded, and
+ * resampling, flips and crops are fused as they are in a pipeline. An image may
+ * also have a pipeline, with which the engine draws the rest.
  *
  * The data set is one of feedline_dataset_open_source with
  * FEEDLINE_SOURCE_RECORDED. Batches carry no pixels of their own, and the
@@ -105,6 +105,13 @@ enum feedline_step_op {
     FEEDLINE_STEP_CHANNELS = 30, /* for each channel that comes out the one that
                                     it is, from 0: of 1 an image L, of 2 LA, of
                                     3 RGB, of 4 RGBA */
+
+    /* As OpenCV does it, with its rounding, where an image is its channels and
+       alpha is one of them. */
+    FEEDLINE_STEP_CV_RESIZE = 70, /* width, height, OpenCV's number of the
+                                     filter: 0 nearest, 1 linear, 3 area, 4
+                                     lanczos4; or behind these fx, fy, if it
+                                     was called with them and without a size */
 
     /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
     FEEDLINE_STEP_SCALE = 40, /* none or 0: x / 255 in float32, as to_tensor; 1:

@@ -8,11 +8,8 @@ RENDER_RECORDED is the helper built from render_recorded.c; DATA has
 imagenet-sample/, and without it there are generated files alone. Every kernel
 level of the machine is tried. Exit status 77: no torchvision here.
 """
-import os
 import pathlib
 import random
-import struct
-import subprocess
 import sys
 import tempfile
 
@@ -31,10 +28,11 @@ try:
 except ImportError:
     v2 = None
 
+from recorded_engine import LEVELS, Engine
+
 torch.set_num_threads(1)  # there are other processes
 PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
 U8, F16, F32, BF16 = 1, 2, 3, 5
-LEVELS = ("c", "avx2", "avx512")
 CONVERT, CROP, RESIZE, TRANSPOSE, PAD, AFFINE, PERSPECTIVE = range(1, 8)
 BANDS, YCBCR = 30, 5  # as CONVERT calls the latter
 BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, HUE, GRAYSCALE = range(8, 14)
@@ -48,40 +46,6 @@ SCALE, NORMALIZE, LOOKUP, ERASE = 40, 41, 42, 60
 CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 SIDE_MAX = 400
 APART = 5e-5  # of all values behind TENSOR_BLUR, by one level
-
-
-class Engine:
-    """The helper with the kernels of one level."""
-
-    def __init__(self, program, level):
-        environment = dict(os.environ, FDL_CPU_MASK=level)
-        self.level = level
-        self.process = subprocess.Popen(
-            [program, str(int(PILLOW >= (13, 0)))],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-
-    def __call__(self, path, steps, shape, dtype, nhwc, element):
-        """The bytes that come out, or the error line as text. shape: channels,
-        height, width."""
-        size = int(np.prod(shape)) * element
-        name = str(path).encode()
-        out = self.process.stdin
-        out.write(struct.pack("<IIiiiiiIQ", len(name), len(steps), dtype,
-                              int(nhwc), *shape, element, size) + name)
-        for op, values, data in steps:
-            out.write(struct.pack("<IIQ16d", op, len(values), len(data),
-                                  *values, *[0] * (16 - len(values))) + data)
-        out.flush()
-        head = self.process.stdout.read(12)
-        if len(head) < 12:
-            sys.exit(f"render_recorded ended with {self.process.wait()}")
-        status, size = struct.unpack("<iQ", head)
-        data = self.process.stdout.read(size)
-        return data.decode() if status else data
-
-    def close(self):
-        self.process.stdin.close()
-        return self.process.wait()
 
 
 # ---- Steps -------------------------------------------------------------------
@@ -532,7 +496,7 @@ def main():
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 600
     print(f"Pillow {PIL.__version__}, seed {seed}")
     rng = random.Random(seed)
-    engines = [Engine(helper, level) for level in LEVELS]
+    engines = [Engine(helper, level, PILLOW >= (13, 0)) for level in LEVELS]
     with tempfile.TemporaryDirectory() as folder:
         paths = list(files(rng, pathlib.Path(folder), data))
         apart = values = 0

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps FEEDLINE_STEP_CV_* with drawn values, carried out by the engine and by
+OpenCV: the same bytes.
+
+    opencv_parity.py RENDER_RECORDED [DATA] [SEED] [DRAWS] [ROW]
+
+RENDER_RECORDED is the helper built from render_recorded.c; DATA has
+imagenet-sample/. DRAWS: of each row, on noise of odd sizes and on photos in
+turn, at every kernel level of the machine. Exit status 77: OpenCV is not here,
+or is of a version that was never compared.
+"""
+import pathlib
+import random
+import sys
+import tempfile
+
+try:
+    import cv2
+    import numpy as np
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+from recorded_engine import LEVELS, Engine
+
+TRIED = ("4.10.0", "5.0.0")
+if cv2.__version__ not in TRIED:
+    print(f"skipped: OpenCV {cv2.__version__}; compared were "
+          f"{', '.join(TRIED)}")
+    sys.exit(77)
+
+cv2.setNumThreads(1)  # there are other processes
+U8 = 1
+CONVERT, CROP = 1, 2
+CV_RESIZE = 70
+PHOTO = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
+NOISE_SIDE, SIDE_MAX = 70, 400
+FILTERS = {"nearest": cv2.INTER_NEAREST, "linear": cv2.INTER_LINEAR,
+           "area": cv2.INTER_AREA, "lanczos4": cv2.INTER_LANCZOS4}
+
+
+# ---- Rows --------------------------------------------------------------------
+# Each draws its values for an image [height, width, channels], whose colours
+# are red, green, blue, and gives the step and what OpenCV makes.
+
+def new_side(rng, n):
+    """As it is, whole parts of it, less, more."""
+    return rng.choice((n, max(n // rng.randint(2, 5), 1), rng.randint(1, n),
+                       rng.randint(1, min(3 * n + 3, SIDE_MAX))))
+
+
+def resize(name):
+    def row(rng, image):
+        filter = FILTERS[name]
+        if rng.random() < 0.3:
+            fx, fy = (rng.choice((0.5, 0.25, 2, rng.uniform(0.3, 2.5)))
+                      for _ in range(2))
+            if min(image.shape[1] * fx, image.shape[0] * fy) > 0.6:
+                want = cv2.resize(image, None, fx=fx, fy=fy,
+                                  interpolation=filter)
+                size = [want.shape[1], want.shape[0]]
+                return (CV_RESIZE, [*size, filter, fx, fy], b""), want
+        size = [new_side(rng, n) for n in image.shape[1::-1]]
+        return (CV_RESIZE, [*size, filter], b""), \
+            cv2.resize(image, size, interpolation=filter)
+    return row
+
+
+ROWS = {f"resize, {name}": resize(name) for name in FILTERS}
+
+
+# ---- Images ------------------------------------------------------------------
+
+def noise(rng):
+    """Of any odd size, sometimes even, sometimes of extremes alone."""
+    width, height = rng.randint(1, NOISE_SIDE), rng.randint(1, NOISE_SIDE)
+    channels = rng.choice((1, 3, 3, 4))
+    draw = np.random.default_rng(rng.getrandbits(32))
+    shape = (height, width, channels)
+    image = draw.integers(0, 256, shape, dtype=np.uint8)
+    return np.where(image > 127, 255, 0).astype(np.uint8) \
+        if rng.random() < 0.2 else image
+
+
+def swapped(image):
+    """Between OpenCV's order of channels and that of files."""
+    order = [2, 1, 0, 3][:image.shape[2]] if image.shape[2] > 1 else [0]
+    return np.ascontiguousarray(image[..., order])
+
+
+def images(rng, folder, photos):
+    """Paths and pixels, without end."""
+    number = 0
+    while True:
+        image = noise(rng)
+        path = f"{folder}/{number % 8}.png"
+        cv2.imwrite(path, swapped(image))
+        yield path, image
+        number += 1
+        if photos:
+            path = str(rng.choice(photos))
+            image = cv2.imread(path, PHOTO)
+            yield path, swapped(image)
+
+
+# ---- Comparing ---------------------------------------------------------------
+
+def cropped(rng, image):
+    """A crop step, or none, and what it leaves."""
+    height, width = image.shape[:2]
+    if rng.random() < 0.6 or min(width, height) < 2:
+        return [], image
+    left, right = sorted(rng.sample(range(width + 1), 2))
+    top, bottom = sorted(rng.sample(range(height + 1), 2))
+    part = np.ascontiguousarray(image[top:bottom, left:right])
+    return [(CROP, [left, top, right, bottom], b"")], part
+
+
+def three_dimensional(image):
+    return image if image.ndim == 3 else image[..., None]
+
+
+def differing(engine, path, steps, want):
+    """How many values are not those of `want`."""
+    height, width, channels = want.shape
+    got = engine(path, steps, (channels, height, width), U8, True, 1)
+    if isinstance(got, str):
+        sys.exit(f"{engine.level}: {path}: {steps}: {got}")
+    got = np.frombuffer(got, np.uint8).reshape(want.shape)
+    far = np.abs(got.astype(int) - want)
+    if far.any():
+        print(f"{engine.level}: {path}: {steps}: {np.count_nonzero(far)} of "
+              f"{far.size}, up to {far.max()}, first at "
+              f"{np.argwhere(far)[0]}")
+    return np.count_nonzero(far)
+
+
+def check_row(name, engines, rng, source, draws):
+    values = bad = 0
+    for _ in range(draws):
+        path, image = next(source)
+        before, image = cropped(rng, image)
+        before.insert(0, (CONVERT, [image.shape[2]], b""))
+        step, want = ROWS[name](rng, image)
+        behind, want = cropped(rng, three_dimensional(want))
+        steps = before + [step] + behind
+        values += want.size
+        bad += max(differing(e, path, steps, want) for e in engines)
+    print(f"{name}: {draws} images, {bad} of {values} values differ",
+          flush=True)
+    return bad
+
+
+def main():
+    helper = sys.argv[1]
+    data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else \
+        random.SystemRandom().getrandbits(32)
+    draws = int(sys.argv[4]) if len(sys.argv) > 4 else 30
+    wanted = sys.argv[5] if len(sys.argv) > 5 else ""
+    print(f"OpenCV {cv2.__version__}, seed {seed}")
+    rng = random.Random(seed)
+    photos = sorted((data / "imagenet-sample").glob("*/*.*")) if data else []
+    engines = [Engine(helper, level) for level in LEVELS]
+    with tempfile.TemporaryDirectory() as folder:
+        source = images(rng, folder, photos)
+        bad = sum(check_row(name, engines, rng, source, draws)
+                  for name in ROWS if name.startswith(wanted))
+    if any([engine.close() for engine in engines]):
+        sys.exit("render_recorded did not end well")
+    if bad:
+        sys.exit(f"{bad} values differ")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of OpenCV on small images, at every level: values that OpenCV 4.10 and
+ * 5.0 made of them; and crops behind a step, which are carried out by it.
+ * opencv_parity.py compares more where there is OpenCV. */
+#include "decode/recorded_image.h"
+#include "tests/decode/make_jpeg.h"
+#include "tests/decode/rig.h"
+
+#include <string.h>
+
+#define WIDTH  5
+#define HEIGHT 4
+
+static uint8_t value_at(int32_t i)
+{
+    return (uint8_t)((i * 97 + 13) % 256);
+}
+
+/* A plan for one step on an image of that size, and what comes out of it. */
+struct bench {
+    struct fdl_plan plan;
+    struct fdl_canvas canvas;
+    int32_t width, height, channels;
+};
+
+static void begin(struct bench *b, int32_t width, int32_t height,
+                  int32_t channels)
+{
+    memset(b, 0, sizeof(*b));
+    fdl_plan_init(&b->plan, width, height);
+    b->width = width;
+    b->height = height;
+    b->channels = channels;
+}
+
+static void add(struct bench *b, const struct feedline_recorded_step *s)
+{
+    int32_t status = fdl_recorded_plan_cv(&b->plan, s, &b->channels);
+    if (status)
+        fail_msg("%s", fdl_last_error());
+}
+
+/* Of an image whose pixels are value_at, one channel after the other, in the
+ * part that the plan decodes. */
+static void run(struct bench *b)
+{
+    struct fdl_canvas *c = &b->canvas;
+    struct fdl_box box = b->plan.geometry.box;
+    assert_int_equal(fdl_canvas_begin(c, box.width, box.height, b->channels),
+                     FEEDLINE_OK);
+    for (int32_t i = 0; i < b->channels; i++) {
+        for (int32_t y = 0; y < box.height; y++) {
+            for (int32_t x = 0; x < box.width; x++) {
+                int32_t at = (i * b->height + box.y + y) * b->width + box.x + x;
+                fdl_image_row(&c->image, i, y)[x] = value_at(at);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < b->plan.n_pixel_steps; i++) {
+        const struct fdl_step *step = &b->plan.steps[i];
+        assert_int_equal(step->kind->run(step, c), FEEDLINE_OK);
+    }
+}
+
+static void end(struct bench *b)
+{
+    fdl_canvas_fini(&b->canvas);
+}
+
+static void check(const struct feedline_recorded_step *s, int32_t channels,
+                  const uint8_t *want, size_t n)
+{
+    enum fdl_cpu_level best = fdl_cpu_level();
+    for (int level = 0; level <= (int)best; level++) {
+        struct bench b;
+        fdl_cpu_set_level((enum fdl_cpu_level)level);
+        begin(&b, WIDTH, HEIGHT, channels);
+        add(&b, s);
+        run(&b);
+        const struct fdl_image *image = &b.canvas.image;
+        assert_int_equal(image->plane * (size_t)image->channels, n);
+        for (size_t i = 0; i < n; i++) {
+            if (image->data[i] != want[i])
+                fail_msg("level %d, value %zu: %d for %d", level, i,
+                         image->data[i], want[i]);
+        }
+        end(&b);
+    }
+    fdl_cpu_set_level(best);
+}
+
+#define CHECK(step, channels, ...)                                             \
+  do {                                                                         \
+    static const uint8_t want[] = {__VA_ARGS__};                               \
+    check(&(struct feedline_recorded_step){step}, channels, want,              \
+          sizeof(want));                                                       \
+  } while (0)
+
+#define STEP(which, ...)                                                       \
+  .op = FEEDLINE_STEP_CV_##which,                                              \
+  .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double),                       \
+  .value = {__VA_ARGS__}
+
+/* clang-format off */
+TEST(resize_nearest)
+{
+#define NEAREST STEP(RESIZE, 7, 3, 0)
+    CHECK(NEAREST, 1,
+          13, 13, 110, 207, 207, 48, 145, 242, 242, 83, 180, 180, 21, 118,
+          215, 215, 56, 153, 153, 250, 91);
+}
+
+TEST(resize_linear)
+{
+#define LINEAR STEP(RESIZE, 7, 3, 1)
+#define LINEAR_LESS STEP(RESIZE, 2, 2, 1)
+    CHECK(LINEAR, 1,
+          51, 82, 133, 202, 89, 85, 140, 229, 138, 97, 167, 144, 122, 105,
+          192, 101, 61, 130, 200, 159, 68);
+    CHECK(LINEAR_LESS, 1, 104, 59, 82, 197);
+}
+
+TEST(resize_area)
+{
+#define AREA STEP(RESIZE, 3, 3, 3)
+#define AREA_MORE STEP(RESIZE, 7, 3, 3)
+    CHECK(AREA, 1, 83, 149, 99, 165, 141, 117, 131, 133, 134);
+    CHECK(AREA_MORE, 1,
+          70, 90, 123, 200, 73, 80, 138, 229, 133, 89, 167, 142, 123, 105,
+          195, 99, 55, 133, 210, 166, 71);
+}
+
+TEST(resize_lanczos4)
+{
+#define LANCZOS4 STEP(RESIZE, 7, 3, 4)
+    CHECK(LANCZOS4, 1,
+          44, 59, 155, 204, 70, 54, 156, 255, 135, 73, 166, 160, 111, 104,
+          200, 92, 25, 129, 241, 173, 52);
+}
+/* clang-format on */
+
+TEST(scales_have_to_make_the_size)
+{
+    struct bench b;
+    struct feedline_recorded_step s = {STEP(RESIZE, 3, 8, 1, 0.5, 2)};
+    begin(&b, WIDTH, HEIGHT, 1);
+    assert_int_equal(fdl_recorded_plan_cv(&b.plan, &s, &b.channels),
+                     FEEDLINE_EINVAL);
+    s.value[0] = 2;
+    add(&b, &s);
+    end(&b);
+}
+
+/* A random crop behind a random resize: what the whole result has there, made
+ * of the pixels that are needed, and in the same step. */
+static void check_crop(uint64_t *state)
+{
+    static const double filters[] = {0, 1, 3, 4};
+    int32_t w = make_within(state, 1, 40), h = make_within(state, 1, 40);
+    int32_t width = make_within(state, 1, 60);
+    int32_t height = make_within(state, 1, 60);
+    struct feedline_recorded_step s = {
+        .op = FEEDLINE_STEP_CV_RESIZE,
+        .n = 3,
+        .value = {width, height, filters[make_within(state, 0, 3)]}};
+    struct fdl_box box = {.x = make_within(state, 0, width - 1),
+                          .y = make_within(state, 0, height - 1)};
+    box.width = make_within(state, 1, width - box.x);
+    box.height = make_within(state, 1, height - box.y);
+    struct bench whole, part;
+    begin(&whole, w, h, 3);
+    begin(&part, w, h, 3);
+    add(&whole, &s);
+    add(&part, &s);
+    fdl_plan_crop(&part.plan, box);
+    assert_true(part.plan.n_pixel_steps <= 1);
+    run(&whole);
+    run(&part);
+    for (int32_t c = 0; c < 3; c++) {
+        for (int32_t y = 0; y < box.height; y++)
+            assert_memory_equal(
+                fdl_image_row(&part.canvas.image, c, y),
+                fdl_image_row(&whole.canvas.image, c, box.y + y) + box.x,
+                (size_t)box.width);
+    }
+    end(&whole);
+    end(&part);
+}
+
+TEST(crops_are_made_by_the_resize_before_them)
+{
+    uint64_t state = test_seed();
+    for (int i = 0; i < 500; i++)
+        check_crop(&state);
+}
+
+TEST(a_crop_of_half_needs_half_of_the_image)
+{
+    struct bench b;
+    struct feedline_recorded_step s = {STEP(RESIZE, 50, 50, 1)};
+    begin(&b, 100, 100, 1);
+    add(&b, &s);
+    fdl_plan_crop(&b.plan, (struct fdl_box){25, 0, 25, 50});
+    assert_int_equal(b.plan.geometry.box.x, 50);
+    assert_int_equal(b.plan.geometry.box.width, 50);
+    end(&b);
+}
+
+TEST_MAIN("decode_recorded_cv")

@@ -19,6 +19,7 @@ import numpy as np
 from .. import _c
 from . import steps as op
 from .description import Deferred
+from .image_source import Source
 from .record import Call, Record, Table, as_bytes, as_pixels, dense
 from .recording import lock, state
 
@@ -435,18 +436,33 @@ def _numpy_of(tensor: Any) -> Any:
 
 def array_of(image: Any, function: Callable[[Any], Any], writable: bool) -> Any:
     """The array of a deferred image, as function(a real one) makes it."""
-    w, h = image._size
-    c = op.CHANNELS[image._mode]
+    source = image._source
+    call = Call(None, _made, 0, (function, source, image._steps))
+    mode, steps = as_bytes(image)
+    size, run = image._size, image._run
+    return first_array(run, source, steps, mode, size, call, writable)
+
+
+def first_array(
+    run: Any,
+    source: Source,
+    steps: op.Steps,
+    mode: str,
+    size: Any,
+    call: Call,
+    writable: bool = True,
+) -> DeferredArray:
+    """The array of an image of width and height `size`."""
+    (w, h), c = size, op.CHANNELS[mode]
     record = Record()
-    source = record.source = image._source
-    steps, record.run = image._steps, image._run
-    record.mode, record.steps = as_bytes(image)
+    record.source, record.steps = source, steps
+    record.mode, record.run = mode, run
     record.axes = "hw" if c == 1 else "hwc"
     record.shape = (h, w) if c == 1 else (h, w, c)
     record.strides = dense(record.shape)
     record.dtype = np.dtype(np.uint8)
-    record.call = Call(None, _made, 0, (function, source, steps))
-    source.wanted = record.run.has_arrays = True
+    record.call = call
+    source.wanted = run.has_arrays = True
     return DeferredArray(record, None, writable)
 
 

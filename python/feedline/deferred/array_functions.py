@@ -53,12 +53,15 @@ _OPERATORS = (
 _UNARY = ("abs", "invert", "neg", "pos")
 
 
-def _elementwise(
-    function: Callable[..., Any], args: Any, kwargs: Any, in_place: bool = False
+def elementwise(
+    function: Callable[..., Any],
+    args: Any,
+    kwargs: Any = None,
+    in_place: bool = False,
 ) -> Any:
     """The array of function(*args, **kwargs), whose arrays are of the same
     pixels."""
-    made = _tables(function, args, kwargs, in_place)
+    made = _tables(function, args, kwargs or {}, in_place)
     if made is NotImplemented:
         return made
     table, record, call, erased = made
@@ -216,33 +219,33 @@ def _of_ufunc(ufunc: Any) -> Handler:
         if out is None:
             if not {"dtype", "casting"}.issuperset(kwargs):
                 return NotImplemented
-            return _elementwise(ufunc, args, kwargs)
+            return elementwise(ufunc, args, kwargs)
         if len(kwargs) > 1 or len(out) != 1 or out[0] is not args[0]:
             return NotImplemented
 
         def in_place(array: Any, *rest: Any) -> Any:
             return ufunc(array, *rest, out=array)
 
-        return _written(in_place, args)
+        return written(in_place, args)
 
     return handler
 
 
-def _written(function: Callable[..., Any], args: Any) -> Any:
+def written(function: Callable[..., Any], args: Any) -> Any:
     """A function that changes its first array and returns it."""
     array = args[0]
     if type(array) is not DeferredArray or not array._writable:
         return NotImplemented
     if not alone(array):
         return NotImplemented
-    return _elementwise(function, args, {}, in_place=True)
+    return elementwise(function, args, {}, in_place=True)
 
 
 def _of_operator(name: str) -> Handler:
     function = getattr(operator, "__%s__" % name)
 
     def handler(args: Any, kwargs: Any) -> Any:
-        return _elementwise(function, args, kwargs)
+        return elementwise(function, args, kwargs)
 
     return handler
 
@@ -251,7 +254,7 @@ def _of_reflected(name: str) -> Handler:
     function = getattr(operator, "__%s__" % name)
 
     def handler(args: Any, kwargs: Any) -> Any:
-        return _elementwise(function, args[::-1], kwargs)
+        return elementwise(function, args[::-1], kwargs)
 
     return handler
 
@@ -260,7 +263,7 @@ def _of_in_place(name: str) -> Handler:
     function = getattr(operator, "__i%s__" % name)
 
     def handler(args: Any, kwargs: Any) -> Any:
-        return _written(function, args)
+        return written(function, args)
 
     return handler
 
@@ -270,7 +273,7 @@ def _power(args: Any, kwargs: Any) -> Any:
     array, exponent, *more = args
     if more or type(exponent) not in (int, float) or exponent != 2:
         return NotImplemented
-    return _elementwise(operator.pow, args, kwargs)
+    return elementwise(operator.pow, args, kwargs)
 
 
 def _astype(args: Any, kwargs: Any) -> Any:
@@ -285,7 +288,7 @@ def _astype(args: Any, kwargs: Any) -> Any:
     def astype(given: Any) -> Any:
         return given.astype(kind, **kwargs)
 
-    return _elementwise(astype, (array,), {})
+    return elementwise(astype, (array,), {})
 
 
 def _clip(args: Any, kwargs: Any) -> Any:
@@ -312,7 +315,7 @@ def _clip(args: Any, kwargs: Any) -> Any:
             None if high is None else next(both),
         )
 
-    return _elementwise(clip, (args[0], *given), {})
+    return elementwise(clip, (args[0], *given), {})
 
 
 def _round(args: Any, kwargs: Any) -> Any:
@@ -321,13 +324,13 @@ def _round(args: Any, kwargs: Any) -> Any:
         return NotImplemented
     if type(decimals) is not int:
         return NotImplemented
-    return _elementwise(lambda array: array.round(decimals), args[:1], {})
+    return elementwise(lambda array: array.round(decimals), args[:1], {})
 
 
 def _where(args: Any, kwargs: Any) -> Any:
     if len(args) != 3 or kwargs:
         return NotImplemented
-    return _elementwise(np.where, args, {})
+    return elementwise(np.where, args, {})
 
 
 def _isin(args: Any, kwargs: Any) -> Any:
@@ -337,7 +340,7 @@ def _isin(args: Any, kwargs: Any) -> Any:
     if type(args[1]) not in (list, tuple, np.ndarray):
         return NotImplemented
     values = np.array(args[1])
-    return _elementwise(
+    return elementwise(
         lambda array: np.isin(array, values, **kwargs), args[:1], {}
     )
 
@@ -349,7 +352,7 @@ def _take(args: Any, kwargs: Any) -> Any:
     values = np.array(args[0])
     if values.ndim != 1:
         return NotImplemented
-    return _elementwise(lambda array: np.take(values, array), args[1:], {})
+    return elementwise(lambda array: np.take(values, array), args[1:], {})
 
 
 # ---- Moving pixels ----------------------------------------------------------
@@ -460,53 +463,57 @@ def _deepcopy(args: Any, kwargs: Any) -> Any:
     return copied(args[0], "K", np.ndarray.copy, ("K",))
 
 
-def _stacked(function: Any, whole: Any) -> Handler:
-    """np.stack([gray, gray, gray], axis). whole: the dimension of gray ones
-    that is stacked along, or None for a new one."""
+def together(
+    arrays: Any, axes: Optional[str], function: Callable[..., Any]
+) -> Any:
+    """The array of function(*arrays), each of which is a channel."""
+    if axes not in ("chw", "hwc") or len(arrays) > 4:
+        return NotImplemented
+    found = [
+        recorded_array(a) if type(a) is DeferredArray else None for a in arrays
+    ]
+    records = [record for record in found if record is not None]
+    if not records or len(records) < len(found):
+        return NotImplemented
+    call = Call(None, _joint, 0, (function, [r.call for r in records], {}))
+    try:
+        return DeferredArray(views.merged(records, call, axes))
+    except NotRecorded:
+        return NotImplemented
+
+
+def _stacked(function: Any, axes_of: Callable[[Any, int], Any]) -> Handler:
+    """np.stack(channels, axis)."""
 
     def handler(args: Any, kwargs: Any) -> Any:
         if len(args) not in (1, 2) or set(kwargs) - {"axis"}:
             return NotImplemented
-        if type(args[0]) not in (list, tuple) or len(args[0]) != 3:
-            return NotImplemented
+        arrays = args[0]
         axis = args[1] if len(args) == 2 else kwargs.get("axis", 0)
-        first = args[0][0]
-        if any(a is not first for a in args[0]):
+        if type(arrays) not in (list, tuple) or type(axis) is not int:
             return NotImplemented
-        return whole(first, axis, function)
+        axes = axes_of(arrays[0], axis) if arrays else None
+        return together(arrays, axes, lambda *parts: function(parts, axis))
 
     return handler
 
 
-def _stack(first: Any, axis: Any, function: Any) -> Any:
-    record = recorded_array(first)
-    if record is None or record.axes != "hw" or type(axis) is not int:
-        return NotImplemented
-    axes = {0: "chw", -3: "chw", 2: "hwc", -1: "hwc"}.get(axis)
-    return _three(record, axes, lambda a: function([a, a, a], axis))
+def _axes_of_stack(first: Any, axis: int) -> Any:
+    if len(first.shape) != 2:
+        return None
+    return {0: "chw", -3: "chw", 2: "hwc", -1: "hwc"}.get(axis)
 
 
-def _concatenate(first: Any, axis: Any, function: Any) -> Any:
-    record = recorded_array(first)
-    if record is None or type(axis) is not int or len(record.axes) != 3:
-        return NotImplemented
-    at = axis % 3 if -3 <= axis < 3 else 1
-    if record.axes[at] not in "1c" or record.shape[at] != 1:
-        return NotImplemented
-    axes = record.axes[:at] + "c" + record.axes[at + 1 :]
-    return _three(record, axes, lambda a: function([a, a, a], axis))
+def _axes_of_concatenation(first: Any, axis: int) -> Any:
+    if len(first.shape) != 3 or not -3 <= axis < 3:
+        return None
+    return {0: "chw", 2: "hwc"}.get(axis % 3)
 
 
 def _dstack(args: Any, kwargs: Any) -> Any:
     if len(args) != 1 or kwargs or type(args[0]) not in (list, tuple):
         return NotImplemented
-    first = args[0][0] if len(args[0]) == 3 else None
-    if any(a is not first for a in args[0]):
-        return NotImplemented
-    record = recorded_array(first) if type(first) is DeferredArray else None
-    if record is None or record.axes not in ("hw", "hw1"):
-        return NotImplemented
-    return _three(record, "hwc", lambda a: np.dstack([a, a, a]))
+    return together(args[0], "hwc", lambda *parts: np.dstack(parts))
 
 
 def _repeat(args: Any, kwargs: Any) -> Any:
@@ -631,7 +638,7 @@ def _set_chosen(array: Any, record: Record, index: Any, value: Any) -> Any:
         given[where] = value
         return given
 
-    found = _elementwise(assign, (array, index), {}, in_place=True)
+    found = elementwise(assign, (array, index), {}, in_place=True)
     return found if found is NotImplemented else None
 
 
@@ -709,8 +716,8 @@ def _register() -> None:
         np.where: _where,
         np.isin: _isin,
         np.take: _take,
-        np.stack: _stacked(np.stack, _stack),
-        np.concatenate: _stacked(np.concatenate, _concatenate),
+        np.stack: _stacked(np.stack, _axes_of_stack),
+        np.concatenate: _stacked(np.concatenate, _axes_of_concatenation),
         np.dstack: _dstack,
         np.repeat: _repeat,
         np.tile: _tile,

@@ -41,6 +41,7 @@ def install() -> None:
     put(pairs, np, "asanyarray", _asarray)
     put(pairs, np, "array", _array)
     put(pairs, np, "ascontiguousarray", _ascontiguousarray)
+    put(pairs, np, "require", _require)
     put(pairs, np.random, "shuffle", _given_real)
     put(pairs, Image, "fromarray", fromarray)
     replaced.replace(pairs)
@@ -102,6 +103,17 @@ def _ascontiguousarray(original: Any) -> Any:
         return original(a, *args, **kwargs)
 
     return ascontiguousarray
+
+
+def _require(original: Any) -> Any:
+    def require(a: Any, *args: Any, **kwargs: Any) -> Any:
+        wanted = kwargs.get("requirements")
+        if type(a) is DeferredArray and not args and len(kwargs) == 1:
+            if wanted in ("C", ["C"], ["C_CONTIGUOUS"]) and _is_deferred(a):
+                return _contiguous(a, original)
+        return original(a, *args, **kwargs)
+
+    return require
 
 
 def _contiguous(array: Any, original: Any) -> Any:

@@ -11,7 +11,10 @@ import math
 import operator
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
+import numpy as np
+
 from . import steps as op
+from .array import table_of
 from .record import Call, Record, dense, parts_of, selected
 
 
@@ -23,12 +26,12 @@ def moved(record: Record, call: Call, **changed: Any) -> Record:
     """A record with width and height in the order of memory."""
     new = record.but(call=call, **changed)
     if new.order in ("cwh", "whc", "wh"):
+        if record.erased:
+            raise NotRecorded
         new.steps = (*new.steps, (op.TRANSPOSE, (5,), None))
         swapped = {"h": "w", "w": "h"}
         new.axes = "".join(swapped.get(axis, axis) for axis in new.axes)
     elif new.order not in ("chw", "hwc", "hw"):
-        raise NotRecorded
-    if record.erased and (new.steps is not record.steps):
         raise NotRecorded
     if len(new.steps) > op.MOST_STEPS - 4:
         raise NotRecorded
@@ -177,11 +180,11 @@ def indexed(record: Record, call: Call, index: Any) -> Record:
             axes += axis
             shape.append(len(chosen))
             strides.append(record.strides[d] * (1 if chosen.step > 0 else -1))
-    steps = _boxed(record, steps, box)
-    if record.erased and steps is not record.steps:
+    boxed = _boxed(record, steps, box)
+    if record.erased and boxed is not steps:
         raise NotRecorded
     changed.update(
-        axes=axes, shape=tuple(shape), strides=tuple(strides), steps=steps
+        axes=axes, shape=tuple(shape), strides=tuple(strides), steps=boxed
     )
     return moved(record, call, **changed)
 
@@ -210,6 +213,52 @@ def channels_of(record: Record, chosen: Sequence[int]) -> Dict[str, Any]:
     if found is None:
         raise NotRecorded
     return found
+
+
+def merged(records: Sequence[Record], call: Call, axes: str) -> Record:
+    """Channels of one image as an image, in this order of dimensions."""
+    first = records[0]
+    steps, _ = _channel_of(first)
+    chosen = []
+    for record in records:
+        own, channel = _channel_of(record)
+        if (
+            record.source is not first.source
+            or own != steps
+            or record.mode != "L"
+            or record.order not in ("hw", "chw", "hwc")
+            or record.shape != first.shape
+            or record.dtype != first.dtype
+            or [e[0] for e in record.erased] != [e[0] for e in first.erased]
+        ):
+            raise NotRecorded
+        chosen.append(channel)
+    sides = {"c": len(records), "h": first.side("h"), "w": first.side("w")}
+    shape = tuple(sides[axis] for axis in axes)
+    tables = [table_of(record) for record in records]
+    plain = all(record.table is None for record in records)
+    values = zip(*([e[1] for e in record.erased] for record in records))
+    return first.but(
+        mode=op.MODE_OF[len(records)],
+        steps=(*steps, (op.SELECT, tuple(chosen), None)),
+        table=None if plain else np.concatenate(tables),
+        axes=axes,
+        shape=shape,
+        strides=dense(shape),
+        erased=tuple(
+            (place, np.concatenate(each))
+            for (place, _), each in zip(first.erased, values)
+        ),
+        call=call,
+    )
+
+
+def _channel_of(record: Record) -> Tuple[op.Steps, int]:
+    """(steps of an image, which of its channels this is)."""
+    steps = record.steps
+    if steps and steps[-1][0] == op.SELECT and len(steps[-1][1]) == 1:
+        return steps[:-1], int(steps[-1][1][0])
+    return steps, 0
 
 
 def gray_to_rgb(record: Record) -> Dict[str, Any]:

@@ -21,9 +21,15 @@ _HOOKS = {
     "numpy": "array_hooks",
     "torch": "array_torch_hooks",
     "cv2": "opencv_hooks",
+    "albucore.functions": "albucore_hooks",
 }
 # What those need to be loaded, too.
-_NEEDS = {"numpy": "PIL.Image", "torch": "numpy", "cv2": "PIL.Image"}
+_NEEDS = {
+    "numpy": "PIL.Image",
+    "torch": "numpy",
+    "cv2": "PIL.Image",
+    "albucore.functions": "PIL.Image",
+}
 _waiting: Dict[str, str] = dict(_HOOKS)
 _lock = threading.Lock()
 

@@ -140,23 +140,25 @@ class Source:
                 opened = self.header.kind(given)
             except SyntaxError:  # it is another file now
                 opened = pillow.open(given)
-            if self.data is None:
-                self._compare(opened)
+            try:
+                self.compare()
+            except OSError:
+                opened.close()
+                raise
         opened.filename = self.filename
         return opened
 
-    def _compare(self, opened: Any) -> None:
+    def compare(self) -> None:
         """As the engine does: the pixels that the program has seen the header
         of are gone with the file that was here then."""
-        now = os.stat(self.path)  # type: ignore[arg-type]
-        if self.seen in (NOT_COMPARED, _about(now)):
+        if self.data is not None or self.seen == NOT_COMPARED:
             return
-        opened.close()
-        raise OSError(
-            "%s is another file than the one that was opened here before: its "
-            "pixels had been put off, and are lost"
-            % os.fsdecode(self.path or "")
-        )
+        if self.seen != _about(os.stat(self.path)):  # type: ignore[arg-type]
+            raise OSError(
+                "%s is another file than the one that was opened here before: "
+                "its pixels had been put off, and are lost"
+                % os.fsdecode(self.path or "")
+            )
 
     def ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """An attribute of Pillow's image, not decoded; what a method returns.

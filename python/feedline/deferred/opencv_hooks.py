@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCV's functions get real arrays: for others they only raise errors, which
-some programs take for those of damaged files."""
+"""OpenCV's functions: those that read images, and those of deferred arrays.
+
+Whatever is not recorded gets real arrays: for others OpenCV only raises errors,
+which some programs take for those of damaged files.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ from types import BuiltinFunctionType, ModuleType
 from typing import Any, Dict, Tuple
 
 from .. import replaced
-from .array import real_arrays
+from .array import DeferredArray, real_arrays
+from .opencv_functions import RECORDED
+from .opencv_images import imdecode, imread
+
+_READERS = {"imread": imread, "imdecode": imdecode}
 
 
 def install() -> None:
@@ -19,19 +26,34 @@ def install() -> None:
         if inside and isinstance(module, ModuleType):
             for key, value in list(vars(module).items()):
                 if type(value) is BuiltinFunctionType and key[0] != "_":
-                    made = _given_real(value)
+                    made = _of_deferred(value, RECORDED.get(key))
+                    if key in _READERS:
+                        made = _READERS[key](made)
                     made = replaced.disguise(made, value, name, key)
                     pairs.setdefault(id(value), (value, made))
     replaced.replace(pairs)
 
 
-def _given_real(original: Any) -> Any:
+def _of_deferred(original: Any, recorded: Any) -> Any:
+    """recorded: None, or what records (the function, a deferred array, other
+    arguments) and returns NotImplemented where it does not."""
     asked = "cv2." + original.__name__
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if recorded and args and _is_deferred(args[0]):
+            found = recorded(original, *args, **kwargs)
+            if found is not NotImplemented:
+                return found
         args = real_arrays(args, asked)
         if kwargs:
             kwargs = real_arrays(kwargs, asked)
         return original(*args, **kwargs)
 
     return function
+
+
+def _is_deferred(thing: Any) -> bool:
+    """An array, or a list of arrays."""
+    if type(thing) in (list, tuple) and thing:
+        thing = thing[0]
+    return type(thing) is DeferredArray

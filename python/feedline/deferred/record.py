@@ -157,7 +157,7 @@ def selected(record: Record, chosen: Sequence[int]) -> Optional[Dict[str, Any]]:
     """What changes where these channels are left, in this order. None: it is
     not recorded."""
     chosen, table, numbers = list(chosen), record.table, record.normalized
-    if record.erased or not 1 <= len(chosen) <= 4:
+    if not 1 <= len(chosen) <= 4:
         return None
     step: Step = (op.SELECT, tuple(chosen), None)
     if record.mode == "RGBA" and chosen == [0, 1, 2]:
@@ -169,6 +169,7 @@ def selected(record: Record, chosen: Sequence[int]) -> Optional[Dict[str, Any]]:
         "steps": (*record.steps, step),
         "table": None if table is None else table[chosen],
         "normalized": tuple(numbers[i] for i in both) if numbers else (),
+        "erased": tuple((place, v[chosen]) for place, v in record.erased),
     }
 
 

@@ -553,7 +553,7 @@ def _channels(
 def _of_channels(
     tensor: Any, record: Record, call: Call, chosen: Sequence[int]
 ) -> Any:
-    found = selected(record, chosen)
+    found = None if record.erased else selected(record, chosen)
     if found is None:
         return NotImplemented
     at = record.axes.index("c")

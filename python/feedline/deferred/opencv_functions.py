@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCV's functions of arrays that are recorded.
+
+Each gets (the original, the array, the other arguments as they were given), and
+returns NotImplemented for calls that are not for it: then OpenCV gets the real
+array, and says what is wrong, if anything is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Sequence, Tuple
+
+import numpy as np
+
+from . import array_views as views
+from .array import DeferredArray, recorded_array
+from .array_functions import elementwise, together, written
+from .array_views import NotRecorded
+from .record import Call, Record, dense
+
+# Moves (record, its call, the other arguments), or raises NotRecorded.
+Move = Callable[..., Record]
+
+# Of numbers that OpenCV takes as they are.
+_TYPES = tuple(map(np.dtype, (np.uint8, np.uint16, np.int16, np.float32)))
+
+
+def _mover(move: Move) -> Callable[..., Any]:
+    """OpenCV's function gives an array of its own, which is contiguous."""
+
+    def function(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+        record = recorded_array(array)
+        if record is None or not _is_image(record):
+            return NotImplemented
+        if any(type(a) is DeferredArray for a in (*args, *kwargs.values())):
+            return NotImplemented
+        call = Call(record.call, original, 0, args, kwargs)
+        try:
+            new = move(record, call, *args, **kwargs)
+        except (NotRecorded, TypeError, ValueError):
+            return NotImplemented
+        return DeferredArray(new.but(strides=dense(new.shape)))
+
+    return function
+
+
+def _is_image(record: Record) -> bool:
+    """What has one channel in a dimension of its own, OpenCV gives back
+    without it."""
+    if record.dtype not in _TYPES or record.axes not in ("hw", "hwc"):
+        return False
+    return record.axes == "hw" or record.side("c") > 1
+
+
+# ---- Flips and turns --------------------------------------------------------
+
+_ALL, _BACK = slice(None), slice(None, None, -1)
+
+
+def _flip(record: Record, call: Call, flipCode: int) -> Record:
+    if type(flipCode) is not int:
+        raise NotRecorded
+    rows = _ALL if flipCode > 0 else _BACK
+    columns = _ALL if flipCode == 0 else _BACK
+    return views.indexed(record, call, (rows, columns))
+
+
+def _transpose(record: Record, call: Call) -> Record:
+    return views.permuted(record, call, (1, 0, 2)[: len(record.axes)])
+
+
+def _rotate(record: Record, call: Call, rotateCode: int) -> Record:
+    if rotateCode == 1:  # by 180 degrees
+        return views.indexed(record, call, (_BACK, _BACK))
+    if rotateCode not in (0, 2):
+        raise NotRecorded
+    turned = _transpose(record, call)
+    clockwise = rotateCode == 0
+    index = (_ALL, _BACK) if clockwise else (_BACK, _ALL)
+    return views.indexed(turned, call, index)
+
+
+# ---- Borders ----------------------------------------------------------------
+
+# BORDER_CONSTANT, REPLICATE, REFLECT and REFLECT_101.
+_BORDERS = {0: "constant", 1: "edge", 2: "symmetric", 4: "reflect"}
+_ISOLATED = 16  # the array alone is looked at, as here anyhow
+
+
+def _border(
+    record: Record,
+    call: Call,
+    top: int,
+    bottom: int,
+    left: int,
+    right: int,
+    borderType: int,
+    *,
+    value: Any = 0,
+) -> Record:
+    mode = _BORDERS.get(borderType & ~_ISOLATED)
+    if mode is None:
+        raise NotRecorded
+    widths = [(top, bottom), (left, right), (0, 0)][: len(record.axes)]
+    if any(type(side) is not int for pair in widths for side in pair):
+        raise NotRecorded
+    fill = _scalar(record, value) if mode == "constant" else ()
+    return views.padded(record, call, widths, mode, fill)
+
+
+def _scalar(record: Record, value: Any) -> Tuple[int, ...]:
+    """Bytes of what OpenCV makes of a number or of up to four: what is not
+    given is 0."""
+    if record.table is not None:
+        raise NotRecorded
+    n = record.side("c")
+    numbers = (value,) if type(value) in (int, float) else tuple(value)
+    numbers = (*numbers, 0, 0, 0, 0)[:n]
+    whole = tuple(map(int, numbers))
+    if whole != numbers or min(whole) < 0 or max(whole) > 255:
+        raise NotRecorded  # OpenCV rounds and saturates
+    return whole
+
+
+# ---- Channels ---------------------------------------------------------------
+
+# Of cvtColor: (channels that it takes, which ones come out).
+_CHANNELS: Dict[int, Tuple[int, Sequence[int]]] = {
+    4: (3, (2, 1, 0)),  # COLOR_BGR2RGB
+    1: (4, (0, 1, 2)),  # COLOR_BGRA2BGR
+    3: (4, (2, 1, 0)),  # COLOR_BGRA2RGB
+    5: (4, (2, 1, 0, 3)),  # COLOR_BGRA2RGBA
+}
+_GRAY_TO_COLORS = 8
+
+
+def _colors(record: Record, call: Call, code: int) -> Record:
+    if record.dtype == np.int16:
+        raise NotRecorded
+    if code == _GRAY_TO_COLORS and record.axes == "hw":
+        changed = views.gray_to_rgb(record)
+        shape = (*record.shape, 3)
+        return record.but(call=call, axes="hwc", shape=shape, **changed)
+    n, chosen = _CHANNELS.get(code, (0, ()))
+    if record.axes != "hwc" or n != record.side("c"):
+        raise NotRecorded
+    changed = views.channels_of(record, chosen)
+    shape = (*record.shape[:2], len(chosen))
+    return record.but(call=call, shape=shape, **changed)
+
+
+def _split(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+    record = recorded_array(array)
+    if args or kwargs or record is None or not _is_image(record):
+        return NotImplemented
+    if record.axes == "hw" or record.erased:
+        return NotImplemented
+    each = range(record.side("c"))
+    parts = [np.ascontiguousarray(array[:, :, n]) for n in each]
+    return type(original(np.zeros((1, 1, 2), np.uint8)))(parts)
+
+
+def _merge(original: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    if args or kwargs or type(arrays) not in (list, tuple):
+        return NotImplemented
+    return together(arrays, "hwc", lambda *parts: original(parts))
+
+
+# ---- One value at a time ----------------------------------------------------
+
+
+def _pointwise(
+    original: Any, array: Any, *args: Any, dst: Any = None, **kwargs: Any
+) -> Any:
+    """Of an array and numbers: what becomes of a value depends on nothing
+    else."""
+    record = recorded_array(array)
+    if record is None or not _is_image(record):
+        return NotImplemented
+    if len(args) == 2:
+        if dst is not None:
+            return NotImplemented
+        *args, dst = args  # type: ignore[assignment]
+    numbers = [_numbers(argument, record) for argument in args]
+    if any(n is None for n in numbers):
+        return NotImplemented
+    if dst is None:
+        return elementwise(lambda a: original(a, *numbers, **kwargs), (array,))
+    if dst is not array or kwargs:
+        return NotImplemented
+    return written(lambda a: original(a, *numbers, a), (array,))
+
+
+def _numbers(given: Any, record: Record) -> Any:
+    """What stands for a number for each channel, to be kept; None for what may
+    be an array for OpenCV."""
+    if type(given) in (int, float):
+        return given
+    if type(given) is tuple and all(type(v) in (int, float) for v in given):
+        return given
+    if type(given) is not np.ndarray or given.ndim != 1 or len(given) > 4:
+        return None
+    return None if record.side("h") <= 4 else given.copy()
+
+
+def _look_up(original: Any, array: Any, lut: Any) -> Any:
+    record = recorded_array(array)
+    if record is None or not _is_image(record) or record.dtype != np.uint8:
+        return NotImplemented
+    if type(lut) is not np.ndarray or lut.size != 256:
+        return NotImplemented
+    lut = lut.copy()
+    return elementwise(lambda a: original(a, lut), (array,))
+
+
+RECORDED: Dict[str, Callable[..., Any]] = {
+    "LUT": _look_up,
+    "add": _pointwise,
+    "bitwise_not": _pointwise,
+    "copyMakeBorder": _mover(_border),
+    "cvtColor": _mover(_colors),
+    "flip": _mover(_flip),
+    "merge": _merge,
+    "multiply": _pointwise,
+    "rotate": _mover(_rotate),
+    "split": _split,
+    "subtract": _pointwise,
+    "transpose": _mover(_transpose),
+}

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images that OpenCV reads: what is recorded is what OpenCV makes."""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, List
+
+import deferred_cases as cases
+import images
+import needs
+import pytest
+from test_deferred_engine import check as engine_makes
+
+torch = cases.torch
+np = cases.np
+Image = images.Image
+cv2 = pytest.importorskip("cv2", reason="no OpenCV")
+
+from feedline.deferred import Recorder, deferred_of  # noqa: E402
+
+needs.deferred_tensors()
+
+COLOR, GRAY, UNCHANGED, STAYS = 1, 0, -1, 128
+RGB = getattr(cv2, "IMREAD_COLOR_RGB", None)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
+    root = tmp_path_factory.mktemp("files")
+    made = cases.make_files(root)
+    for orientation in range(1, 9):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        path = root / ("orientation%d.jpg" % orientation)
+        images.picture((33, 21), orientation).save(path, exif=exif)
+        made[path.name] = str(path)
+    return made
+
+
+def decoded(path: str, flags: int) -> Any:
+    return cv2.imdecode(np.frombuffer(Path(path).read_bytes(), np.uint8), flags)
+
+
+READS: Dict[str, Callable[[str], Any]] = {
+    "imread": lambda path: cv2.imread(path),
+    "imread COLOR": lambda path: cv2.imread(path, cv2.IMREAD_COLOR),
+    "by name": lambda path: cv2.imread(path, flags=1),
+    "stays as stored": lambda path: cv2.imread(path, COLOR | STAYS),
+    "imdecode": lambda path: decoded(path, COLOR),
+}
+if RGB is not None:
+    READS["RGB"] = lambda path: cv2.imread(path, RGB)
+
+
+@pytest.mark.parametrize("name", READS)
+def test_colors(name: str, files: Dict[str, str]) -> None:
+    runs: List[Callable[[], Any]] = []
+    for path in files.values():
+        assert cases.check(READS[name], path) == [True], path
+        runs.append(lambda path=path: READS[name](path))  # type: ignore[misc]
+    engine_makes(runs)
+
+
+# By file, whether an image that is read with that flag is deferred.
+STORED = {
+    GRAY: {"gray.jpg", "gray.png"},
+    UNCHANGED: {
+        "alpha.png",
+        "gray.jpg",
+        "gray.png",
+        "progressive.jpg",
+        "rgb.jpg",
+        "rgb.png",
+        "rgb.webp",
+        "turned.jpg",
+        *("orientation%d.jpg" % n for n in range(1, 9)),
+    },
+}
+
+
+@pytest.mark.parametrize("flags", STORED)
+def test_as_stored(flags: int, files: Dict[str, str]) -> None:
+    for read in (cv2.imread, decoded):
+        runs: List[Callable[[], Any]] = []
+        for name, path in files.items():
+            wanted = [name in STORED[flags]]
+            assert cases.check(read, path, flags) == wanted, name
+            runs.append(lambda p=path: read(p, flags))  # type: ignore[misc]
+        engine_makes(runs)
+
+
+FLOATS = np.linspace(-1, 2, 256).astype(np.float32)
+
+
+def filled(a: Any) -> Any:
+    a = a.copy()
+    a[3:9, 4:7] = 0
+    a[5:11, 1:5] = 200, 100, 50
+    return a
+
+
+def normalized_in_place(a: Any) -> Any:
+    a = np.ascontiguousarray(a.astype(np.float32))
+    cv2.subtract(a, np.array([103.5, 116.3, 123.7, 0.0]), a)
+    cv2.multiply(a, np.array([0.017, 0.018, 0.019, 1.0]), a)
+    return a
+
+
+# Of an array [h, w, 3] as OpenCV reads it.
+RECORDED: Dict[str, Callable[[Any], Any]] = {
+    "BGR2RGB": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2RGB),
+    "RGB2BGR by name": lambda a: cv2.cvtColor(a, code=cv2.COLOR_RGB2BGR),
+    "of floats": lambda a: cv2.cvtColor(
+        a.astype(np.float32) / 255.0, cv2.COLOR_BGR2RGB
+    ),
+    "by a slice": lambda a: a[:, :, ::-1].copy(),
+    "chw by a slice": lambda a: np.ascontiguousarray(
+        a.transpose((2, 0, 1))[::-1]
+    ),
+    "chw": lambda a: torch.from_numpy(
+        cv2.cvtColor(a, cv2.COLOR_BGR2RGB).transpose(2, 0, 1)
+    ),
+    "flip": lambda a: cv2.flip(a, 1),
+    "flip rows": lambda a: cv2.flip(a, 0),
+    "flip both": lambda a: cv2.flip(a, -1),
+    "flip of a crop": lambda a: cv2.flip(a[3:19, 4:21], 1),
+    "transpose": lambda a: cv2.transpose(a),
+    "rotate": lambda a: cv2.rotate(a, cv2.ROTATE_90_CLOCKWISE),
+    "rotate back": lambda a: cv2.rotate(a, cv2.ROTATE_90_COUNTERCLOCKWISE),
+    "rotate twice": lambda a: cv2.rotate(a, cv2.ROTATE_180),
+    "border": lambda a: cv2.copyMakeBorder(
+        a, 3, 4, 5, 6, cv2.BORDER_CONSTANT, value=(114, 115, 116)
+    ),
+    "border of a number": lambda a: cv2.copyMakeBorder(
+        a, 3, 4, 5, 6, cv2.BORDER_CONSTANT, value=7
+    ),
+    "black border": lambda a: cv2.copyMakeBorder(
+        a, 1, 2, 3, 4, cv2.BORDER_CONSTANT
+    ),
+    "replicate": lambda a: cv2.copyMakeBorder(
+        a, 9, 0, 1, 40, cv2.BORDER_REPLICATE
+    ),
+    "reflect": lambda a: cv2.copyMakeBorder(a, 9, 2, 3, 4, cv2.BORDER_REFLECT),
+    "reflect 101": lambda a: cv2.copyMakeBorder(
+        a, 9, 2, 3, 4, borderType=cv2.BORDER_REFLECT_101
+    ),
+    "to an image": lambda a: Image.fromarray(
+        cv2.cvtColor(a, cv2.COLOR_BGR2RGB)
+    ).resize((20, 16)),
+    "split and merged": lambda a: cv2.merge(cv2.split(a)[::-1]),
+    "merged by hand": lambda a: cv2.merge([a[..., 2], a[..., 0], a[..., 1]]),
+    "looked up": lambda a: cv2.LUT(a, 255 - np.arange(256, dtype=np.uint8)),
+    "looked up as floats": lambda a: cv2.LUT(a, FLOATS),
+    "by channels": lambda a: cv2.merge(
+        [cv2.LUT(a[:, :, n], FLOATS * n) for n in range(3)]
+    ),
+    "a rectangle, then by channels": lambda a: cv2.merge(
+        [cv2.LUT(filled(a)[:, :, n], FLOATS * n) for n in range(3)]
+    ),
+    "add": lambda a: cv2.add(a, 50),
+    "add by channel": lambda a: cv2.add(a, (10, 20, 30, 0)),
+    "subtract": lambda a: cv2.subtract(a, np.array([10.0, 20, 30, 0])),
+    "multiply": lambda a: cv2.multiply(a, (1.37, 0.4, 2.2, 0)),
+    "in place": lambda a: normalized_in_place(a),
+    "bitwise_not": lambda a: cv2.bitwise_not(a),
+    "stacked": lambda a: np.stack([a[..., 1], a[..., 0]], axis=2),
+    "dstacked": lambda a: np.dstack([a[..., 1], a[..., 0], a[..., 0]]),
+    "concatenated": lambda a: np.concatenate(
+        [a[:, :, 2:], a[:, :, :1], a[:, :, 1:2]], axis=2
+    ),
+    "required": lambda a: np.require(a[:, ::-1], requirements=["C"]),
+    "normalized": lambda a: (
+        cv2.flip(a, 1).astype(np.float32) / 255.0 - np.float32(0.5)
+    ).transpose(2, 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_functions(name: str, files: Dict[str, str]) -> None:
+    method = RECORDED[name]
+    runs: List[Callable[[], Any]] = []
+    for path in files.values():
+        assert cases.check(lambda p: method(cv2.imread(p)), path) == [True]
+        runs.append(lambda p=path: method(cv2.imread(p)))  # type: ignore[misc]
+    engine_makes(runs)
+
+
+GRAYS: Dict[str, Callable[[Any], Any]] = {
+    "flip": lambda a: cv2.flip(a, 1),
+    "rotate": lambda a: cv2.rotate(a, cv2.ROTATE_90_CLOCKWISE),
+    "border": lambda a: cv2.copyMakeBorder(
+        a, 1, 2, 3, 4, cv2.BORDER_CONSTANT, value=255
+    ),
+    "to colours": lambda a: cv2.cvtColor(a, cv2.COLOR_GRAY2BGR),
+    "classes": lambda a: (cv2.transpose(a) > 7).astype(np.int64),
+}
+
+
+@pytest.mark.parametrize("name", GRAYS)
+def test_gray(name: str, files: Dict[str, str]) -> None:
+    method = GRAYS[name]
+    runs: List[Callable[[], Any]] = []
+    for file in ("gray.png", "gray.jpg"):
+        program = lambda p: method(cv2.imread(p, GRAY))  # noqa: E731
+        assert cases.check(program, files[file]) == [True]
+        runs.append(lambda p=files[file]: program(p))  # type: ignore[misc]
+    engine_makes(runs)
+
+
+ALPHA: Dict[str, Callable[[Any], Any]] = {
+    "to BGR": lambda a: cv2.cvtColor(a, cv2.COLOR_BGRA2BGR),
+    "to RGB": lambda a: cv2.cvtColor(a, cv2.COLOR_BGRA2RGB),
+    "to RGBA": lambda a: cv2.cvtColor(a, cv2.COLOR_BGRA2RGBA),
+    "sliced": lambda a: a[:, :, :3],
+    "alpha": lambda a: a[..., 3] / 255,
+}
+
+
+@pytest.mark.parametrize("name", ALPHA)
+def test_alpha(name: str, files: Dict[str, str]) -> None:
+    method = ALPHA[name]
+    path = files["alpha.png"]
+    program = lambda p: method(cv2.imread(p, UNCHANGED))  # noqa: E731
+    assert cases.check(program, path) == [True]
+    engine_makes([lambda: program(path)])
+
+
+# ---- What is not recorded ---------------------------------------------------
+
+REAL: Dict[str, Callable[[Any], Any]] = {
+    "dst": lambda a: cv2.flip(a, 1, np.zeros_like(a)),
+    "wrap": lambda a: cv2.copyMakeBorder(a, 1, 2, 3, 4, cv2.BORDER_WRAP),
+    "half a byte": lambda a: cv2.copyMakeBorder(
+        a, 1, 2, 3, 4, cv2.BORDER_CONSTANT, value=(1.5, 2, 3)
+    ),
+    "beyond a byte": lambda a: cv2.copyMakeBorder(
+        a, 1, 2, 3, 4, cv2.BORDER_CONSTANT, value=(300, -2, 3)
+    ),
+    "reflected more than once": lambda a: cv2.copyMakeBorder(
+        a, 99, 2, 3, 4, cv2.BORDER_REFLECT_101
+    ),
+    "one channel of three dimensions": lambda a: cv2.flip(a[:, :, :1], 1),
+    "a view that others see": lambda a: changed(a, cv2.flip(a, 1)),
+    "mean": lambda a: cv2.mean(a),
+    "an array for each pixel": lambda a: cv2.add(a, np.full_like(a, 3)),
+    "a mask": lambda a: cv2.add(a, 3, mask=np.ones(a.shape[:2], np.uint8)),
+    "of two images": lambda a: cv2.add(a, cv2.flip(a, 1)),
+    "channels of two images": lambda a: cv2.merge(
+        [a[..., 0], cv2.flip(a, 1)[..., 1], a[..., 2]]
+    ),
+    "integers": lambda a: cv2.flip(a.astype(np.int32), 1),
+}
+
+
+def changed(array: Any, other: Any) -> Any:
+    array[:5] = 3
+    return array, other
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_others_are_right_too(name: str, files: Dict[str, str]) -> None:
+    method = REAL[name]
+    for path in files.values():
+        cases.check(lambda p: method(cv2.imread(p)), path)
+
+
+def test_what_opencv_refuses(files: Dict[str, str]) -> None:
+    recorder = Recorder()
+
+    def program(path: str) -> None:
+        a = cv2.imread(path)
+        with pytest.raises(cv2.error):
+            cv2.cvtColor(a, cv2.COLOR_GRAY2BGR)
+        with pytest.raises(cv2.error):
+            cv2.copyMakeBorder(a, -1, 0, 0, 0, cv2.BORDER_REPLICATE)
+
+    recorder.run(program, files["rgb.jpg"])
+
+
+def test_no_image(files: Dict[str, str], tmp_path: Path) -> None:
+    text = tmp_path / "text.jpg"
+    text.write_text("no image")
+    recorder = Recorder()
+    assert recorder.run(cv2.imread, str(tmp_path / "missing.jpg")) is None
+    assert recorder.run(cv2.imread, str(text)) is None
+    assert recorder.run(decoded, str(text), COLOR) is None
+    assert recorder.images == 0
+
+
+def test_other_files(tmp_path: Path) -> None:
+    """Of which OpenCV makes other pixels than Pillow does."""
+    small = images.picture((31, 22), 3)
+    cases_of: List[Any] = [
+        (small.convert("CMYK"), "cmyk.jpg", {}),
+        (small.convert("I;16"), "sixteen.png", {}),
+        (small, "a.bmp", {}),
+        (small, "a.tiff", {}),
+    ]
+    for image, name, options in cases_of:
+        path = str(tmp_path / name)
+        image.save(path, **options)
+        assert cases.check(cv2.imread, path) == [False], name
+
+
+def test_kept_is_real(files: Dict[str, str]) -> None:
+    """Beyond its sample it is a real one, and of the file that it was."""
+    recorder = Recorder()
+    kept = recorder.run(cv2.imread, files["rgb.jpg"])
+    recorder.run(cv2.imread, files["rgb.png"])
+    assert deferred_of(kept) is None
+    cases.same(cv2.imread(files["rgb.jpg"]), kept._feedline_real)
+
+
+def test_a_file_that_is_another_now(tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    images.picture((31, 22), 3).save(path)
+    os.utime(path, (1, 1))
+
+    def program() -> Any:
+        array = cv2.imread(str(path))
+        file = io.BytesIO()
+        images.picture((31, 22), 4).save(file, "PNG")
+        path.write_bytes(file.getvalue())
+        return array.mean()
+
+    time.sleep(0.1)  # or the bytes themselves are kept
+    with pytest.raises(OSError, match="another file"):
+        Recorder().run(program)
+
+
+# ---- In a loader ------------------------------------------------------------
+
+
+class Photos(torch.utils.data.Dataset):  # type: ignore[misc, type-arg]
+    """With a substitute for what cannot be read."""
+
+    def __init__(self, paths: List[str]) -> None:
+        self.paths = paths
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        image = cv2.imread(self.paths[index])
+        if image is None:
+            return torch.zeros(3, 16, 16)
+        image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)[:16, :16]
+        image = image.astype(np.float32) / 255.0
+        return torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1)))
+
+
+def test_damaged_files(files: Dict[str, str], tmp_path: Path) -> None:
+    """OpenCV delivers what there is of a file that ends too early."""
+    from feedline.torch import DataLoader
+
+    paths = [path for path in files.values() if path.endswith("g")]
+    cut = tmp_path / "cut.jpg"
+    data = Path(files["rgb.jpg"]).read_bytes()
+    cut.write_bytes(data[: len(data) * 2 // 3])
+    paths[4:4] = [str(cut), str(tmp_path / "missing.jpg")]
+    ours = DataLoader(Photos(paths), batch_size=4, num_workers=1)
+    theirs = torch.utils.data.DataLoader(Photos(paths), batch_size=4)
+    for _ in range(2):
+        for got, want in zip(ours, theirs):
+            cases.same(want, got)
+    assert ours.native, ours.fallback_reason

@@ -79,7 +79,8 @@ def _bytes_of(info: Dict[Any, Any]) -> int:
 
 # A file's inode, bytes and last change, which no program can set; (0, 0, 0)
 # where there is no file.
-NOT_COMPARED = 0, 0, 0
+About = Tuple[int, int, int]
+NOT_COMPARED: About = (0, 0, 0)
 
 # The clock of these times ticks every 1 to 10 ms: a file that changed less long
 # ago may change once more without a sign of it.
@@ -95,10 +96,19 @@ os.register_at_fork(after_in_child=lock._at_fork_reinit)  # type: ignore
 class Source:
     """The bytes of one image: of a file, or given."""
 
-    __slots__ = (
-        "path data filename offset length header wanted read sound born seen "
-        "_info _opened _decoded _converted"
-    ).split()
+    # Most images never have anything else here, and a source for each sample
+    # is made in a third of the time.
+    offset, length = 0, -1
+    seen: About = NOT_COMPARED
+    wanted = False  # the program has asked for pixels
+    sound = False  # Pillow has decoded it
+    born = 0  # in which call of a stream
+    # It has read them as an array: the engine has nothing left to gain.
+    read = False
+    _info: Optional[Dict[Any, Any]] = None
+    _opened: Any = None
+    _decoded: Any = None
+    _converted: Tuple[Any, Any] = (None, None)
 
     def __init__(
         self, path: Optional[Path], data: Optional[bytes], header: Header
@@ -106,18 +116,7 @@ class Source:
         self.path = path
         self.data = data
         self.filename: Path = "" if path is None else path  # as it was given
-        self.offset, self.length = 0, -1
-        self.seen: Tuple[int, int, int] = NOT_COMPARED
         self.header = header
-        self.wanted = False  # the program has asked for pixels
-        self.sound = False  # Pillow has decoded it
-        self.born = 0  # in which call of a stream
-        # It has read them as an array: the engine has nothing left to gain.
-        self.read = False
-        self._info: Optional[Dict[Any, Any]] = header.info
-        self._opened: Any = None
-        self._decoded: Any = None
-        self._converted: Tuple[Any, Any] = (None, None)
 
     def keep(self, opened: Any) -> None:
         """The image as Pillow opened it, until forget(): its file may be gone
@@ -126,6 +125,9 @@ class Source:
 
     def info(self) -> Dict[Any, Any]:
         """Pillow's. Not to be changed."""
+        known = self.header.info
+        if known is not None:
+            return known
         if self._info is None:
             self._info = self.ask("info")
         return self._info
@@ -216,7 +218,7 @@ class _Pillow:
 pillow = _Pillow()  # its own Image.open; given by the hooks
 
 
-def _about(found: os.stat_result) -> Tuple[int, int, int]:
+def _about(found: os.stat_result) -> About:
     return found.st_ino, found.st_size, found.st_ctime_ns
 
 
@@ -228,8 +230,7 @@ def is_bomb(width: int, height: int) -> bool:
 
 # ---- Headers ----------------------------------------------------------------
 
-_Known = Tuple[int, int, int, Header]
-_headers: Dict[Path, _Known] = {}
+_headers: Dict[Path, Tuple[About, Header]] = {}
 _shared: Dict[Any, Header] = {}
 _switches: Any = None
 
@@ -243,8 +244,10 @@ def find(given: Any) -> Found:
     kind = type(given)
     _look_at_switches()
     try:
-        if kind is str or isinstance(given, (str, bytes, os.PathLike)):
-            path = given if kind is str else os.fspath(given)
+        if kind is str:
+            return _of_file(given, os.stat(given), None)
+        if isinstance(given, (str, bytes, os.PathLike)):
+            path = os.fspath(given)
             return _of_file(path, os.stat(path), None)
         if kind is io.BufferedReader and type(given.raw) is io.FileIO:
             found = os.fstat(given.fileno())
@@ -277,17 +280,13 @@ def _look_at_switches() -> None:
 
 def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
     """file: that the program has opened, or None."""
+    about = found.st_ino, found.st_size, found.st_ctime_ns
     known = _headers.get(path)
-    if known is not None:
-        changed, size, inode, header = known
-        if (
-            changed == found.st_ctime_ns
-            and size == found.st_size
-            and inode == found.st_ino
-        ):
-            source = _of_header(path, found, header)
-            source.filename = path if file is None else ""
-            return source, None, ""
+    if known is not None and known[0] == about:
+        source = _of_header(path, about, known[1])
+        if file is not None:
+            source.filename = ""
+        return source, None, ""
     opened = pillow.open(path if file is None else file)
     if not stat.S_ISREG(found.st_mode) or isinstance(path, int):
         return None, opened, "unusual files"
@@ -297,8 +296,8 @@ def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
     header = _share(Header(opened))
     if len(_headers) >= MOST_HEADERS:
         _headers.pop(next(iter(_headers)), None)
-    _headers[path] = found.st_ctime_ns, found.st_size, found.st_ino, header
-    source = _of_header(path, found, header)
+    _headers[path] = about, header
+    source = _of_header(path, about, header)
     if file is None and source.data is None:
         source.keep(opened)
     elif file is None:
@@ -308,10 +307,10 @@ def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
     return source, None, ""
 
 
-def _of_header(path: Any, found: os.stat_result, header: Header) -> Source:
+def _of_header(path: Any, about: About, header: Header) -> Source:
     """The bytes themselves where a file with other ones could not be told
     from this: the engine reads it later."""
-    if -YOUNG_NS < time.time_ns() - found.st_ctime_ns < YOUNG_NS:
+    if -YOUNG_NS < time.time_ns() - about[2] < YOUNG_NS:
         with open(path, "rb") as file:
             source = Source(None, file.read(), header)
         source.filename = path
@@ -319,7 +318,7 @@ def _of_header(path: Any, found: os.stat_result, header: Header) -> Source:
     known = type(path) is str and path[:1] == "/"
     source = Source(path if known else os.path.abspath(path), None, header)
     source.filename = path
-    source.seen = _about(found)
+    source.seen = about
     return source
 
 

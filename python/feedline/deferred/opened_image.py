@@ -116,6 +116,7 @@ def _unpickled(kind: Any, state: Any, behind: Any, pixels: bytes) -> Any:
 
 
 _classes: Dict[Any, Any] = {}
+_set = object.__setattr__
 
 
 def _class_of(kind: Any) -> Any:
@@ -162,11 +163,13 @@ def opened(source: Source, run: Run) -> Any:
     """The image of a source."""
     header = source.header
     new: Any = object.__new__(_class_of(header.kind))
-    own = new.__dict__
-    own["_source"] = source
-    own["_steps"] = ()
-    own["_size"] = header.size
-    own["_mode"] = header.mode
-    own["_base_info"] = header.info
-    own["_run"] = run
+    own = {
+        "_source": source,
+        "_steps": (),
+        "_size": header.size,
+        "_mode": header.mode,
+        "_base_info": header.info,
+        "_run": run,
+    }
+    _set(new, "__dict__", own)  # not Opened's own, which looks at names
     return new

@@ -10,6 +10,7 @@ real.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import steps as op
@@ -62,37 +63,30 @@ class Record:
     """What is known of a deferred tensor. Never changed, once made."""
 
     whole = False  # it may be recorded on; see chained.py
-    __slots__ = (
-        "source steps mode run axes shape strides dtype scaled normalized "
-        "table erased call kind"
-    ).split()
 
-    def __init__(self) -> None:
-        self.source: Source
-        self.steps: Steps  # of the image
-        self.mode: str  # Pillow's, of the image
-        self.run: Run
-        # For each dimension c, h or w, or 1 for one that is only there.
-        self.axes: str
-        self.shape: Shape
-        self.strides: Shape  # in elements
-        self.dtype: Any
-        # How bytes become elements: as they are; x / 255; and then normalized
-        # by means and standard deviations; or by a table.
-        self.scaled: bool = False
-        self.normalized: Tuple[float, ...] = ()
-        self.table: Table = None
-        # (left, top, width, height), and a value for each channel; or values
-        # [channels, height, width].
-        self.erased: Tuple[Tuple[Tuple[int, ...], Any], ...] = ()
-        self.call: Call
-        self.kind: Any = None  # the class of the real one
+    source: Source
+    steps: Steps  # of the image
+    mode: str  # Pillow's, of the image
+    run: Run
+    # For each dimension c, h or w, or 1 for one that is only there.
+    axes: str
+    shape: Shape
+    strides: Shape  # in elements
+    dtype: Any
+    # How bytes become elements: as they are; x / 255; and then normalized
+    # by means and standard deviations; or by a table.
+    scaled: bool = False
+    normalized: Tuple[float, ...] = ()
+    table: Table = None
+    # (left, top, width, height), and a value for each channel; or values
+    # [channels, height, width].
+    erased: Tuple[Tuple[Tuple[int, ...], Any], ...] = ()
+    call: Call
+    kind: Any = None  # the class of the real one
 
     def but(self, **changed: Any) -> "Record":
-        new = Record.__new__(Record)
-        for name in Record.__slots__:
-            value = changed[name] if name in changed else getattr(self, name)
-            setattr(new, name, value)
+        new = Record()
+        new.__dict__.update(self.__dict__, **changed)
         return new
 
     def side(self, axis: str) -> int:
@@ -116,7 +110,11 @@ def dense(shape: Sequence[int]) -> Shape:
 
 def kept_order(record: Record) -> Shape:
     """Strides of a result: the order of the dimensions in memory is kept."""
-    shape, strides = record.shape, record.strides
+    return _kept_order(tuple(record.shape), tuple(record.strides))
+
+
+@lru_cache(maxsize=256)
+def _kept_order(shape: Shape, strides: Shape) -> Shape:
     order = sorted(range(len(shape)), key=lambda i: (abs(strides[i]), -i))
     made, step = [0] * len(shape), 1
     for at in order:

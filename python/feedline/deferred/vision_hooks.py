@@ -95,6 +95,9 @@ def _normalize(original: Any) -> Any:
     return normalize
 
 
+_FLOATS = {float}
+
+
 def _numbers(record: Record, mean: Any, std: Any) -> Any:
     """Means and standard deviations for the engine's step; None if it is not
     that."""
@@ -106,7 +109,7 @@ def _numbers(record: Record, mean: Any, std: Any) -> Any:
     c = record.shape[0]
     if len(mean) != c or len(std) != c:
         return None
-    if not all(type(number) is float for number in numbers):
+    if set(map(type, numbers)) != _FLOATS:
         return None
     return numbers if min(map(abs, numbers[c:])) > 1e-30 else None
 

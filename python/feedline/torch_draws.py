@@ -110,15 +110,16 @@ def _let_torch_know_its_own() -> None:
 
 
 def _with_generator(original: Function, library: Any) -> Function:
-    call = library.call
+    call, on_host = library.call, _on_host
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if (
             call.new_seed is not None
             and kwargs.get("generator") is None
-            and _on_host(args, kwargs)
+            and on_host(args, kwargs)
         ):
-            kwargs["generator"] = library.generator()
+            seeded = call.seeded.get(library)
+            kwargs["generator"] = seeded or library.generator()
         return original(*args, **kwargs)
 
     return function
@@ -173,6 +174,9 @@ def _on_host(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> bool:
     if device is not None:
         return torch.device(device).type == "cpu"
     for argument in args:
+        kind = type(argument)
+        if kind is float or kind is int:  # asked of these, a tensor's class
+            continue  # takes as long as a small function
         if isinstance(argument, torch.Tensor) and not argument.is_cpu:
             return False
     return True

@@ -59,7 +59,8 @@ class SeededDraws:
 
     def seed_of(self, index: Any, copy: int) -> int:
         """64 bits for a sample, or for the indices of several."""
-        index = number_of(index)
+        if type(index) is not int:
+            index = number_of(index)
         if type(index) is not int:
             index = crc32(repr(index).encode())
         mixed = (self._seed + (index + 1) * SPREAD + copy * _COPY) & _MASK

@@ -119,7 +119,7 @@ def stepwise(found: Deferred) -> Any:
         if len(found.shape) > len(found.parts[0].shape):
             return torch.stack(parts, found.dim)
         return torch.cat(parts, found.dim)
-    steps = [s for s in found.steps if s[0] < op.SCALE]
+    steps = [s for s in found.steps if s[0] not in op.OF_ELEMENTS]
     image = replay.image_of(found.source, tuple(steps))
     pixels = torch.from_numpy(np.array(image)).reshape(
         found.height, found.width, found.channels

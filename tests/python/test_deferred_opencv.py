@@ -151,6 +151,32 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     "to an image": lambda a: Image.fromarray(
         cv2.cvtColor(a, cv2.COLOR_BGR2RGB)
     ).resize((20, 16)),
+    "resize": lambda a: cv2.resize(a, (24, 30)),
+    "nearest": lambda a: cv2.resize(a, (24, 70), interpolation=0),
+    "area": lambda a: cv2.resize(a, (24, 17), interpolation=cv2.INTER_AREA),
+    "lanczos": lambda a: cv2.resize(
+        a, dsize=(90, 17), interpolation=cv2.INTER_LANCZOS4
+    ),
+    "by factors": lambda a: cv2.resize(a, None, fx=0.37, fy=1.6),
+    "nearest by factors": lambda a: cv2.resize(
+        a, None, fx=0.43, fy=0.9, interpolation=cv2.INTER_NEAREST
+    ),
+    "resize of a crop": lambda a: cv2.resize(a[3:20, 5:31], (40, 40)),
+    "crop of a resize": lambda a: cv2.resize(a, (50, 40))[3:20, 5:31].copy(),
+    "resize, flip": lambda a: cv2.flip(cv2.resize(a, (50, 40)), 1),
+    "resize of a table": lambda a: cv2.resize(255 - a, (50, 40)),
+    "resize twice": lambda a: cv2.resize(
+        cv2.resize(a, (50, 40)), (23, 31), interpolation=cv2.INTER_AREA
+    ),
+    "resize, to an image": lambda a: Image.fromarray(
+        cv2.resize(a, (50, 40))
+    ).rotate(20),
+    "resize, border, floats": lambda a: (
+        cv2.copyMakeBorder(
+            cv2.resize(a, (31, 20)), 0, 11, 0, 0, cv2.BORDER_CONSTANT
+        ).transpose(2, 0, 1)
+        / 255
+    ).astype(np.float32),
     "split and merged": lambda a: cv2.merge(cv2.split(a)[::-1]),
     "merged by hand": lambda a: cv2.merge([a[..., 2], a[..., 0], a[..., 1]]),
     "looked up": lambda a: cv2.LUT(a, 255 - np.arange(256, dtype=np.uint8)),
@@ -191,6 +217,7 @@ def test_functions(name: str, files: Dict[str, str]) -> None:
 
 GRAYS: Dict[str, Callable[[Any], Any]] = {
     "flip": lambda a: cv2.flip(a, 1),
+    "resize": lambda a: cv2.resize(a, (20, 31), interpolation=0),
     "rotate": lambda a: cv2.rotate(a, cv2.ROTATE_90_CLOCKWISE),
     "border": lambda a: cv2.copyMakeBorder(
         a, 1, 2, 3, 4, cv2.BORDER_CONSTANT, value=255
@@ -246,6 +273,9 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "one channel of three dimensions": lambda a: cv2.flip(a[:, :, :1], 1),
     "a view that others see": lambda a: changed(a, cv2.flip(a, 1)),
     "mean": lambda a: cv2.mean(a),
+    "resize of floats": lambda a: cv2.resize(a / np.float32(255), (20, 20)),
+    "cubic": lambda a: cv2.resize(a, (20, 20), interpolation=cv2.INTER_CUBIC),
+    "resize of a rectangle": lambda a: cv2.resize(filled(a), (20, 20)),
     "an array for each pixel": lambda a: cv2.add(a, np.full_like(a, 3)),
     "a mask": lambda a: cv2.add(a, 3, mask=np.ones(a.shape[:2], np.uint8)),
     "of two images": lambda a: cv2.add(a, cv2.flip(a, 1)),
@@ -277,6 +307,10 @@ def test_what_opencv_refuses(files: Dict[str, str]) -> None:
             cv2.cvtColor(a, cv2.COLOR_GRAY2BGR)
         with pytest.raises(cv2.error):
             cv2.copyMakeBorder(a, -1, 0, 0, 0, cv2.BORDER_REPLICATE)
+        with pytest.raises(cv2.error):
+            cv2.resize(a, (0, 10))
+        with pytest.raises(cv2.error):
+            cv2.resize(a, None, fx=0.001, fy=1)
 
     recorder.run(program, files["rgb.jpg"])
 

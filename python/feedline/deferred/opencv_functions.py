@@ -8,11 +8,13 @@ array, and says what is wrong, if anything is.
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable, Dict, Sequence, Tuple
 
 import numpy as np
 
 from . import array_views as views
+from . import steps as op
 from .array import DeferredArray, recorded_array
 from .array_functions import elementwise, together, written
 from .array_views import NotRecorded
@@ -78,6 +80,49 @@ def _rotate(record: Record, call: Call, rotateCode: int) -> Record:
     clockwise = rotateCode == 0
     index = (_ALL, _BACK) if clockwise else (_BACK, _ALL)
     return views.indexed(turned, call, index)
+
+
+# ---- Resampling -------------------------------------------------------------
+
+
+def as_image(record: Record) -> op.Steps:
+    """The steps of an image with the values that the array has: bytes."""
+    if record.dtype != np.uint8 or record.erased:
+        raise NotRecorded
+    if record.table is None:
+        return record.steps
+    if record.mode not in ("L", "RGB"):
+        raise NotRecorded
+    return (*record.steps, (op.POINT, (), record.table.tobytes()))
+
+
+# INTER_NEAREST, LINEAR, AREA and LANCZOS4: INTER_CUBIC is another library's in
+# some of OpenCV's builds.
+_FILTERS = (0, 1, 3, 4)
+
+
+def _resize(
+    record: Record,
+    call: Call,
+    dsize: Any,
+    *,
+    fx: float = 0,
+    fy: float = 0,
+    interpolation: int = 1,
+) -> Record:
+    if interpolation not in _FILTERS:
+        raise NotRecorded
+    if dsize is None:
+        w, h = round(record.side("w") * fx), round(record.side("h") * fy)
+        values: Tuple[float, ...] = w, h, interpolation, fx, fy
+    else:
+        w, h = map(operator.index, dsize)
+        values = w, h, interpolation
+    if w < 1 or h < 1:
+        raise NotRecorded
+    steps = (*as_image(record), (op.CV_RESIZE, values, None))
+    shape = (h, w, *record.shape[2:])
+    return record.but(call=call, steps=steps, table=None, shape=shape)
 
 
 # ---- Borders ----------------------------------------------------------------
@@ -222,6 +267,7 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     "flip": _mover(_flip),
     "merge": _merge,
     "multiply": _pointwise,
+    "resize": _mover(_resize),
     "rotate": _mover(_rotate),
     "split": _split,
     "subtract": _pointwise,

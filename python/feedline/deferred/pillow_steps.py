@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the recorded steps of an image mean: Pillow's and torchvision's calls.
+"""What the recorded steps of an image mean: calls of Pillow, torchvision and
+OpenCV.
 
 It makes a deferred image real, and is what the engine is held against.
 """
@@ -128,6 +129,23 @@ def _tensor_resize(image: Any, v: Values) -> Any:
     return _tensor("resize")(image, ([v[1], v[0]], method))
 
 
+def _opencv(function: Callable[[Any, Any, Values], Any]) -> Any:
+    """function(cv2, an array, values), of an image."""
+
+    def apply(image: Any, v: Values) -> Any:
+        numpy: Any = importlib.import_module("numpy")
+        made = function(sys.modules["cv2"], numpy.array(image), v)
+        return _pillow("Image").fromarray(made)
+
+    return apply
+
+
+def _cv_resize(cv2: Any, array: Any, v: Values) -> Any:
+    if len(v) == 3:
+        return cv2.resize(array, v[:2], interpolation=v[2])
+    return cv2.resize(array, None, fx=v[3], fy=v[4], interpolation=v[2])
+
+
 APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.CONVERT: lambda image, v: image.convert(op.MODE_OF[v[0]]),
     op.CROP: lambda image, v: image.crop(v),
@@ -157,4 +175,5 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.EQUALIZE: _ops("equalize"),
     op.GAUSSIAN_BLUR: _blur,
     op.SELECT: _select,
+    op.CV_RESIZE: _opencv(_cv_resize),
 }

@@ -49,11 +49,17 @@ TENSOR_AUTOCONTRAST = _c.STEP_TENSOR_AUTOCONTRAST
 # Of either: for each channel the one that it is.
 SELECT = _c.STEP_CHANNELS
 
+# As OpenCV does it.
+CV_RESIZE = _c.STEP_CV_RESIZE
+
 SCALE = _c.STEP_SCALE
 NORMALIZE = _c.STEP_NORMALIZE
 LOOKUP = _c.STEP_LOOKUP
 
 ERASE = _c.STEP_ERASE
+
+# Of elements; the others are of an image.
+OF_ELEMENTS = frozenset((SCALE, NORMALIZE, LOOKUP, ERASE))
 
 # Modes of PAD.
 PADDINGS = ("constant", "edge", "reflect", "symmetric")

@@ -237,16 +237,13 @@ class Head:
 
     tail: the transforms behind it. form: what they take: "image" of Pillow's,
     "array" of numpy's, "tensor", or "tv_tensor", torchvision's Image. idle: it
-    does nothing to the images. rest: what the last transforms of the tail do
-    to images of the size that the engine gave, and how many they are.
+    does nothing to the images.
     """
 
     plan: Plan
     tail: List[Any]
     form: str
     idle: bool
-    rest: Optional[Chain] = None
-    n_rest: int = 0
 
 
 def head_of(dataset: Any) -> Head:
@@ -275,41 +272,7 @@ def head_of(dataset: Any) -> Head:
     if builder.form == "tv_tensor" and TV_TENSORS not in sys.modules:
         raise NotNative("this torchvision has its tensors elsewhere")
     idle = not chain.ops
-    head = Head(_planned(dataset, view, chain), tail, builder.form, idle)
-    if chain.size is not None and builder.form == "image":
-        _find_rest(head, chain)
-    return head
-
-
-def _find_rest(head: Head, chain: Chain) -> None:
-    """The longest end of the tail that the engine knows."""
-    for first in range(1, len(head.tail)):
-        builder = Builder(chain.channels, chain.size)
-        try:
-            builder.read_all(head.tail[first:])
-            found = builder.finish()
-        except NotNative:
-            continue
-        if builder.form == "tensor" and found.size and not found.random:
-            head.rest, head.n_rest = found, len(head.tail) - first
-        return
-
-
-def plan_of_rest(head: Head, samples: feedline.Dataset) -> Plan:
-    """The rest of a chain, on images in memory."""
-    chain, plan = head.rest, head.plan
-    assert chain is not None and chain.size is not None
-    options = {**plan.options, "channels": chain.channels, "dtype": chain.dtype}
-    options.update(rounding=chain.rounding, stored_mode="any")
-    return replace(
-        plan,
-        dataset=samples,
-        indices=None,
-        targets=None,
-        pipeline=pipeline_of(chain),
-        options=options,
-        shape=(chain.channels, chain.size[1], chain.size[0]),
-    )
+    return Head(_planned(dataset, view, chain), tail, builder.form, idle)
 
 
 # ---- Making one -------------------------------------------------------------

@@ -12,11 +12,10 @@ its images to the rest of the chain:
 
     engine: read -> decode -> resize -> crop | torch: [unknown] -> ...
 
-What follows goes back to an engine where it is known, draws nothing, and images
-still have their size. All else are the user's own objects, called as torch
-calls them: in the same processes, with the same random generators, on the same
-types of images. If the engine cannot make a sample, the data set itself makes
-the batch, and raises what it raises.
+What follows are the user's own objects, called as torch calls them: in the
+same processes, with the same random generators, on the same types of images. If
+the engine cannot make a sample, the data set itself makes the batch, and raises
+what it raises.
 
 **Draws** of what the engine does follow from a number drawn from the worker's
 own generator for each batch, as torch's would; without workers from the seed of
@@ -36,7 +35,7 @@ from torch.utils.data import get_worker_info
 import feedline
 
 from .folders import LARGEST_BATCH, SampleDecoder, place_of
-from .native import TV_TENSORS, Head, head_of, plan_of_rest
+from .native import TV_TENSORS, Head, head_of
 
 # Of images that keep sizes of their own: the largest one, and how many are made
 # together. Larger ones are left to Pillow.
@@ -57,19 +56,6 @@ class HeadDecoder(SampleDecoder):
             options["max_sample_bytes"] = RAGGED_BYTES
         largest = RAGGED_BATCH if self.ragged else LARGEST_BATCH
         super().__init__(head.plan, largest, **options)
-        self._rest = None if head.rest is None else Rest(head)
-
-    def behind(self, images: List[Any]) -> List[Any]:
-        """Images as the chain gives them, by what stands behind the head."""
-        tail, known = self.head.tail, self.head.n_rest
-        own = tail[: len(tail) - known]
-        images = [_through(own, image) for image in images]
-        if self._rest is None:
-            return images
-        made = self._rest.of(images)
-        if made is not None:
-            return made
-        return [_through(tail[len(own) :], image) for image in images]
 
     def _copies(self, indices: Sequence[int]) -> Optional[List[int]]:
         return list(range(len(indices)))
@@ -90,42 +76,6 @@ class HeadDecoder(SampleDecoder):
             return list(map(torch.from_numpy, arrays))
         kind = sys.modules[TV_TENSORS].Image
         return [kind(torch.from_numpy(a)) for a in arrays]
-
-
-# Images that the rest of a chain is done to together.
-REST_BATCH = 64
-
-
-class Rest:
-    """The end of a chain on Pillow images, done by an engine that reads them in
-    an array, where each call puts them."""
-
-    def __init__(self, head: Head) -> None:
-        import numpy
-
-        channels, height, width = head.plan.shape
-        axes = (height, width, 3) if channels == 3 else (height, width)
-        self._array = numpy.zeros((REST_BATCH, *axes), numpy.uint8)
-        self._kind = ("RGB" if channels == 3 else "L", (width, height))
-        samples = feedline.Dataset.pixels(self._array, [0] * REST_BATCH)
-        plan = plan_of_rest(head, samples)
-        self._decoder = SampleDecoder(plan, REST_BATCH)
-
-    def of(self, images: Sequence[Any]) -> Optional[List[torch.Tensor]]:
-        """None where some image has another mode or size than the engine gave,
-        or is none."""
-        for image in images:
-            kind = getattr(image, "mode", None), getattr(image, "size", None)
-            if kind != self._kind:
-                return None
-        made: List[torch.Tensor] = []
-        for first in range(0, len(images), REST_BATCH):
-            part = images[first : first + REST_BATCH]
-            for place, image in enumerate(part):
-                self._array[place] = image
-            found = self._decoder.samples(range(len(part)), 0, 0)
-            made.extend(image for image, _ in found)
-        return made
 
 
 class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
@@ -163,8 +113,8 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
             raise  # nothing that the data set could do better
         except (feedline.Error, IndexError, TypeError):
             return [self.dataset[index] for index in indices]
-        images = decoder.behind([image for image, _ in found])
-        return [(image, label) for image, (_, label) in zip(images, found)]
+        tail = decoder.head.tail
+        return [(_through(tail, image), label) for image, label in found]
 
     def _decoder_here(self) -> HeadDecoder:
         """A data set of the engine's belongs to one process."""

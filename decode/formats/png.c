@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG through libpng, with the pixels of Pillow's convert(): alpha and tRNS
+ * PNG, with the pixels of Pillow's convert(): alpha and tRNS
  * that are not requested are dropped, not blended; 16 bits become the upper 8,
  * except in gray, where they are clipped at 255; an index past the palette is
  * black; gamma and colour profiles are ignored.
@@ -10,10 +10,13 @@
  * libpng is given the pieces in which Pillow reads. A chunk behind the pixels
  * is an error only if the file ends in it.
  *
- * Rows come from libpng one by one. Those above the needed part are decoded and
- * dropped, as deflate cannot skip; those below as well, since whether a file is
- * damaged must not depend on the crop. An interlaced image has its rows only at
- * the end, so it is decoded whole first.
+ * libpng reads the headers. A file in which all is in order is then
+ * decompressed at once, and its filters are undone here (png_whole.h). Of any
+ * other one, and of 16 bits, interlaced or very large ones, rows come from
+ * libpng, one by one. Those above the needed part are decoded and dropped, as
+ * deflate cannot skip; those below as well, since whether a file is damaged
+ * must not depend on the crop. An interlaced image has its rows only at the
+ * end, so it is decoded whole first.
  *
  * libpng cannot reuse its state for another image; it is recreated for each, in
  * memory that is kept (arena.h).
@@ -29,6 +32,7 @@
 #include "decode/formats/limits.h"
 #include "decode/formats/png_chunks.h"
 #include "decode/formats/png_orientation.h"
+#include "decode/formats/png_whole.h"
 
 #include <inttypes.h>
 #include <png.h>
@@ -58,6 +62,7 @@ struct fdl_png {
     struct fdl_decode_limits limits;
     const struct fdl_deadline *deadline;
     struct fdl_arena arena; /* all that an image takes */
+    struct fdl_png_whole whole;
 
     /* Of one image. */
     uint8_t *row; /* one from libpng that is not READY */
@@ -66,6 +71,7 @@ struct fdl_png {
     jmp_buf escape;
     int32_t status; /* of the error that escaped */
     bool no_memory;
+    bool is_whole;  /* rows are those of `whole`, not libpng's */
     bool in_pixels; /* the end of the file may be accepted here */
     bool cut;       /* the file ended before its last row */
     bool damaged;   /* or behind it, and that is accepted */
@@ -343,6 +349,36 @@ static int32_t start_step(struct fdl_png *p, struct job *job)
     return FEEDLINE_OK;
 }
 
+/* What libpng would make of the file's samples. */
+static struct fdl_png_form form_of(const struct fdl_png *p)
+{
+    struct fdl_png_form form = {.width = p->width,
+                                .height = p->height,
+                                .bits = png_get_bit_depth(p->png, p->info),
+                                .channels = png_get_channels(p->png, p->info),
+                                .scale = 1};
+    bool gray = p->form != RAW_INDEX &&
+                png_get_color_type(p->png, p->info) == PNG_COLOR_TYPE_GRAY;
+    form.wanted = form.channels - (has_channel(p) && !p->alpha);
+    if (gray && form.bits < 8 && !(p->limits.masks && form.bits == 1))
+        form.scale = (uint8_t)(255 / ((1u << form.bits) - 1));
+    return form;
+}
+
+/* Whether the file is in order, so that libpng need not read it. */
+static bool open_whole(struct fdl_png *p)
+{
+    if (p->passes > 1 || p->cut_chunk > 0 ||
+        png_get_bit_depth(p->png, p->info) > 8)
+        return false;
+    struct fdl_png_form form = form_of(p);
+    p->is_whole =
+        fdl_png_whole_open(&p->whole, &p->arena, &form, p->bytes.data,
+                           p->bytes.size, p->position - CHUNK_HEADER_BYTES);
+    p->raw_bytes = p->width * raw_pixel(p);
+    return p->is_whole;
+}
+
 static int32_t check_time(const struct fdl_png *p, uint32_t row)
 {
     if (row % ROWS_PER_CHECK != 0)
@@ -436,7 +472,10 @@ static void take_raw_row(struct fdl_png *p, struct job *job)
 static int32_t rows_step(struct fdl_png *p, struct job *job)
 {
     while (job->done < job->n) {
-        png_read_row(p->png, raw_row(p, job), NULL);
+        if (p->is_whole)
+            fdl_png_whole_row(&p->whole, p->next, raw_row(p, job));
+        else
+            png_read_row(p->png, raw_row(p, job), NULL);
         take_raw_row(p, job);
     }
     return FEEDLINE_OK;
@@ -451,6 +490,7 @@ static void end_image(void *self)
     fdl_arena_reset(&p->arena);
     p->image = p->row = NULL;
     p->in_pixels = p->no_memory = p->cut = p->damaged = p->alpha = false;
+    p->is_whole = false;
     p->pass = p->next = p->given = 0;
     p->row_chunk = 0;
     p->width = p->height = 0;
@@ -474,6 +514,7 @@ static void destroy(void *self)
     if (!p)
         return;
     end_image(p);
+    fdl_png_whole_fini(&p->whole);
     fdl_arena_fini(&p->arena);
     free(p);
 }
@@ -585,6 +626,8 @@ static int32_t check_rest(struct fdl_png *p)
 {
     struct job rest = {.top = p->height};
     int32_t status = FEEDLINE_OK;
+    if (p->is_whole)
+        return FEEDLINE_OK;
     if (!p->cut && p->passes == 1)
         status = guarded(p, skip_step, &rest);
     if (is_behind_rows(p)) {
@@ -603,10 +646,15 @@ static int32_t begin(void *self, const struct fdl_box *need,
 {
     struct fdl_png *p = self;
     struct job job = {.top = (uint32_t)need->y};
-    int32_t status = guarded(p, start_step, &job);
+    bool whole = open_whole(p);
+    int32_t status = fdl_deadline_check(p->deadline, 0);
+    if (!status && !whole)
+        status = guarded(p, start_step, &job);
     if (!status)
         status = take_row_buffer(p);
-    if (!status && p->passes > 1)
+    if (whole)
+        p->next = job.top;
+    else if (!status && p->passes > 1)
         status = decode_interlaced(p, &job);
     else if (!status)
         status = guarded(p, skip_step, &job);

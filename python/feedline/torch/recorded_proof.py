@@ -89,7 +89,15 @@ class Recording:
     def _made(self, loader: Any) -> Plan:
         if not POSSIBLE:
             raise NotNative("samples of other data sets need " + WANTED)
-        dataset = loader.dataset
+        recorded = self._new_set(loader.dataset)
+        install()
+        thread_draws.install()
+        plan = plan_of_recorded(recorded)
+        self._prove(loader, plan)
+        return plan
+
+    def _new_set(self, dataset: Any) -> Any:
+        """NotNative for one that is none."""
         try:
             count = len(dataset)
         except Exception:
@@ -97,31 +105,28 @@ class Recording:
         count = count if count <= MOST_SAMPLES else UNKNOWN_LENGTH
         if count == 0:
             raise NotNative()
-        install()
-        thread_draws.install()
-        recorded = RecordedSet(count, type(dataset).__name__)
-        plan = plan_of_recorded(recorded)
-        self._prove(loader, plan)
-        return plan
+        return RecordedSet(count, type(dataset).__name__)
 
     def _prove(self, loader: Any, plan: Plan) -> None:
         wanted = loader._feedline.given.verify
         for count in sorted({max(1, wanted), max(TRIED, wanted)}):
-            trial = Trial(loader, plan, _spread(len(plan.dataset), count))
-            if trial.deferred or (trial.seen and not _opens(plan.recorded)):
+            trial = self._trial(loader, plan, count)
+            if trial.deferred or trial.is_pointless():
                 break
         if not trial.deferred:
-            raise NotNative(*_nothing_deferred(plan.recorded, trial))
+            raise NotNative(*trial.nothing_deferred())
         where = trial.difference() if wanted else None
-        if where is None:
-            try_chains(
-                plan.recorded.chains,
-                trial,
-                lambda: Trial(loader, plan, trial.positions),
-                different,
-            )
-            return
-        self._refuse(where)
+        if where is not None:
+            self._refuse(where)
+        try_chains(
+            plan.recorded.chains,
+            trial,
+            lambda: self._trial(loader, plan, count),
+            different,
+        )
+
+    def _trial(self, loader: Any, plan: Plan, count: int) -> "Trial":
+        return SamplesTrial(loader, plan, count)
 
     def _refuse(self, where: str) -> None:
         """NotNative, and one warning."""
@@ -154,31 +159,10 @@ def plan_of_recorded(recorded: RecordedSet) -> Plan:
     )
 
 
-def _opens(recorded: RecordedSet) -> bool:
-    """Whether samples had images at all."""
-    recorder = recorded.recorder
-    return bool(recorder.images or recorder.real_images)
-
-
 def _spread(length: int, count: int) -> List[int]:
     """Positions in a data set, from the first one on."""
     count = min(count, length)
     return [n * length // count for n in range(count)]
-
-
-def _nothing_deferred(recorded: RecordedSet, trial: "Trial") -> List[str]:
-    if trial.error is not None and not trial.seen:
-        return [
-            "no sample of the data set could be made (%s)"
-            % _words_of(trial.error)
-        ]
-    lines = touch_lines(recorded.recorder)
-    if not lines:
-        return []
-    return [
-        "the pixels of its images are used in Python, where the engine has not "
-        "made them yet: %s" % "; ".join(lines)
-    ]
 
 
 def _words_of(error: BaseException) -> str:
@@ -190,39 +174,62 @@ def _words_of(error: BaseException) -> str:
 
 
 class Trial:
-    """Samples at these positions.
+    """So many samples of a data set, by an engine of their own; and truly.
 
-    deferred: some image of theirs was. seen: some sample was made. error: of
-    one that was not.
+    deferred: some image of theirs was. error: why a sample was not made, if
+    one was not. recorded, leaves: those that were, by place.
     """
 
-    def __init__(self, loader: Any, plan: Plan, positions: List[int]) -> None:
-        self.seen = self.deferred = False
+    # Who draws from the program's generator, and what no sample came from.
+    drawing = "a sample draws"
+    of = "the data set"
+    late = (
+        "no sample came within %g s from another thread, where __getitem__ "
+        "waits, perhaps for a lock that the program holds while it asks for "
+        "batches; a larger timeout waits longer"
+    )
+
+    def __init__(self, loader: Any, plan: Plan, count: int) -> None:
+        self.deferred = False
         self.error: Optional[BaseException] = None
-        self._plan = plan
-        self._workers = loader.num_workers
-        self._patience = loader.timeout or PATIENCE_S
-        self._batched = collates(loader)
-        self._dataset = loader.dataset
-        self.positions = positions
         self.recorded: Dict[int, Any] = {}
         self.leaves: Dict[int, Any] = {}
+        self._plan = plan
+        self._owner = plan.recorded
+        self._dataset = loader.dataset
+        self._in_worker = loader.num_workers > 0
+        self._patience = loader.timeout or PATIENCE_S
+        self._batched = collates(loader)
+        self._count = count
         self._before = states()
         self._record()
 
-    def _run(self) -> Run:
-        dataset = working_copy(self._dataset, self._workers > 0)
-        info = only_worker(_SEED, dataset) if self._workers > 0 else None
-        draws = SeededDraws(_SEED, 0)
-        recorded = self._plan.recorded
-        made: Run = recorded.begin(dataset, draws, info, self._batched)
-        return made
-
     def _record(self) -> None:
-        run, batch = self._run(), Batch(list(self.positions), None)
+        """Fills in what is said above."""
+        raise NotImplementedError
+
+    def is_pointless(self) -> bool:
+        """Whether more samples would show no more."""
+        recorder = self._owner.recorder
+        return bool(self.recorded) and not (
+            recorder.images or recorder.real_images
+        )
+
+    def difference(self) -> Optional[str]:
+        """Where a sample differs from that of the data set; None: nowhere."""
+        raise NotImplementedError
+
+    def _info(self, dataset: Any) -> Any:
+        return only_worker(_SEED, dataset) if self._in_worker else None
+
+    def _failed(
+        self, run: Any, batch: Any, numbers: List[int]
+    ) -> Dict[int, Optional[BaseException]]:
+        """The errors of the batch that an engine makes of this run, by place.
+        numbers: what it calls the samples."""
         options: Dict[str, Any] = {
             "order": "given",
-            "batch_size": len(self.positions),
+            "batch_size": len(numbers),
             "workers": 1,
             "on_error": "zero",
             "tuner": "off",
@@ -233,44 +240,76 @@ class Trial:
         try:
             engine.begin(run.number)
             run.append(batch)
-            engine.append(self.positions)
+            engine.append(numbers)
             engine.end()
             made = engine.next(self._patience)
             assert made is not None
-            for place, status in enumerate(made.sample_status):
-                if status == 0:
-                    self._keep(batch, place)
-                else:
-                    index = made.sample_index[place]
-                    self.error = engine.error_of(run.number, index)
+            found: Dict[int, Optional[BaseException]] = {
+                place: engine.error_of(run.number, made.sample_index[place])
+                for place, status in enumerate(made.sample_status)
+                if status != 0
+            }
             made.release()
+            return found
         except feedline.Timeout:
-            raise NotNative(
-                "no sample came within %g s from another thread, where "
-                "__getitem__ waits, perhaps for a lock that the program holds "
-                "while it asks for batches; a larger timeout waits longer"
-                % self._patience
-            ) from None
+            raise NotNative(self.late % self._patience) from None
         finally:
             engine._end()  # nobody waits for a thread that waits
 
-    def _keep(self, batch: Batch, place: int) -> None:
-        self.seen = True
-        self.deferred = self.deferred or bool(batch.leaves[place])
-        self.leaves[place] = batch.leaves[place]
-        self.recorded[place] = batch.finished(place)
-
-    def difference(self) -> Optional[str]:
-        """Where a sample differs from that of the data set; None: nowhere."""
-        plain = self._plain()
+    def _check_generators(self) -> None:
+        """What was made truly has left those of the program alone."""
         moved = drawn(self._before, states())
         if moved:
             set_states(self._before)
             raise NotNative(
-                "a sample draws from the program's own generator of %s, where "
-                "no thread has one of its own (torch.default_generator, "
-                "dropout, numpy.random.mtrand, scipy.stats)" % ", ".join(moved)
+                "%s from the program's own generator of %s, where no thread "
+                "has one of its own (torch.default_generator, dropout, "
+                "numpy.random.mtrand, scipy.stats)"
+                % (self.drawing, ", ".join(moved))
             )
+
+    def nothing_deferred(self) -> List[str]:
+        """Why nothing was, in words; none: there are no images."""
+        if self.error is not None and not self.recorded:
+            return [
+                "no sample of %s could be made (%s)"
+                % (self.of, _words_of(self.error))
+            ]
+        lines = touch_lines(self._owner.recorder)
+        if not lines:
+            return []
+        return [
+            "the pixels of its images are used in Python, where the engine has "
+            "not made them yet: %s" % "; ".join(lines)
+        ]
+
+
+class SamplesTrial(Trial):
+    """Of a data set that is asked for its samples by their index."""
+
+    def _run(self) -> Run:
+        dataset = working_copy(self._dataset, self._in_worker)
+        draws = SeededDraws(_SEED, 0)
+        made: Run = self._owner.begin(
+            dataset, draws, self._info(dataset), self._batched
+        )
+        return made
+
+    def _record(self) -> None:
+        self.positions = _spread(len(self._plan.dataset), self._count)
+        run, batch = self._run(), Batch(list(self.positions), None)
+        errors = self._failed(run, batch, self.positions)
+        for place in range(len(self.positions)):
+            if place in errors:
+                self.error = errors[place]
+                continue
+            self.leaves[place] = batch.leaves[place]
+            self.recorded[place] = batch.finished(place)
+        self.deferred = any(self.leaves.values())
+
+    def difference(self) -> Optional[str]:
+        plain = self._plain()
+        self._check_generators()
         for place, sample in self.recorded.items():
             if place not in plain:
                 continue
@@ -301,13 +340,13 @@ class Trial:
                 made[place] = run.truly(batch, place)
             except Exception:
                 pass
-        # As they are now, whatever the data set does with them later.
-        copies = Copies()
-        return {n: copies.of(one, _real) for n, one in made.items()}
+        return dict(zip(made, as_they_are(list(made.values()))))
 
 
-def _real(leaf: Any) -> Any:
-    return leaf.real()
+def as_they_are(samples: List[Any]) -> List[Any]:
+    """Copies, whatever a data set does with its samples later."""
+    copies = Copies()
+    return [copies.of(sample, lambda leaf: leaf.real()) for sample in samples]
 
 
 def different(a: Any, b: Any) -> Optional[str]:

@@ -40,6 +40,7 @@ enum kind {
     CHANNEL,
     CV_FILTER,
     CV_SCALE,
+    CV_CODE,
     ANY
 };
 
@@ -67,6 +68,7 @@ static const struct {
     [CHANNEL] = {true, 0, FDL_CHANNELS_MAX - 1},
     [CV_FILTER] = {true, 0, FDL_CV_FILTERS - 1},
     [CV_SCALE] = {false, 0, FDL_OP_SIDE_MAX},
+    [CV_CODE] = {true, 0, 200},
     [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
 
@@ -142,6 +144,7 @@ static const struct op_rule rules[] = {
     RULE(CV_RESIZE, .least = 3, .most = 5,
          .value = {{"width", SIDE}, {"height", SIDE}, {"filter", CV_FILTER},
                    {"a scale", CV_SCALE}}),
+    RULE(CV_COLOUR, .least = 1, .most = 1, .value = {{"code", CV_CODE}}),
     RULE(SCALE, .group = TO_ELEMENTS, .most = 1,
          .value = {{"its rounding", SWITCH}}),
     RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps that OpenCV has: FEEDLINE_STEP_CV_*. */
+#include "base/compiler.h"
 #include "base/status.h"
+#include "decode/plan/cv_colour_step.h"
 #include "decode/plan/cv_resize_step.h"
 #include "decode/recorded_image.h"
 
@@ -30,10 +32,44 @@ static int32_t plan_resize(struct fdl_plan *plan,
     return FEEDLINE_OK;
 }
 
+/* cvtColor's numbers, those of one conversion side by side: from or to BGR, and
+ * RGB. */
+static const struct {
+    int32_t bgr_code;
+    enum fdl_cv_colour how;
+} colours[] = {{6, FDL_CV_RGB_TO_GRAY},   {36, FDL_CV_RGB_TO_YCRCB},
+               {38, FDL_CV_YCRCB_TO_RGB}, {40, FDL_CV_RGB_TO_HSV},
+               {54, FDL_CV_HSV_TO_RGB},   {66, FDL_CV_RGB_TO_HSV_FULL}};
+
+static int32_t plan_colour(struct fdl_plan *plan,
+                           const struct feedline_recorded_step *s,
+                           int32_t *channels)
+{
+    int32_t code = (int32_t)s->value[0];
+    if (*channels != 3)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "it is for 3 channels, the image has %" PRId32,
+                        *channels);
+    for (size_t i = 0; i < FDL_COUNT_OF(colours); i++) {
+        bool bgr = code == colours[i].bgr_code;
+        if (!bgr && code != colours[i].bgr_code + 1)
+            continue;
+        fdl_plan_cv_colour(plan, colours[i].how, bgr);
+        *channels = colours[i].how == FDL_CV_RGB_TO_GRAY ? 1 : 3;
+        return FEEDLINE_OK;
+    }
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "code is %" PRId32 "; it is OpenCV's of BGR or RGB to gray "
+                    "(6, 7), to YCrCb and back (36 to 39), to HSV and back "
+                    "(40, 41, 54, 55), or to HSV_FULL (66, 67)",
+                    code);
+}
+
 int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
                              const struct feedline_recorded_step *s,
                              int32_t *channels)
 {
-    (void)channels;
+    if (s->op == FEEDLINE_STEP_CV_COLOUR)
+        return plan_colour(plan, s, channels);
     return plan_resize(plan, s);
 }

@@ -501,7 +501,9 @@ static int32_t plan_cv(struct program *p,
                        const struct feedline_recorded_step *s)
 {
     int32_t channels = channels_of(p->mode);
-    int32_t status = fdl_recorded_plan_cv(p->plan, s, &channels);
+    int32_t status = leave_file(p);
+    if (!status)
+        status = fdl_recorded_plan_cv(p->plan, s, &channels);
     if (!status && channels != channels_of(p->mode))
         set_mode(p, by_channels[channels]);
     return status;
@@ -585,6 +587,7 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_TENSOR_AUTOCONTRAST] = {plan_point, MODES_PLAIN},
     [FEEDLINE_STEP_CHANNELS] = {plan_channels, MODES_MOVED},
     [FEEDLINE_STEP_CV_RESIZE] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_COLOUR] = {plan_cv, MODES_CV},
 };
 /* clang-format on */
 

@@ -113,6 +113,11 @@ enum feedline_step_op {
                                      lanczos4; or behind these fx, fy, if it
                                      was called with them and without a size */
 
+    FEEDLINE_STEP_CV_COLOUR = 71, /* cvtColor's code, of 3 channels: of BGR or
+                                     RGB to gray (6, 7), which makes one, to
+                                     YCrCb and back (36 to 39), to HSV and back
+                                     (40, 41, 54, 55), to HSV_FULL (66, 67) */
+
     /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
     FEEDLINE_STEP_SCALE = 40, /* none or 0: x / 255 in float32, as to_tensor; 1:
                                  x times 1 / 255, as to_dtype of v2 */

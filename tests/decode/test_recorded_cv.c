@@ -20,7 +20,8 @@ static uint8_t value_at(int32_t i)
 struct bench {
     struct fdl_plan plan;
     struct fdl_canvas canvas;
-    int32_t width, height, channels;
+    int32_t width, height;
+    int32_t channels, made; /* of the image, of what comes out */
 };
 
 static void begin(struct bench *b, int32_t width, int32_t height,
@@ -30,12 +31,12 @@ static void begin(struct bench *b, int32_t width, int32_t height,
     fdl_plan_init(&b->plan, width, height);
     b->width = width;
     b->height = height;
-    b->channels = channels;
+    b->channels = b->made = channels;
 }
 
 static void add(struct bench *b, const struct feedline_recorded_step *s)
 {
-    int32_t status = fdl_recorded_plan_cv(&b->plan, s, &b->channels);
+    int32_t status = fdl_recorded_plan_cv(&b->plan, s, &b->made);
     if (status)
         fail_msg("%s", fdl_last_error());
 }
@@ -137,6 +138,47 @@ TEST(resize_lanczos4)
           44, 59, 155, 204, 70, 54, 156, 255, 135, 73, 166, 160, 111, 104,
           200, 92, 25, 129, 241, 173, 52);
 }
+
+TEST(colours)
+{
+#define TO_GRAY  STEP(COLOUR, 7)
+#define TO_YCRCB STEP(COLOUR, 37)
+#define TO_RGB   STEP(COLOUR, 39)
+#define TO_HSV   STEP(COLOUR, 41)
+#define FULL     STEP(COLOUR, 66)
+#define FROM_HSV STEP(COLOUR, 55)
+    CHECK(TO_GRAY, 3,
+          104, 51, 148, 139, 86, 154, 174, 121, 112, 59, 156, 147, 94, 162,
+          182, 129, 120, 67, 135, 155);
+    CHECK(TO_YCRCB, 3,
+          104, 51, 148, 139, 86, 154, 174, 121, 112, 59, 156, 147, 94, 162,
+          182, 129, 120, 67, 135, 155, 63, 170, 170, 63, 170, 191, 63, 170,
+          63, 170, 170, 63, 170, 191, 63, 170, 63, 170, 191, 63, 99, 184, 184,
+          99, 184, 56, 99, 184, 99, 184, 184, 99, 184, 56, 99, 184, 99, 184,
+          56, 99);
+    CHECK(TO_RGB, 3,
+          59, 0, 166, 143, 17, 250, 228, 101, 79, 0, 186, 163, 37, 255, 247,
+          121, 98, 0, 205, 182, 15, 192, 187, 13, 190, 255, 11, 188, 15, 192,
+          186, 13, 190, 255, 11, 188, 14, 191, 255, 12, 0, 149, 255, 0, 246,
+          61, 74, 255, 0, 171, 255, 0, 255, 83, 96, 255, 0, 193, 8, 21);
+    CHECK(TO_HSV, 3,
+          68, 142, 142, 68, 142, 15, 68, 142, 68, 142, 142, 68, 142, 15, 68,
+          142, 68, 142, 15, 68, 234, 252, 153, 193, 204, 228, 163, 172, 223,
+          239, 148, 185, 196, 220, 158, 166, 213, 227, 247, 178, 161, 150,
+          247, 196, 185, 242, 231, 220, 169, 158, 255, 204, 193, 250, 239,
+          228, 177, 166, 223, 212);
+    CHECK(FULL, 3,
+          74, 225, 225, 74, 225, 149, 74, 225, 74, 225, 225, 74, 225, 149, 74,
+          225, 74, 225, 149, 74, 234, 252, 153, 193, 204, 228, 163, 172, 223,
+          239, 148, 185, 196, 220, 158, 166, 213, 227, 247, 178, 161, 150,
+          247, 196, 185, 242, 231, 220, 169, 158, 255, 204, 193, 250, 239,
+          228, 177, 166, 223, 212);
+    CHECK(FROM_HSV, 3,
+          53, 149, 247, 47, 181, 12, 12, 220, 61, 152, 237, 29, 193, 15, 8,
+          228, 69, 157, 6, 18, 34, 149, 237, 88, 158, 26, 123, 158, 49, 152,
+          255, 96, 159, 34, 127, 176, 67, 154, 7, 104, 20, 150, 151, 20, 185,
+          13, 97, 158, 21, 158, 148, 19, 190, 21, 131, 156, 21, 166, 4, 29);
+}
 /* clang-format on */
 
 TEST(scales_have_to_make_the_size)
@@ -144,7 +186,7 @@ TEST(scales_have_to_make_the_size)
     struct bench b;
     struct feedline_recorded_step s = {STEP(RESIZE, 3, 8, 1, 0.5, 2)};
     begin(&b, WIDTH, HEIGHT, 1);
-    assert_int_equal(fdl_recorded_plan_cv(&b.plan, &s, &b.channels),
+    assert_int_equal(fdl_recorded_plan_cv(&b.plan, &s, &b.made),
                      FEEDLINE_EINVAL);
     s.value[0] = 2;
     add(&b, &s);

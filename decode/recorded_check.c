@@ -41,6 +41,8 @@ enum kind {
     CV_FILTER,
     CV_SCALE,
     CV_CODE,
+    CV_KERNEL,
+    CV_SIGMA,
     ANY
 };
 
@@ -69,6 +71,8 @@ static const struct {
     [CV_FILTER] = {true, 0, FDL_CV_FILTERS - 1},
     [CV_SCALE] = {false, 0, FDL_OP_SIDE_MAX},
     [CV_CODE] = {true, 0, 200},
+    [CV_KERNEL] = {true, 0, FDL_BLUR_SIZE_MAX},
+    [CV_SIGMA] = {false, 0, FDL_BLUR_SIGMA_MAX},
     [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
 
@@ -145,6 +149,13 @@ static const struct op_rule rules[] = {
          .value = {{"width", SIDE}, {"height", SIDE}, {"filter", CV_FILTER},
                    {"a scale", CV_SCALE}}),
     RULE(CV_COLOUR, .least = 1, .most = 1, .value = {{"code", CV_CODE}}),
+    RULE(CV_GAUSSIAN_BLUR, .least = 4, .most = 4,
+         .value = {{"a side of the kernel", CV_KERNEL},
+                   [2] = {"sigma", CV_SIGMA}}),
+    RULE(CV_BOX_BLUR, .least = 2, .most = 2,
+         .value = {{"a side of the kernel", KERNEL}}),
+    RULE(CV_MEDIAN_BLUR, .least = 1, .most = 1,
+         .value = {{"the side of the kernel", KERNEL}}),
     RULE(SCALE, .group = TO_ELEMENTS, .most = 1,
          .value = {{"its rounding", SWITCH}}),
     RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,
@@ -251,12 +262,18 @@ static int32_t check_cv_resize(const struct feedline_recorded_step *step)
                     "filter is 2; OpenCV's cubic depends on the processor");
 }
 
-static int32_t check_kernel(const double *side)
+static int32_t check_kernel(double width, double height)
 {
-    if ((int32_t)side[0] % 2 == 1 && (int32_t)side[1] % 2 == 1)
+    if ((int32_t)width % 2 == 1 && (int32_t)height % 2 == 1)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL, "a kernel of %gx%g: its sides are odd",
-                    side[0], side[1]);
+                    width, height);
+}
+
+/* Of OpenCV, where a side may be 0: sigma says it. */
+static int32_t check_gauss(const double *side)
+{
+    return check_kernel(side[0] == 0 ? 1 : side[0], side[1] == 0 ? 1 : side[1]);
 }
 
 static int32_t check_erase(const struct feedline_recorded_image *image,
@@ -325,7 +342,12 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
     case FEEDLINE_STEP_CV_RESIZE:
         return check_cv_resize(step);
     case FEEDLINE_STEP_TENSOR_BLUR:
-        return check_kernel(step->value);
+    case FEEDLINE_STEP_CV_BOX_BLUR:
+        return check_kernel(step->value[0], step->value[1]);
+    case FEEDLINE_STEP_CV_MEDIAN_BLUR:
+        return check_kernel(step->value[0], step->value[0]);
+    case FEEDLINE_STEP_CV_GAUSSIAN_BLUR:
+        return check_gauss(step->value);
     case FEEDLINE_STEP_GRAYSCALE:
     case FEEDLINE_STEP_TENSOR_GRAYSCALE:
         if (step->value[0] == 2)

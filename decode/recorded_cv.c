@@ -2,6 +2,7 @@
 /* Steps that OpenCV has: FEEDLINE_STEP_CV_*. */
 #include "base/compiler.h"
 #include "base/status.h"
+#include "decode/plan/cv_blur_step.h"
 #include "decode/plan/cv_colour_step.h"
 #include "decode/plan/cv_resize_step.h"
 #include "decode/recorded_image.h"
@@ -65,11 +66,52 @@ static int32_t plan_colour(struct fdl_plan *plan,
                     code);
 }
 
+/* A side of 0 is left to sigma, and of both sigmas the second to the first. */
+static int32_t plan_gauss(struct fdl_plan *plan,
+                          const struct feedline_recorded_step *s)
+{
+    const double *v = s->value;
+    double sigma[2] = {v[2], v[3] > 0 ? v[3] : v[2]};
+    int32_t side[2];
+    for (int32_t i = 0; i < 2; i++) {
+        side[i] = (int32_t)v[i];
+        if (side[i] == 0)
+            side[i] =
+                (int32_t)rint(fmin(sigma[i], FDL_CV_KERNEL_MAX) * 6 + 1) | 1;
+        if (side[i] > FDL_CV_KERNEL_MAX)
+            return fdl_fail(FEEDLINE_ERANGE,
+                            "a kernel for sigma %g has a side above %d",
+                            sigma[i], FDL_CV_KERNEL_MAX);
+        if (v[i] == 0 && sigma[i] <= 0)
+            return fdl_fail(FEEDLINE_EINVAL, "neither a side nor sigma");
+    }
+    fdl_plan_cv_gauss(plan, side, sigma);
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_box(struct fdl_plan *plan,
+                        const struct feedline_recorded_step *s)
+{
+    int32_t side[2] = {(int32_t)s->value[0], (int32_t)s->value[1]};
+    fdl_plan_cv_box(plan, side);
+    return FEEDLINE_OK;
+}
+
 int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
                              const struct feedline_recorded_step *s,
                              int32_t *channels)
 {
-    if (s->op == FEEDLINE_STEP_CV_COLOUR)
+    switch (s->op) {
+    case FEEDLINE_STEP_CV_COLOUR:
         return plan_colour(plan, s, channels);
-    return plan_resize(plan, s);
+    case FEEDLINE_STEP_CV_GAUSSIAN_BLUR:
+        return plan_gauss(plan, s);
+    case FEEDLINE_STEP_CV_BOX_BLUR:
+        return plan_box(plan, s);
+    case FEEDLINE_STEP_CV_MEDIAN_BLUR:
+        fdl_plan_cv_median(plan, (int32_t)s->value[0]);
+        return FEEDLINE_OK;
+    default:
+        return plan_resize(plan, s);
+    }
 }

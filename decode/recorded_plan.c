@@ -588,6 +588,9 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_CHANNELS] = {plan_channels, MODES_MOVED},
     [FEEDLINE_STEP_CV_RESIZE] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_COLOUR] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_GAUSSIAN_BLUR] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_BOX_BLUR] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_MEDIAN_BLUR] = {plan_cv, MODES_CV},
 };
 /* clang-format on */
 

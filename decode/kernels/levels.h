@@ -9,6 +9,7 @@
 
 #include "base/cpu.h"
 #include "decode/kernels/blend.h"
+#include "decode/kernels/cv_blur.h"
 #include "decode/kernels/cv_resize.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/gauss.h"
@@ -24,6 +25,7 @@ struct fdl_kernels {
     const struct fdl_gauss_kernels *gauss;
     const struct fdl_mix_kernels *mix;
     const struct fdl_cv_resize_kernels *cv_resize;
+    const struct fdl_cv_blur_kernels *cv_blur;
 };
 
 extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];

@@ -118,6 +118,14 @@ enum feedline_step_op {
                                      YCrCb and back (36 to 39), to HSV and back
                                      (40, 41, 54, 55), to HSV_FULL (66, 67) */
 
+    FEEDLINE_STEP_CV_GAUSSIAN_BLUR = 72, /* the kernel's width and height, 0 for
+                                     those that sigma asks for, and sigma along
+                                     x and y, 0 as OpenCV has it; edges are
+                                     reflect_101 */
+    FEEDLINE_STEP_CV_BOX_BLUR = 73,      /* width and height, both odd; blur,
+                                     and edges are the same */
+    FEEDLINE_STEP_CV_MEDIAN_BLUR = 74,   /* the kernel's side */
+
     /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
     FEEDLINE_STEP_SCALE = 40, /* none or 0: x / 255 in float32, as to_tensor; 1:
                                  x times 1 / 255, as to_dtype of v2 */

@@ -32,7 +32,8 @@ if cv2.__version__ not in TRIED:
 cv2.setNumThreads(1)  # there are other processes
 U8 = 1
 CONVERT, CROP = 1, 2
-CV_RESIZE, CV_COLOUR = 70, 71
+CV_RESIZE, CV_COLOUR, CV_GAUSSIAN_BLUR, CV_BOX_BLUR, CV_MEDIAN_BLUR = range(
+    70, 75)
 PHOTO = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
 NOISE_SIDE, SIDE_MAX = 70, 400
 FILTERS = {"nearest": cv2.INTER_NEAREST, "linear": cv2.INTER_LINEAR,
@@ -75,7 +76,34 @@ def colour(code):
     return row
 
 
-ROWS = {f"resize, {name}": resize(name) for name in FILTERS}
+def odd(rng, high):
+    return rng.choice((3, 5, 7, rng.randrange(1, high, 2)))
+
+
+def gaussian_blur(rng, image):
+    side = [rng.choice((0, odd(rng, 60))) for _ in range(2)]
+    sigma = [rng.choice((0, rng.uniform(0.1, 9))) for _ in range(2)]
+    if sigma[0] == 0 and 0 in side:
+        return None
+    if sigma[0] == 0:
+        sigma[1] = 0
+    return (CV_GAUSSIAN_BLUR, side + sigma, b""), \
+        cv2.GaussianBlur(image, side, sigma[0], sigmaY=sigma[1])
+
+
+def box_blur(rng, image):
+    side = [odd(rng, 100), odd(rng, 100)]
+    return (CV_BOX_BLUR, side, b""), cv2.blur(image, side)
+
+
+def median_blur(rng, image):
+    side = odd(rng, 40)
+    return (CV_MEDIAN_BLUR, [side], b""), cv2.medianBlur(image, side)
+
+
+ROWS = {"Gaussian blur": gaussian_blur, "box blur": box_blur,
+        "median blur": median_blur}
+ROWS.update((f"resize, {name}", resize(name)) for name in FILTERS)
 ROWS.update((f"colour, {name}", colour(getattr(cv2, "COLOR_" + name)))
             for name in ("BGR2GRAY", "RGB2GRAY", "BGR2YCrCb", "RGB2YCrCb",
                          "YCrCb2BGR", "YCrCb2RGB", "BGR2HSV", "RGB2HSV",

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenCV's blurs in plain C, and what has no vectors. */
+#define TARGET
+
+#include "decode/kernels/cv_blur_loops.h"
+
+const struct fdl_cv_blur_kernels fdl_cv_blur_c = {
+    .columns = columns_loop,
+    .row = row_loop,
+    .median = median_loop,
+};
+
+/* Division by `area` is a multiplication, exact below 256 * 2^16. */
+void fdl_cv_box_row(const uint16_t *in, int32_t taps, int32_t area, size_t n,
+                    uint8_t *out)
+{
+    uint64_t unit = (uint64_t)1 << 40;
+    uint64_t part = (unit + (uint64_t)area - 1) / (uint64_t)area;
+    uint32_t sum = (uint32_t)area / 2;
+    for (int32_t t = 0; t < taps - 1; t++)
+        sum += in[t];
+    for (size_t i = 0; i < n; i++) {
+        sum += in[i + (size_t)taps - 1];
+        out[i] = (uint8_t)((sum * part) >> 40);
+        sum -= in[i];
+    }
+}
+
+/* How many pixels there are of each value, and below `at`. */
+struct counts {
+    uint32_t of[256];
+    uint32_t below;
+    int32_t at;
+};
+
+static void count_column(struct counts *c, const uint8_t *const *rows,
+                         int32_t side, size_t x, uint32_t by)
+{
+    for (int32_t y = 0; y < side; y++) {
+        uint8_t v = rows[y][x];
+        c->of[v] += by;
+        c->below += v < c->at ? by : 0;
+    }
+}
+
+static uint8_t middle_of(struct counts *c, uint32_t half)
+{
+    while (c->below > half)
+        c->below -= c->of[--c->at];
+    while (c->below + c->of[c->at] <= half)
+        c->below += c->of[c->at++];
+    return (uint8_t)c->at;
+}
+
+void fdl_cv_median_wide(const uint8_t *const *rows, int32_t side, size_t n,
+                        uint8_t *out)
+{
+    struct counts c = {.at = 128};
+    size_t last = (size_t)side - 1;
+    for (size_t x = 0; x < last; x++)
+        count_column(&c, rows, side, x, 1);
+    for (size_t i = 0; i < n; i++) {
+        count_column(&c, rows, side, i + last, 1);
+        out[i] = middle_of(&c, (uint32_t)(side * side / 2));
+        count_column(&c, rows, side, i, (uint32_t)-1);
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OpenCV's blurs of bytes, to the bit. A Gaussian has weights of 8 bits that
+ * add up to 256, so sums along columns fit 16 bits and both passes are exact
+ * until the last rounding. A box is a mean, a median one of the pixels; both
+ * have odd sides.
+ *
+ * All levels give the same bytes. Lines are readable and writable in blocks of
+ * FDL_CV_BLOCK elements.
+ */
+#ifndef FDL_DECODE_CV_BLUR_H
+#define FDL_DECODE_CV_BLUR_H
+
+#include "base/cpu.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FDL_CV_BLOCK 64
+
+/* Largest median by choosing, and without it. */
+#define FDL_CV_CHOICE_MAX 7
+#define FDL_CV_KERNEL_MAX 255
+
+struct fdl_cv_blur_kernels {
+    /* Sums of n columns: of `taps` rows, weighed. */
+    void (*columns)(const uint8_t *const *rows, const uint16_t *weight,
+                    int32_t taps, size_t n, uint16_t *out);
+    /* Sums of `taps` elements from each of n on, weighed, >> 16, rounded. */
+    void (*row)(const uint16_t *in, const uint16_t *weight, int32_t taps,
+                size_t n, uint8_t *out);
+    /* The middle of side * side pixels, of each row `side` from each of n on.
+     */
+    void (*median)(const uint8_t *const *rows, int32_t side, size_t n,
+                   uint8_t *out);
+};
+
+/* Means of sums of `taps` elements from each of n on, which are of `area`
+ * pixels, an odd number. */
+void fdl_cv_box_row(const uint16_t *in, int32_t taps, int32_t area, size_t n,
+                    uint8_t *out);
+
+/* As median, with a side above FDL_CV_CHOICE_MAX. */
+void fdl_cv_median_wide(const uint8_t *const *rows, int32_t side, size_t n,
+                        uint8_t *out);
+
+/* Of each level; levels.h has them all. */
+extern const struct fdl_cv_blur_kernels fdl_cv_blur_c, fdl_cv_blur_avx2;
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenCV's blurs for AVX2. */
+#include "base/compiler.h"
+
+#define TARGET FDL_TARGET("avx2")
+
+#include "decode/kernels/cv_blur_loops.h"
+
+const struct fdl_cv_blur_kernels fdl_cv_blur_avx2 = {
+    .columns = columns_loop,
+    .row = row_loop,
+    .median = median_loop,
+};

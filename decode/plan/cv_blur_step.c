@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Row by row: a Gaussian and a box sum columns to one line, mirror its ends,
+ * and sum along it. A median needs whole rows with their ends repeated, which
+ * are kept for as long as another row takes them.
+ */
+#include "decode/plan/cv_blur_step.h"
+
+#include "base/compiler.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "decode/kernels/levels.h"
+#include "decode/plan/frame.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SIDE_MAX FDL_CV_KERNEL_MAX
+
+enum blur_kind { GAUSS, BOX, MEDIAN };
+
+struct cv_blur {
+    enum blur_kind kind;
+    int32_t side[2]; /* width, height */
+    double sigma[2];
+};
+
+/* ---- Weights ------------------------------------------------------------ */
+
+#define UNIT 256
+
+static double sigma_of(int32_t side, double sigma)
+{
+    return sigma > 0 ? sigma : 0.15 * side + 0.35;
+}
+
+/* What rounding a weight loses is given to the next one, and in the end to the
+ * middle. */
+static void round_weights(const double *w, int32_t side, double sum,
+                          uint16_t *weight)
+{
+    double lost = 0;
+    int32_t left = UNIT;
+    for (int32_t i = 0; i < side / 2; i++) {
+        double exact = w[i] / sum * UNIT + lost, whole = rint(exact);
+        lost = exact - whole;
+        weight[i] = weight[side - 1 - i] = (uint16_t)whole;
+        left -= 2 * (int32_t)whole;
+    }
+    weight[side / 2] = (uint16_t)left;
+}
+
+/* Small kernels that OpenCV has for no sigma, from the outside. */
+static const double small[][4] = {{1},
+                                  {0.25, 0.5},
+                                  {0.0625, 0.25, 0.375},
+                                  {0.03125, 0.109375, 0.21875, 0.28125}};
+
+static void gauss_weights(int32_t side, double sigma, uint16_t *weight)
+{
+    double w[SIDE_MAX / 2 + 1], sum = 0, s = sigma_of(side, sigma);
+    bool known = sigma <= 0 && side / 2 < (int32_t)FDL_COUNT_OF(small);
+    for (int32_t i = 0; i <= side / 2; i++) {
+        double x = i - (side - 1) / 2.0;
+        w[i] = known ? small[side / 2][i] : exp(-0.5 / (s * s) * x * x);
+        sum += i < side / 2 ? 2 * w[i] : w[i];
+    }
+    round_weights(w, side, sum, weight);
+}
+
+static void weights_of(const struct cv_blur *s, int32_t axis, uint16_t *weight)
+{
+    for (int32_t i = 0; i < s->side[axis]; i++)
+        weight[i] = 1;
+    if (s->kind == GAUSS)
+        gauss_weights(s->side[axis], s->sigma[axis], weight);
+}
+
+/* ---- Sums --------------------------------------------------------------- */
+
+struct sums {
+    const struct cv_blur *s;
+    const struct fdl_cv_blur_kernels *kernels;
+    uint16_t weight[2][SIDE_MAX];
+    uint16_t *line; /* with room for the margins */
+};
+
+static void reflect_ends(uint16_t *line, int32_t n, int32_t margin)
+{
+    for (int32_t d = 1; d <= margin; d++) {
+        line[-d] = line[fdl_padding_source(FDL_PAD_REFLECT, -d, n)];
+        line[n - 1 + d] =
+            line[fdl_padding_source(FDL_PAD_REFLECT, n - 1 + d, n)];
+    }
+}
+
+static void sum_plane(const struct sums *p, const struct fdl_image *in,
+                      const struct fdl_image *out, int32_t c)
+{
+    int32_t width = p->s->side[0], height = p->s->side[1];
+    const uint16_t *from = p->line - width / 2;
+    size_t n = (size_t)in->width;
+    for (int32_t y = 0; y < in->height; y++) {
+        const uint8_t *rows[SIDE_MAX];
+        uint8_t *to = fdl_image_row(out, c, y);
+        for (int32_t i = 0; i < height; i++) {
+            int32_t at = fdl_padding_source(FDL_PAD_REFLECT, y + i - height / 2,
+                                            in->height);
+            rows[i] = fdl_image_row(in, c, at);
+        }
+        p->kernels->columns(rows, p->weight[1], height, n, p->line);
+        reflect_ends(p->line, in->width, width / 2);
+        if (p->s->kind == GAUSS)
+            p->kernels->row(from, p->weight[0], width, n, to);
+        else
+            fdl_cv_box_row(from, width, width * height, n, to);
+    }
+}
+
+static int32_t sum(const struct cv_blur *s, struct fdl_canvas *c,
+                   const struct fdl_image *out)
+{
+    struct sums p = {.s = s, .kernels = fdl_kernels[fdl_cpu_level()].cv_blur};
+    size_t elements = (size_t)c->image.width + 2 * SIDE_MAX + 2 * FDL_CV_BLOCK;
+    uint8_t *memory;
+    int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP,
+                                        elements * sizeof(*p.line), &memory);
+    if (status)
+        return status;
+    p.line = (uint16_t *)(void *)memory + SIDE_MAX;
+    weights_of(s, 0, p.weight[0]);
+    weights_of(s, 1, p.weight[1]);
+    for (int32_t i = 0; i < c->image.channels; i++)
+        sum_plane(&p, &c->image, out, i);
+    return FEEDLINE_OK;
+}
+
+/* ---- Medians ------------------------------------------------------------ */
+
+/* Rows with margins; row y of the image is in slot y % side. */
+struct rows {
+    uint8_t *memory;
+    size_t pitch;
+    int32_t side;
+};
+
+static uint8_t *slot_of(const struct rows *r, int32_t y)
+{
+    return r->memory + (size_t)(y % r->side) * r->pitch;
+}
+
+static void keep_row(const struct rows *r, const struct fdl_image *in,
+                     int32_t c, int32_t y)
+{
+    const uint8_t *from = fdl_image_row(in, c, y);
+    size_t n = (size_t)in->width, margin = (size_t)r->side / 2;
+    uint8_t *to = slot_of(r, y);
+    memset(to, from[0], margin);
+    memcpy(to + margin, from, n);
+    memset(to + margin + n, from[n - 1], margin);
+}
+
+static void median_plane(const struct rows *r, const struct fdl_image *in,
+                         const struct fdl_image *out, int32_t c)
+{
+    const struct fdl_cv_blur_kernels *k = fdl_kernels[fdl_cpu_level()].cv_blur;
+    int32_t kept = 0, last = in->height - 1, half = r->side / 2;
+    for (int32_t y = 0; y <= last; y++) {
+        const uint8_t *rows[SIDE_MAX];
+        for (; kept <= FDL_MIN(y + half, last); kept++)
+            keep_row(r, in, c, kept);
+        for (int32_t i = 0; i < r->side; i++)
+            rows[i] = slot_of(r, FDL_MIN(FDL_MAX(y + i - half, 0), last));
+        uint8_t *to = fdl_image_row(out, c, y);
+        if (r->side <= FDL_CV_CHOICE_MAX)
+            k->median(rows, r->side, (size_t)in->width, to);
+        else
+            fdl_cv_median_wide(rows, r->side, (size_t)in->width, to);
+    }
+}
+
+static int32_t median(const struct cv_blur *s, struct fdl_canvas *c,
+                      const struct fdl_image *out)
+{
+    struct rows r = {.side = s->side[0]};
+    size_t bytes;
+    r.pitch = fdl_plane_bytes(c->image.width + r.side) + FDL_CV_BLOCK;
+    if (!fdl_mul_size(r.pitch, (size_t)r.side, &bytes))
+        return fdl_fail_memory(UINT64_MAX, "scratch of an operation");
+    int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP, bytes, &r.memory);
+    for (int32_t i = 0; i < c->image.channels && !status; i++)
+        median_plane(&r, &c->image, out, i);
+    return status;
+}
+
+/* ---- The step ----------------------------------------------------------- */
+
+static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
+{
+    struct cv_blur s;
+    struct fdl_image out;
+    fdl_step_values(step, &s, sizeof(s));
+    int32_t status = fdl_canvas_spare(c, c->image.width, c->image.height, &out);
+    if (!status)
+        status = s.kind == MEDIAN ? median(&s, c, &out) : sum(&s, c, &out);
+    if (!status)
+        fdl_canvas_swap(c, &out);
+    return status;
+}
+
+/* All kernels are the same from both sides. */
+static const struct fdl_step_kind kind = {
+    .commutes = FDL_WITH_FLIP,
+    .run = run,
+};
+
+void fdl_plan_cv_gauss(struct fdl_plan *plan, const int32_t side[2],
+                       const double sigma[2])
+{
+    struct cv_blur s = {.kind = GAUSS};
+    memcpy(s.side, side, sizeof(s.side));
+    memcpy(s.sigma, sigma, sizeof(s.sigma));
+    fdl_plan_add(plan, &kind, &s, sizeof(s));
+}
+
+void fdl_plan_cv_box(struct fdl_plan *plan, const int32_t side[2])
+{
+    struct cv_blur s = {.kind = BOX};
+    memcpy(s.side, side, sizeof(s.side));
+    fdl_plan_add(plan, &kind, &s, sizeof(s));
+}
+
+void fdl_plan_cv_median(struct fdl_plan *plan, int32_t side)
+{
+    struct cv_blur s = {.kind = MEDIAN, .side = {side, side}};
+    fdl_plan_add(plan, &kind, &s, sizeof(s));
+}

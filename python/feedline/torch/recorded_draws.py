@@ -7,8 +7,9 @@
                     its own, which runs on from sample to sample
 
 Both are the thread's own (thread_draws.py), so those of the program are left
-alone. `at` says where the second kind is, which a failed sample and the state
-of a loader go back to.
+alone. Generators that the data set keeps run on in either case. `at` says
+where those and the second kind are, which a failed sample and the state of a
+loader go back to.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import operator
 import random
 import sys
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence
 from zlib import crc32
 
 import torch
@@ -25,14 +26,17 @@ from .. import thread_draws
 from ._compat import numpy_seed
 from .collated import SPREAD
 from .global_draws import NUMPY, PYTHON, TORCH
+from .part_codecs import Copy, copy_of, put_back
+from .working_copy import Copier, is_generator
 
 ENGINE = "engine"
 _MASK = 2**64 - 1
 # Of epochs and copies; odd, and unlike SPREAD.
 _EPOCH, _COPY = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
 
-# Of each generator by its name.
+# Of each generator by its name; those that the data set keeps have one name.
 States = Dict[str, Any]
+KEPT = "kept"
 
 
 def number_of(index: Any) -> Any:
@@ -41,6 +45,57 @@ def number_of(index: Any) -> Any:
         return operator.index(index)
     except TypeError:
         return index
+
+
+class KeptGenerators:
+    """Those that a data set keeps for itself, such as albumentations' Compose.
+
+    Where they are to be is written down when it is known, and done by the
+    thread that runs the data set, before it does.
+    """
+
+    def __init__(self, dataset: Any = None) -> None:
+        walk = Copier(False)
+        walk.of(dataset, 0)
+        found = [thing for thing in walk.alive if is_generator(thing)]
+        own = torch.default_generator, getattr(random, "_inst", None)
+        self._all: List[Any] = [
+            one
+            for one in found
+            if not any(one is other for other in own) and copy_of(one)
+        ]
+        self._wanted: Optional[List[Copy]] = None
+
+    def again(self) -> "KeptGenerators":
+        """The same generators, and another place that they are to be at."""
+        made = KeptGenerators()
+        made._all = self._all
+        return made
+
+    def __bool__(self) -> bool:
+        return bool(self._all) or self._wanted is not None
+
+    def at(self) -> List[Any]:
+        if self._wanted is not None:
+            return self._wanted
+        return [copy_of(one) for one in self._all]
+
+    def go_to(self, copies: Sequence[Any]) -> None:
+        self._wanted = [(name, data) for name, data in copies]
+
+    def settle(self) -> None:
+        copies = self._wanted
+        if copies is None or not self._all:
+            return
+        own = [copy_of(one) for one in self._all]
+        if [name for name, _ in copies] != [copy and copy[0] for copy in own]:
+            raise ValueError(
+                "the state was saved with a data set that keeps other random "
+                "generators than this one: %s" % [name for name, _ in copies]
+            )
+        self._wanted = None
+        for one, copy in zip(self._all, copies):
+            put_back(one, copy)
 
 
 def _never() -> int:
@@ -52,7 +107,11 @@ class SeededDraws:
 
     follows = False
 
-    def __init__(self, seed: int, epoch: int) -> None:
+    def __init__(
+        self, seed: int, epoch: int, kept: Optional[KeptGenerators] = None
+    ) -> None:
+        self._given = seed, epoch
+        self._kept = kept or KeptGenerators()
         self._seed = seed * SPREAD + (epoch + 1) * _EPOCH
         # What a pipeline of the engine's draws from.
         self.key = seed & _MASK, epoch & _MASK
@@ -69,13 +128,22 @@ class SeededDraws:
         return int(mixed ^ (mixed >> 31))
 
     def run(self, fn: Callable[[Any], Any], index: Any, copy: int = 0) -> Any:
+        self._kept.settle()
         return thread_draws.run(fn, index, lambda: self.seed_of(index, copy))
 
     def at(self) -> Optional[States]:
-        return None
+        """None where nothing runs on."""
+        return {KEPT: self._kept.at()} if self._kept else None
 
     def go_to(self, states: Optional[States]) -> None:
-        pass
+        if states and KEPT in states:
+            self._kept.go_to(states[KEPT])
+
+    def again(self, states: Optional[States]) -> "SeededDraws":
+        """The same, from these states on."""
+        draws = SeededDraws(*self._given, self._kept.again())
+        draws.go_to(states)
+        return draws
 
 
 class TorchDraws:
@@ -84,7 +152,10 @@ class TorchDraws:
     follows = True
     key = None
 
-    def __init__(self, base_seed: int) -> None:
+    def __init__(
+        self, base_seed: int, kept: Optional[KeptGenerators] = None
+    ) -> None:
+        self._kept = kept or KeptGenerators()
         self._random = random.Random(base_seed)
         self._torch = torch.Generator()
         self._torch.manual_seed(base_seed)
@@ -100,6 +171,7 @@ class TorchDraws:
             self._all[thread_draws.library(NUMPY)] = self._numpy
 
     def run(self, fn: Callable[[Any], Any], index: Any, copy: int = 0) -> Any:
+        self._kept.settle()
         # A copy of the table, to which a library may be added inside.
         return thread_draws.run(fn, index, _never, dict(self._all))
 
@@ -110,6 +182,8 @@ class TorchDraws:
         }
         if self._numpy is not None:
             found[NUMPY] = self._numpy.get_state(legacy=False)
+        if self._kept:
+            found[KEPT] = self._kept.at()
         return found
 
     def go_to(self, states: Optional[States]) -> None:
@@ -119,3 +193,11 @@ class TorchDraws:
         self._random.setstate(states[PYTHON])
         if self._numpy is not None and NUMPY in states:
             self._numpy.set_state(states[NUMPY])
+        if KEPT in states:
+            self._kept.go_to(states[KEPT])
+
+    def again(self, states: Optional[States]) -> "TorchDraws":
+        """The same, from these states on."""
+        draws = TorchDraws(0, self._kept.again())
+        draws.go_to(states)
+        return draws

@@ -37,7 +37,13 @@ from .global_draws import same
 from .iteration import NativeIterator
 from .native import Plan
 from .recorded_batch import Batch
-from .recorded_draws import ENGINE, SeededDraws, States, TorchDraws
+from .recorded_draws import (
+    ENGINE,
+    KeptGenerators,
+    SeededDraws,
+    States,
+    TorchDraws,
+)
 from .recorded_draws import number_of
 from .recorded_helper_use import Use, work_of
 from .recorded_helpers_child import said
@@ -100,6 +106,7 @@ class RecordedIterator(NativeIterator):
 
     _working: Any = None  # the data set of this epoch
     _draws: Any = None
+    _follows = False  # batches begin where those before left generators
     _use: Any = None  # of helper processes
     _waited_s = 0.0  # for the last batch
 
@@ -146,15 +153,20 @@ class RecordedIterator(NativeIterator):
         self._use.begin(self._draws.key)
 
     def _new_draws(self, seed: Optional[int], init: Any, goes_on: bool) -> Any:
-        progress = self._progress
+        progress, known = self._progress, self._progress.draws
+        kept = KeptGenerators(self._working)
+        self._follows = self._by_torch or bool(kept)
         if not self._by_torch:
-            if seed is None:
-                return SeededDraws(progress.seed, progress.round)
-            return SeededDraws(seed, progress.epoch)
-        known = progress.draws
+            key = progress.seed, progress.round
+            if seed is not None:
+                key = seed, progress.epoch
+            seeded = SeededDraws(*key, kept)
+            seeded.go_to(known)
+            progress.draws = seeded.at()
+            return seeded
         if known is None and goes_on:
             known = self._draws.at()
-        draws = TorchDraws(progress.seed)
+        draws = TorchDraws(progress.seed, kept)
         draws.go_to(known)
         if known is None and init is not None:
             with as_worker(self._info):
@@ -238,7 +250,7 @@ class RecordedIterator(NativeIterator):
             if data is None:
                 data = self._collated(made, self._samples_of(run, made, batch))
         finally:
-            if self._by_torch:
+            if self._follows:
                 self._follow(made)
         return self._handed_over(data)
 
@@ -276,7 +288,17 @@ class RecordedIterator(NativeIterator):
             return [made.finished(place) for place in every]
         bad = [n for n, status in enumerate(batch.sample_status) if status < 0]
         if self._by_torch:
-            return self._samples_replayed(run, made, bad[0])
+            with run.aside():
+                return self._samples_replayed(run, made, bad[0])
+        if not self._follows:
+            return self._samples_again(run, made, bad)
+        with run.aside():
+            run.draws.go_to(self._progress.draws)
+            return self._samples_again(run, made, bad)
+
+    def _samples_again(self, run: Run, made: Batch, bad: List[int]) -> Any:
+        """The samples of a batch, of which some have failed."""
+        every = range(len(made.indices))
         if run.many is not None:
             return run.all_truly(made)
         if made.shares:
@@ -366,9 +388,7 @@ class RecordedIterator(NativeIterator):
     def _record_anew(self, states: States) -> None:
         """All batches that are pending, from these states on, one by one."""
         self._one_at_a_time = True
-        draws = TorchDraws(0)
-        draws.go_to(states)
-        self._draws = draws
+        self._draws = self._draws.again(states)
         for place, (_, batch) in enumerate(self._pending):
             if isinstance(batch, Batch):
                 fresh = Batch(batch.indices, batch.copies)

@@ -104,7 +104,6 @@ class Run(BatchQueue[Batch]):
         self.dataset = dataset
         self.many: Any = many_of(dataset) if batched else None
         self.draws = draws
-        self.at_first = draws.at()
         self._info = info
         self._pin = pin
 
@@ -232,9 +231,19 @@ class Run(BatchQueue[Batch]):
 
     def replayed(self, before: Optional[States]) -> "Run":
         """A run by itself, with generators that are where these were."""
-        draws = TorchDraws(0)
-        draws.go_to(before)
+        draws = self.draws.again(before)
         return Run(self._owner, -1, self.dataset, draws, self._info)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Samples are made again inside, and the next ones go on as if they
+        were not."""
+        with self._owner.lock:
+            ahead = self.draws.at()
+            try:
+                yield
+            finally:
+                self.draws.go_to(ahead)
 
     def skip(self, batch: Batch, place: int) -> None:
         """Only draws what a sample draws, and may fail as it did before."""

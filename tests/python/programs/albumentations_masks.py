@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, List, Tuple
 
 from torch.utils.data import Dataset
@@ -28,6 +29,7 @@ class Street(Dataset):
 
 def make(files: Files) -> Program:
     need("cv2")
+    os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # looks for no newer
     A = need("albumentations")
     chain = A.Compose(
         [

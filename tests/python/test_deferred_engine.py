@@ -27,8 +27,9 @@ def engine_made(found: List[Any]) -> List[bytes]:
 
     def record(call: Any, address: int) -> int:
         at = call.index
-        images_at, n = pack([found[at]], [places[at]])
-        return int(lib.read_recorded(address, images_at, n))
+        memory, images_at = pack([found[at]], [places[at]])
+        assert memory  # which is kept until it has been read
+        return int(lib.read_recorded(address, images_at, 1))
 
     dataset = feedline.Dataset.recorded(record, len(found))
     with feedline.Loader(

@@ -23,8 +23,10 @@ def made_alone(deferred: Deferred) -> Any:
     made = []
 
     def record(call: Any, address: int) -> int:
-        images, count = pack([deferred], [tensor.data_ptr()])
-        return int(lib.read_recorded(address, images, count))
+        memory, images = pack([deferred], [tensor.data_ptr()])
+        status = int(lib.read_recorded(address, images, 1))
+        del memory  # which has been copied
+        return status
 
     def make() -> None:
         samples = Dataset.recorded(record, 1, name="one image")

@@ -18,9 +18,10 @@ import numpy as np
 
 from .. import _c
 from . import steps as op
-from .description import Deferred
+from .description import Deferred, Form
 from .image_source import Source
 from .record import Call, Record, Table, as_bytes, as_pixels, dense
+from .record import image_size
 from .recording import lock, state
 
 Handler = Callable[[Any, Any], Any]
@@ -155,18 +156,16 @@ class DeferredArray:
         if record is None or kind is None or min(record.strides) < 0:
             real_array(self, "kept")
             return None
-        return Deferred(
-            self,
-            record.source,
-            steps_of(record),
+        form = Form(
             record.shape,
-            (record.side("c"), record.side("h"), record.side("w")),
+            image_size(record.axes, record.shape),
             dtype=kind,
             nhwc=record.order[-1] == "c",
             code=_code_of(kind),
             element_bytes=record.dtype.itemsize,
             wrap=_numpy_of,
         )
+        return Deferred(self, record.source, steps_of(record), form)
 
     @property
     def _feedline_real(self) -> Any:

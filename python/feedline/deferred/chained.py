@@ -17,7 +17,7 @@ import torch
 
 from .. import replaced, thread_draws
 from .alone import made_alone
-from .description import Deferred, Draws
+from .description import Deferred, Draws, Form
 from .image import records
 from .image_source import Source
 from .pillow_steps import image_of
@@ -50,22 +50,31 @@ class Result:
         self.again = again
         self.before, self.behind = before, behind
         self.random = random
-        self.shape = tuple(like.shape)
+        self.shape: Any = tuple(like.shape)
         self.strides = tuple(like.stride())
         self.dtype = like.dtype
         self.kind = type(like)
-        self.code = CODES[like.dtype]
-        self.element_bytes = like.element_size()
         self.touched = False
-        self.wrap: Optional[Callable[[Any], Any]] = None
+        wrap: Optional[Callable[[Any], Any]] = None
         if self.kind is not torch.Tensor:
-            self.wrap = methodcaller("as_subclass", self.kind)
+            wrap = methodcaller("as_subclass", self.kind)
+        self.form = Form(
+            self.shape,
+            self.shape,
+            dtype=like.dtype,
+            nhwc=False,
+            code=CODES[like.dtype],
+            element_bytes=like.element_size(),
+            wrap=wrap,
+        )
 
 
 class Chained:
     """A deferred tensor's record: that of a pipeline's result."""
 
-    __slots__ = ("source", "steps", "run", "result", "draws")
+    __slots__ = (
+        "source steps run result draws kind shape strides dtype"
+    ).split()
     whole = True  # nothing is recorded on it
 
     def __init__(self, image: Any, result: Result, draws: Draws) -> None:
@@ -74,29 +83,18 @@ class Chained:
         self.run: Run = image._run
         self.result = result
         self.draws = draws
+        # What it needs to be taken for a Record that is not recorded on.
+        self.kind, self.dtype = result.kind, result.dtype
+        self.shape, self.strides = result.shape, result.strides
 
-    # What it needs to be taken for a Record that is not recorded on.
-    kind = property(lambda self: self.result.kind)
-    shape = property(lambda self: self.result.shape)
-    strides = property(lambda self: self.result.strides)
-    dtype = property(lambda self: self.result.dtype)
     call = property(lambda self: self)
 
     def deferred(self, leaf: Any) -> "FromPipeline":
-        result, shape = self.result, self.shape
-        return FromPipeline(
-            leaf,
-            self.source,
-            self.steps + result.before + result.behind,
-            shape,
-            shape,
-            dtype=result.dtype,
-            nhwc=False,
-            code=result.code,
-            element_bytes=result.element_bytes,
-            wrap=result.wrap,
-            draws=self.draws,
-        ).keeping(result)
+        result = self.result
+        steps = self.steps + result.before + result.behind
+        made = FromPipeline(leaf, self.source, steps, result.form, self.draws)
+        made.result = result
+        return made
 
     def again(self) -> Any:
         """The real tensor."""
@@ -110,11 +108,7 @@ class Chained:
 
 
 class FromPipeline(Deferred):
-    __slots__ = ("result",)
-
-    def keeping(self, result: Result) -> "FromPipeline":
-        self.result = result
-        return self
+    result: Result
 
 
 def chained(image: Any, result: Result, draws: Draws) -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any, Callable, Optional, Tuple
 
 from .. import _c
@@ -14,20 +15,22 @@ from .steps import Steps
 Draws = Tuple[int, int, int, int, int, int]
 NO_DRAWS: Draws = (0, 0, 0, 0, 0, 0)
 
+# From out_bytes to element_bytes of struct feedline_recorded_image.
+_OUTPUT = struct.Struct("@QiiiiiI")
+OUTPUT_BYTES = _OUTPUT.size
 
-class Deferred:
-    """How a deferred image or tensor is made, and what it will be."""
+
+class Form:
+    """What becomes of deferred objects that are alike. Never changed, and
+    mostly one for all samples of a data set."""
 
     __slots__ = (
-        "leaf source steps shape channels height width dtype mode nhwc code "
-        "element_bytes wrap draws parts dim"
+        "shape channels height width dtype mode nhwc element_bytes wrap "
+        "nbytes output"
     ).split()
 
     def __init__(
         self,
-        leaf: Any,
-        source: Source,
-        steps: Steps,
         shape: Tuple[int, ...],
         size: Tuple[int, int, int],
         *,
@@ -37,32 +40,52 @@ class Deferred:
         code: int = _c.U8,
         element_bytes: int = 1,
         wrap: Optional[Callable[[Any], Any]] = None,
-        draws: Draws = NO_DRAWS,
     ) -> None:
-        self.leaf = leaf
-        self.source = source
-        self.steps = steps
+        """code: enum feedline_dtype."""
         self.shape = shape  # of the real one; of an image: as an array's
         self.channels, self.height, self.width = size
         self.dtype = dtype  # of a tensor
         self.mode = mode  # of an image
         self.nhwc = nhwc  # the order in memory
-        self.code = code  # enum feedline_dtype
         self.element_bytes = element_bytes
         self.wrap = wrap  # makes a tensor the kind of tensor that it is
+        # Of the memory that it will fill, without gaps.
+        self.nbytes = element_bytes
+        for side in size:
+            self.nbytes *= side
+        # As the struct has it.
+        self.output = _OUTPUT.pack(
+            self.nbytes, code, nhwc, *size, element_bytes
+        )
+
+
+class Deferred:
+    """How a deferred image or tensor is made. What it will be, its form says,
+    whose attributes this has, too."""
+
+    # Of one that is put together: its parts, which lie one behind the other
+    # in memory; the dimension that they are stacked along.
+    parts: Tuple["Deferred", ...] = ()
+    dim = 0
+
+    def __init__(
+        self,
+        leaf: Any,
+        source: Source,
+        steps: Steps,
+        form: Form,
+        draws: Draws = NO_DRAWS,
+    ) -> None:
+        self.leaf = leaf
+        self.source = source
+        self.steps = steps
+        self.form = form
         # Of a pipeline that comes behind steps on pixels; whoever keeps this
         # keeps the pipeline.
         self.draws = draws
-        # Of one that is put together: its parts, which lie one behind the other
-        # in memory; the dimension that they are stacked along.
-        self.parts: Tuple["Deferred", ...] = ()
-        self.dim = 0
 
-    @property
-    def nbytes(self) -> int:
-        """Of the memory that it will fill, without gaps."""
-        n = self.channels * self.height * self.width
-        return n * self.element_bytes
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.form, name)
 
     def real(self) -> Any:
         """The object itself, made real here and now by Pillow and torch."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import operator
 import time
+from functools import lru_cache
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from PIL import Image, ImageFilter
 
 from . import pillow_steps as replay
 from . import steps as op
-from .description import Deferred
+from .description import Deferred, Form
 from .recording import Run, lock, state
 from .image_source import Source, is_bomb
 from .steps import Steps
@@ -132,11 +133,8 @@ class DeferredImage(Image.Image):
         if late or self._source.read:
             touch(self, "kept")
             return None
-        (w, h), n = self._size, op.CHANNELS[self._mode]
-        shape = (h, w) if n == 1 else (h, w, n)
-        return Deferred(
-            self, self._source, self._steps, shape, (n, h, w), mode=self._mode
-        )
+        form = _form_of(self._mode, self._size)
+        return Deferred(self, self._source, self._steps, form)
 
     def _make_real(self) -> None:
         self._become(replay.image_of(self._source, self._steps))
@@ -449,6 +447,13 @@ class DeferredImage(Image.Image):
     def __reduce_ex__(self, protocol: Any) -> Any:
         touch(self, "pickle")
         return self.__reduce_ex__(protocol)
+
+
+@lru_cache(maxsize=256)
+def _form_of(mode: str, size: Tuple[int, int]) -> Form:
+    (w, h), n = size, op.CHANNELS[mode]
+    shape = (h, w) if n == 1 else (h, w, n)
+    return Form(shape, (n, h, w), mode=mode)
 
 
 def records(image: Any, modes: Any = op.CHANNELS) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
-from .description import Deferred
+from .description import Deferred, Form
 from .record import Call, Record, Shape, dense
 from .recording import state
 from .tensor import DeferredTensor, described, recorded, wrap
@@ -42,19 +42,15 @@ class Joined:
         if any(part.source.read for part in self.parts):
             return None
         found: List[Any] = [described(wrap(p), p) for p in self.parts]
-        made = found[0]
-        whole = Deferred(
-            leaf,
-            made.source,
-            (),
-            self.shape,
-            (made.channels, made.height, made.width),
-            dtype=self.dtype,
-            code=made.code,
-            element_bytes=made.element_bytes,
-        )
         if None in found:
             return None
+        made = found[0]
+        size = made.channels, made.height, made.width
+        bytes_each = made.element_bytes
+        form = Form(
+            self.shape, size, dtype=self.dtype, element_bytes=bytes_each
+        )
+        whole = Deferred(leaf, made.source, (), form)
         whole.parts, whole.dim = tuple(found), self.dim
         return whole
 

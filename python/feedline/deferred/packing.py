@@ -1,56 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deferred objects as the structs of feedline/recorded.h.
-
-Each thread writes them into memory of its own, which the next call uses again:
-the structs of images, then for each image its steps and path. Tables and given
-bytes stay where they are: whoever keeps the Deferred keeps them.
-"""
+"""Deferred objects as the structs of feedline/recorded.h: those of images, then
+for each image its steps and path."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import struct
-import threading
-from typing import Callable, Sequence, Tuple
+import sys
+from typing import Any, Callable, Sequence, Tuple
 
 from .. import _c
-from .description import Deferred
+from .description import OUTPUT_BYTES, Deferred
 
 # struct feedline_recorded_image and feedline_recorded_step; the latter with as
 # many numbers as are given.
-IMAGE = struct.Struct("@IIPPPQqPQiiiiiIQQqPQQQII")
+IMAGE = struct.Struct("@IIPPPQqP%dsQQqPQQQII" % OUTPUT_BYTES)
+_ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 MOST_VALUES = _c.STEP_VALUES
 STEPS = [struct.Struct("@IIP%dd" % n) for n in range(MOST_VALUES + 1)]
 STEP_BYTES = STEPS[MOST_VALUES].size
 
-_FIRST_BYTES = 1 << 16
 
-
-class _Room(threading.local):
-    def __init__(self) -> None:
-        self.grow(_FIRST_BYTES)
-
-    def grow(self, size: int) -> None:
-        self.memory = bytearray(size)
-        self.first = (ctypes.c_char * size).from_buffer(self.memory)
-        self.address = ctypes.addressof(self.first)
-
-
-_room = _Room()
-
-
-def pack(images: Sequence[Deferred], outs: Sequence[int]) -> Tuple[int, int]:
-    """(address of the structs, how many), until this thread's next call.
+def pack(
+    images: Sequence[Deferred], outs: Sequence[int]
+) -> Tuple[bytearray, int]:
+    """The structs, and where they are as long as that memory is kept. Tables
+    and given bytes stay where they are: whoever keeps the Deferred keeps them.
 
     outs: for each image the address of memory of its nbytes.
     """
-    room = _room
-    needed = most_bytes(images)
-    if needed > len(room.memory):
-        room.grow(needed * 2)
-    write(room.memory, room.address, images, outs, _address_of)
-    return room.address, len(images)
+    memory = bytearray(most_bytes(images))
+    address = address_in(memory)
+    write(memory, address, images, outs, address_of)
+    return memory, address
+
+
+def address_in(memory: bytearray) -> int:
+    """Of its first byte."""
+    if not memory:
+        return 0
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def write(
@@ -59,10 +48,12 @@ def write(
     images: Sequence[Deferred],
     outs: Sequence[int],
     place_of: Callable[[bytes], int],
+    at: int = 0,
 ) -> int:
-    """The structs, into memory of most_bytes() that is at the address `base`;
-    how many bytes that were. place_of: the address of given bytes."""
-    at, end = 0, IMAGE.size * len(images)
+    """The structs, from byte `at` on into memory of most_bytes() whose first
+    byte has the address `base`; where they end. place_of: the address of given
+    bytes."""
+    end = at + IMAGE.size * len(images)
     for image, out in zip(images, outs):
         source = image.source
         begin = end
@@ -75,7 +66,10 @@ def write(
             place += STEP_BYTES
         path = given = length = 0
         if source.data is None:
-            name = os.fsencode(source.path) + b"\0"  # type: ignore[arg-type]
+            name: Any = source.path
+            if type(name) is str:
+                name = name.encode(*_ENCODING)  # in less time than fsencode()
+            name += b"\0"
             path = base + end
             memory[end : end + len(name)] = name
             end += len(name) + 7 & ~7
@@ -94,13 +88,7 @@ def write(
             source.offset,
             length,
             out,
-            image.nbytes,
-            image.code,
-            image.nhwc,
-            image.channels,
-            image.height,
-            image.width,
-            image.element_bytes,
+            image.form.output,
             *source.seen,
             *image.draws,
         )
@@ -121,5 +109,5 @@ def _bytes_of(image: Deferred) -> int:
     return needed
 
 
-def _address_of(data: bytes) -> int:
+def address_of(data: bytes) -> int:
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0

@@ -99,6 +99,12 @@ class Record:
         return self.axes.replace("1", "")
 
 
+def image_size(axes: str, shape: Shape) -> Tuple[int, int, int]:
+    """Channels, height and width of what has these dimensions."""
+    c, h, w = (shape[at] if at >= 0 else 1 for at in map(axes.find, "chw"))
+    return c, h, w
+
+
 def dense(shape: Sequence[int]) -> Shape:
     """Strides of a contiguous tensor."""
     strides, step = [0] * len(shape), 1

@@ -14,14 +14,15 @@ from __future__ import annotations
 import ctypes
 import operator
 import time
+from functools import lru_cache
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
 from .. import _c
 from . import steps as op
-from .description import Deferred
-from .record import Call, Record, Table, as_bytes
+from .description import Deferred, Form
+from .record import Call, Record, Shape, Table, as_bytes, image_size
 from .recording import lock, state
 from .steps import Steps
 
@@ -186,19 +187,22 @@ def described(leaf: Any, record: Any) -> Optional[Deferred]:
         return found
     if record.source.read:
         return None
+    form = _form_of(record.axes, tuple(record.shape), record.dtype, record.kind)
+    return Deferred(leaf, record.source, steps_of(record), form)
+
+
+@lru_cache(maxsize=256)
+def _form_of(axes: str, shape: Shape, dtype: Any, kind: Any) -> Form:
     wrap_real = None
-    if record.kind is not torch.Tensor:
-        wrap_real = operator.methodcaller("as_subclass", record.kind)
-    return Deferred(
-        leaf,
-        record.source,
-        steps_of(record),
-        record.shape,
-        (record.side("c"), record.side("h"), record.side("w")),
-        dtype=record.dtype,
-        nhwc=record.axes.strip("1")[-1] == "c",
-        code=CODES.get(record.dtype, _c.U8),
-        element_bytes=record.dtype.itemsize,
+    if kind is not torch.Tensor:
+        wrap_real = operator.methodcaller("as_subclass", kind)
+    return Form(
+        shape,
+        image_size(axes, shape),
+        dtype=dtype,
+        nhwc=axes.strip("1")[-1] == "c",
+        code=CODES.get(dtype, _c.U8),
+        element_bytes=dtype.itemsize,
         wrap=wrap_real,
     )
 

@@ -10,12 +10,12 @@ shape or type gets memory of its own.
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 from torch.utils.data.dataloader import default_collate
 
+from ..deferred.packing import address_in, address_of, most_bytes, write
 from . import _compat
 from .recorded_draws import States
 from .recorded_memory import Memory
@@ -28,8 +28,7 @@ class Rows(NamedTuple):
     each: Tuple[torch.Tensor, ...]
     first: int  # an address
     step: int  # bytes of a row
-    shape: Tuple[int, ...]
-    dtype: Any
+    form: Any
 
 
 class Batch:
@@ -52,54 +51,75 @@ class Batch:
         self.leaves: List[List[Tuple[Any, Any]]] = [[] for _ in indices]
         self.after: Optional[States] = None
         self.truth: Optional[States] = None
-        # By place: leaves and addresses, or what the sample raised.
+        # By place: leaves and addresses, or what the sample raised; then, once
+        # they are packed, the address of their structs, and how many.
         self.recorded: Dict[int, Any] = {}
         self.shares = False  # samples have objects in common
         self.made: Any = None  # by a helper: a Received
         self.lost = 0  # helpers that ended with it
         self._rows: Dict[int, Rows] = {}
+        self._packed = bytearray()  # what the engine is told
+
+    def pack(self) -> None:
+        """Structs for the engine, of all samples in one memory."""
+        found = [
+            (place, *one)
+            for place, one in self.recorded.items()
+            if type(one) is tuple
+        ]
+        size = sum(most_bytes(leaves) for _, leaves, _ in found)
+        memory = self._packed = bytearray(size)
+        base, at = address_in(memory), 0
+        for place, leaves, outs in found:
+            begin = at
+            try:
+                at = write(memory, base, leaves, outs, address_of, begin)
+            except Exception as error:
+                self.recorded[place] = error
+                continue
+            self.recorded[place] = base + begin, len(leaves)
 
     def room(
         self, place: int, leaf: Any, memory: Memory, pin: bool
     ) -> Tuple[Any, int]:
         """What stands for a deferred image of a sample, and the address where
         its pixels go."""
-        leaves = self.leaves[place]
-        if leaf.dtype is None:
+        leaves, form = self.leaves[place], leaf.form
+        if form.dtype is None:
             # An image of Pillow's, of which the data set may keep its own.
             leaf.leaf = _twin(leaf.leaf)
-            pixels = bytearray(leaf.nbytes)
+            pixels = bytearray(form.nbytes)
             leaves.append((leaf, pixels))
-            return leaf.leaf, _address_of(pixels)
-        row = self._row(len(leaves), place, leaf, memory, pin)
+            return leaf.leaf, address_in(pixels)
+        row = self._row(len(leaves), place, form, memory, pin)
         if leaf.dim:
             # Its parts lie elsewhere, until all of them are made.
-            parts = memory.empty(_in_front(leaf), leaf.dtype, False)
+            shape = _in_front(form.shape, leaf.dim)
+            parts = memory.empty(shape, form.dtype, False)
             leaves.append((leaf, (row, parts)))
             return row, parts.data_ptr()
         leaves.append((leaf, row))
-        return row if leaf.wrap is None else leaf.wrap(row), row.data_ptr()
+        return row if form.wrap is None else form.wrap(row), row.data_ptr()
 
     def _row(
-        self, position: int, place: int, leaf: Any, memory: Memory, pin: bool
+        self, position: int, place: int, form: Any, memory: Memory, pin: bool
     ) -> torch.Tensor:
-        rows = self.column(position, leaf, memory, pin)
-        if rows.shape != tuple(leaf.shape) or rows.dtype != leaf.dtype:
-            return memory.empty(leaf.shape, leaf.dtype, pin)
+        rows = self.column(position, form, memory, pin)
+        if rows.form is not form and not _are_alike(rows.form, form):
+            return memory.empty(form.shape, form.dtype, pin)
         return rows.each[place]
 
     def column(
-        self, position: int, leaf: Any = None, memory: Any = None, pin: Any = 0
+        self, position: int, form: Any = None, memory: Any = None, pin: Any = 0
     ) -> Rows:
-        """Memory at that position, as the first leaf there has asked for it."""
+        """Memory at that position, for the form of the first leaf there."""
         rows = self._rows.get(position)
         if rows is None:
-            shape = tuple(leaf.shape)
-            whole = memory.empty((len(self.indices), *shape), leaf.dtype, pin)
+            shape = len(self.indices), *form.shape
+            whole = memory.empty(shape, form.dtype, pin)
             step = whole.stride(0) * whole.element_size()
             each, first = whole.unbind(0), whole.data_ptr()
-            rows = Rows(whole, each, first, step, shape, leaf.dtype)
-            self._rows[position] = rows
+            rows = self._rows[position] = Rows(whole, each, first, step, form)
         return rows
 
     @property
@@ -111,7 +131,7 @@ class Batch:
     def finished(self, place: int) -> Any:
         """The sample, whose pixels have been made."""
         for leaf, memory in self.leaves[place]:
-            if leaf.dtype is None:
+            if leaf.form.dtype is None:
                 leaf.give(memory)
             elif leaf.dim:
                 row, parts = memory
@@ -148,9 +168,12 @@ class Batch:
         return _compat.collate_by(samples, collate_fn_map=functions)
 
 
-def _in_front(leaf: Any) -> Tuple[int, ...]:
+def _are_alike(a: Any, b: Any) -> bool:
+    return tuple(a.shape) == tuple(b.shape) and bool(a.dtype == b.dtype)
+
+
+def _in_front(shape: Tuple[int, ...], dim: int) -> Tuple[int, ...]:
     """The shape of a tensor whose parts are stacked, with them in front."""
-    shape, dim = leaf.shape, leaf.dim
     return (shape[dim], *shape[:dim], *shape[dim + 1 :])
 
 
@@ -159,12 +182,6 @@ def _twin(image: Any) -> Any:
     made = object.__new__(type(image))
     made.__dict__.update(image.__dict__)
     return made
-
-
-def _address_of(memory: bytearray) -> int:
-    if not memory:
-        return 0
-    return ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory))
 
 
 def _start_of(part: Any) -> int:

@@ -296,6 +296,7 @@ class _Tensors:
     """Deferred tensors of one kind, for Batch.room."""
 
     dim = 0
+    form = property(lambda self: self)
 
     def __init__(self, shape: Any, dtype: Any, wrap: Any) -> None:
         self.shape, self.dtype, self.wrap = shape, dtype, wrap
@@ -305,6 +306,7 @@ class _Picture:
     """A deferred image of Pillow's, for Batch.room."""
 
     dtype = None
+    form = property(lambda self: self)
 
     def __init__(self, nbytes: int, make: Any, args: Any, added: Any) -> None:
         self.nbytes = nbytes

@@ -86,7 +86,7 @@ class Copies:
             return made
         deferred = deferred_of(thing)
         if deferred is not None:
-            if deferred.mode not in _PALETTES:
+            if deferred.form.mode not in _PALETTES:
                 return self.room(deferred)
             thing = deferred.real()
         real = getattr(thing, "_feedline_real", None)

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Deque, Dict, Generic, Optional, Tuple, TypeVar
+from typing import Any, Callable, Deque, Dict, Generic, Optional, Tuple
+from typing import TypeVar
 
 from .._library import lib
-from ..deferred import pack
 
 B = TypeVar("B")
 
@@ -44,9 +44,6 @@ class BatchQueue(Generic[B]):
         del self._batches[number]
 
 
-def read(address: int, leaves: Any, outs: Any) -> int:
-    """A sample's images, told to the engine: the sample's status."""
-    if not leaves:
-        return int(lib.quick.read_recorded(address, None, 0))
-    images, count = pack(leaves, outs)
-    return int(lib.quick.read_recorded(address, images, count))
+# (the call's address, that of a sample's structs, how many): the sample's
+# status. Tells the engine.
+read: Callable[[int, Optional[int], int], int] = lib.quick.read_recorded

@@ -140,9 +140,12 @@ class Run(BatchQueue[Batch]):
         """Here, or by a helper process."""
         if self._helpers is None:
             self.record_all(batch)
+            batch.pack()
             return
         self._helpers.record(batch, self.record_all)
-        if batch.made is not None:
+        if batch.made is None:
+            batch.pack()
+        else:
             batch.made.give_memory(batch, self._owner.memory, self._pin)
 
     def record_all(self, batch: Batch) -> None:
@@ -206,7 +209,7 @@ class Run(BatchQueue[Batch]):
                 for part in leaf.parts or (leaf,):
                     leaves.append(part)
                     outs.append(out)
-                    out += part.nbytes
+                    out += part.form.nbytes
                 return made
 
             batch.samples[place] = copies.of(sample, room)

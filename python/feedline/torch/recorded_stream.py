@@ -139,10 +139,11 @@ class StreamRun(BatchQueue[StreamBatch]):
         (number, batch), place = self.asked(call), call.place
         if place == 0:
             self._fill(batch)
-        leaves, outs = batch.recorded.pop(place, ([], []))
+            batch.pack()
+        images, count = batch.recorded.pop(place, (None, 0))
         if place == batch.asked - 1:
             self.recorded(number)
-        return read(address, leaves, outs)
+        return read(address, images, count)
 
     def _fill(self, batch: StreamBatch) -> None:
         batch.hold(0)

@@ -103,6 +103,15 @@ def filled(a: Any) -> Any:
     return a
 
 
+def in_hsv(a: Any) -> Any:
+    """As albumentations shifts hue, saturation and value."""
+    hue, sat, val = cv2.split(cv2.cvtColor(a, cv2.COLOR_RGB2HSV))
+    levels = np.arange(256)
+    hue = cv2.LUT(hue, np.mod(levels + 20, 180).astype(np.uint8))
+    sat = cv2.LUT(sat, np.clip(levels - 30, 0, 255).astype(np.uint8))
+    return cv2.cvtColor(cv2.merge((hue, sat, val)), cv2.COLOR_HSV2RGB)
+
+
 def normalized_in_place(a: Any) -> Any:
     a = np.ascontiguousarray(a.astype(np.float32))
     cv2.subtract(a, np.array([103.5, 116.3, 123.7, 0.0]), a)
@@ -177,6 +186,26 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
         ).transpose(2, 0, 1)
         / 255
     ).astype(np.float32),
+    "gray": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2GRAY),
+    "gray, colours, gray": lambda a: cv2.cvtColor(
+        cv2.cvtColor(cv2.cvtColor(a, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2BGR),
+        cv2.COLOR_BGR2GRAY,
+    ),
+    "HSV": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2HSV),
+    "HSV and back": lambda a: in_hsv(cv2.cvtColor(a, cv2.COLOR_BGR2RGB)),
+    "YCrCb": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2YCrCb)[..., 0],
+    "YCrCb and back": lambda a: cv2.cvtColor(
+        cv2.cvtColor(a, cv2.COLOR_BGR2YCrCb), cv2.COLOR_YCrCb2RGB
+    ),
+    "GaussianBlur": lambda a: cv2.GaussianBlur(a, (5, 7), 1.3),
+    "GaussianBlur of two sigmas": lambda a: cv2.GaussianBlur(
+        a, (0, 0), sigmaX=0.8, sigmaY=2
+    ),
+    "blur": lambda a: cv2.blur(a, (3, 5)),
+    "medianBlur": lambda a: cv2.medianBlur(a, 5),
+    "blur of a resize": lambda a: cv2.GaussianBlur(
+        cv2.resize(a, (30, 20)), ksize=(3, 3), sigmaX=0
+    ),
     "split and merged": lambda a: cv2.merge(cv2.split(a)[::-1]),
     "merged by hand": lambda a: cv2.merge([a[..., 2], a[..., 0], a[..., 1]]),
     "looked up": lambda a: cv2.LUT(a, 255 - np.arange(256, dtype=np.uint8)),
@@ -216,6 +245,8 @@ def test_functions(name: str, files: Dict[str, str]) -> None:
 
 
 GRAYS: Dict[str, Callable[[Any], Any]] = {
+    "GaussianBlur": lambda a: cv2.GaussianBlur(a, (3, 3), 0),
+    "medianBlur": lambda a: cv2.medianBlur(a, 3),
     "flip": lambda a: cv2.flip(a, 1),
     "resize": lambda a: cv2.resize(a, (20, 31), interpolation=0),
     "rotate": lambda a: cv2.rotate(a, cv2.ROTATE_90_CLOCKWISE),
@@ -274,6 +305,14 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "a view that others see": lambda a: changed(a, cv2.flip(a, 1)),
     "mean": lambda a: cv2.mean(a),
     "resize of floats": lambda a: cv2.resize(a / np.float32(255), (20, 20)),
+    "an even kernel": lambda a: cv2.blur(a, (2, 2)),
+    "another border": lambda a: cv2.GaussianBlur(
+        a, (5, 5), 1, borderType=cv2.BORDER_REPLICATE
+    ),
+    "another colour space": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2LUV),
+    "gray of floats": lambda a: cv2.cvtColor(
+        a / np.float32(255), cv2.COLOR_BGR2GRAY
+    ),
     "cubic": lambda a: cv2.resize(a, (20, 20), interpolation=cv2.INTER_CUBIC),
     "resize of a rectangle": lambda a: cv2.resize(filled(a), (20, 20)),
     "an array for each pixel": lambda a: cv2.add(a, np.full_like(a, 3)),

@@ -125,6 +125,53 @@ def _resize(
     return record.but(call=call, steps=steps, table=None, shape=shape)
 
 
+# ---- Blurs ------------------------------------------------------------------
+
+_REFLECT_101 = 4  # the usual border
+_LARGEST = 255  # side of a kernel
+
+
+def _then(record: Record, call: Call, number: int, *values: float) -> Record:
+    steps = (*as_image(record), (number, values, None))
+    return record.but(call=call, steps=steps, table=None)
+
+
+def _sides(ksize: Any) -> Tuple[int, int]:
+    w, h = map(operator.index, ksize)
+    if not (0 < w <= _LARGEST and 0 < h <= _LARGEST and w % 2 and h % 2):
+        raise NotRecorded
+    return w, h
+
+
+def _gaussian(
+    record: Record,
+    call: Call,
+    ksize: Any,
+    sigmaX: float,
+    *,
+    sigmaY: float = 0,
+    borderType: int = _REFLECT_101,
+) -> Record:
+    w, h = (0, 0) if tuple(ksize) == (0, 0) else _sides(ksize)
+    if borderType != _REFLECT_101 or (not w and sigmaX <= 0):
+        raise NotRecorded
+    sigmas = float(sigmaX), float(sigmaY)
+    return _then(record, call, op.CV_GAUSSIAN_BLUR, w, h, *sigmas)
+
+
+def _blur(
+    record: Record, call: Call, ksize: Any, *, borderType: int = _REFLECT_101
+) -> Record:
+    if borderType != _REFLECT_101:
+        raise NotRecorded
+    return _then(record, call, op.CV_BOX_BLUR, *_sides(ksize))
+
+
+def _median(record: Record, call: Call, ksize: int) -> Record:
+    side, _ = _sides((ksize, ksize))
+    return _then(record, call, op.CV_MEDIAN_BLUR, side)
+
+
 # ---- Borders ----------------------------------------------------------------
 
 # BORDER_CONSTANT, REPLICATE, REFLECT and REFLECT_101.
@@ -177,6 +224,10 @@ _CHANNELS: Dict[int, Tuple[int, Sequence[int]]] = {
     5: (4, (2, 1, 0, 3)),  # COLOR_BGRA2RGBA
 }
 _GRAY_TO_COLORS = 8
+# Those that the engine computes, of bytes: to gray, which is one channel; to
+# and from YCrCb and HSV.
+_TO_GRAY = (6, 7)
+_COMPUTED = (36, 37, 38, 39, 40, 41, 54, 55, 66, 67)
 
 
 def _colors(record: Record, call: Call, code: int) -> Record:
@@ -186,12 +237,23 @@ def _colors(record: Record, call: Call, code: int) -> Record:
         changed = views.gray_to_rgb(record)
         shape = (*record.shape, 3)
         return record.but(call=call, axes="hwc", shape=shape, **changed)
+    if code in _TO_GRAY or code in _COMPUTED:
+        return _computed(record, call, code)
     n, chosen = _CHANNELS.get(code, (0, ()))
     if record.axes != "hwc" or n != record.side("c"):
         raise NotRecorded
     changed = views.channels_of(record, chosen)
     shape = (*record.shape[:2], len(chosen))
     return record.but(call=call, shape=shape, **changed)
+
+
+def _computed(record: Record, call: Call, code: int) -> Record:
+    if record.axes != "hwc" or record.side("c") != 3:
+        raise NotRecorded
+    new = _then(record, call, op.CV_COLOUR, code)
+    if code not in _TO_GRAY:
+        return new
+    return new.but(mode="L", axes="hw", shape=new.shape[:2])
 
 
 def _split(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
@@ -259,12 +321,15 @@ def _look_up(original: Any, array: Any, lut: Any) -> Any:
 
 
 RECORDED: Dict[str, Callable[..., Any]] = {
+    "GaussianBlur": _mover(_gaussian),
     "LUT": _look_up,
     "add": _pointwise,
     "bitwise_not": _pointwise,
+    "blur": _mover(_blur),
     "copyMakeBorder": _mover(_border),
     "cvtColor": _mover(_colors),
     "flip": _mover(_flip),
+    "medianBlur": _mover(_median),
     "merge": _merge,
     "multiply": _pointwise,
     "resize": _mover(_resize),

@@ -176,4 +176,10 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.GAUSSIAN_BLUR: _blur,
     op.SELECT: _select,
     op.CV_RESIZE: _opencv(_cv_resize),
+    op.CV_COLOUR: _opencv(lambda cv2, a, v: cv2.cvtColor(a, v[0])),
+    op.CV_GAUSSIAN_BLUR: _opencv(
+        lambda cv2, a, v: cv2.GaussianBlur(a, v[:2], v[2], sigmaY=v[3])
+    ),
+    op.CV_BOX_BLUR: _opencv(lambda cv2, a, v: cv2.blur(a, v)),
+    op.CV_MEDIAN_BLUR: _opencv(lambda cv2, a, v: cv2.medianBlur(a, v[0])),
 }

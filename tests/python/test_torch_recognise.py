@@ -504,7 +504,7 @@ def test_a_class_that_passes_images_on() -> None:
 
     for cls in (Twice, Defaults, Swapped, Itself):
         assert "not a transform that feedline knows" in refusal(cls(chain))
-    assert "not an attribute of the object" in refusal(Property())
+    assert "not a transform that feedline knows" in refusal(Property())
 
 
 # ---- timm -------------------------------------------------------------------

@@ -24,8 +24,8 @@ from types import MethodType
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn
 from typing import Optional, Sequence, Tuple
 
-from .callables import MISSING, WRAPPERS, call_of, has_hooks, stored
-from .compiled import forwarded_to, handed_to, what_it_does
+from .callables import WRAPPERS, call_of, has_hooks
+from .compiled import handed_to, what_it_does
 from .user_classes import reader_of_class
 
 # ---- Refusing ---------------------------------------------------------------
@@ -202,10 +202,14 @@ def _reader_of(transform: Any) -> Optional[Reader]:
         key = _family(cls.__module__), cls.__qualname__
         reader = READERS.get(key)
         if reader is None and not key[0]:
-            reader = _inherited(cls) or _forwarder(cls) or _written(cls)
+            reader = _inherited(cls) or _written(cls)
         _found[cls] = reader
     reader = _found[cls]
-    return _CALLED if reader is None and what_it_does(transform) else reader
+    if reader is None and (
+        what_it_does(transform) or handed_to(transform)[1] is not None
+    ):
+        return _CALLED
+    return reader
 
 
 # What a subclass may define and still do what its base does, beside what
@@ -255,22 +259,6 @@ _CALLED = Reader(lambda b, function: b.call(function), None)
 def is_read(transform: Any) -> bool:
     """There is a reader for it."""
     return _reader_of(transform) is not None
-
-
-def _forwarder(cls: type) -> Optional[Reader]:
-    """For a class of the user's that only passes images on."""
-    name = forwarded_to(cls)
-    if name is None:
-        return None
-    attribute = name
-
-    def read(b: "Builder", transform: Any) -> None:
-        inner = stored(transform, attribute)
-        if inner is MISSING:
-            b.fail(f"its {attribute} is not an attribute of the object")
-        b.read_instead(attribute, inner)
-
-    return Reader(read, None)
 
 
 class Builder:
@@ -448,12 +436,12 @@ class Builder:
         """A callable of the user's, in place of the present transform."""
         what = what_it_does(function)
         if what is None:
-            inner = handed_to(function)
-            if type(function) not in WRAPPERS and is_read(function):
-                inner = function
+            name, inner = handed_to(function)
+            if _reader_of(function) not in (None, _CALLED):
+                name, inner = "", function
             if inner is None:
                 self.fail_unknown()
-            self.read_instead("", inner)
+            self.read_instead(name, inner)
         elif what == "rgb":
             self.to_rgb()
         elif what != "same":

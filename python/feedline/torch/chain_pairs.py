@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, Optional, Tuple
 
 from .chain import Builder, Chain, NotNative, Stage, _family, reads
-from .callables import MISSING, stored
-from .compiled import forwarded_to
+from .compiled import handed_to
 
 # Those of v2 that mean to targets what the engine does to them; the others
 # either refuse boxes, or look at more than one image.
@@ -64,10 +63,9 @@ class PairBuilder(Builder):
         self.needs_boxes = self.needs_labels = ""
 
     def read(self, transform: Any, place: str) -> None:
-        inner = forwarded_to(type(transform), inputs=2)
-        held = MISSING if inner is None else stored(transform, inner)
-        if held is not MISSING:
-            self.read(held, f"{place}.{inner}" if place else str(inner))
+        name, inner = handed_to(transform, inputs=2)
+        if inner is not None:
+            self.read(inner, f"{place}.{name}".strip("."))
             return
         known = any(
             _family(cls.__module__) == "v2" and cls.__name__ in _KNOWN

@@ -11,11 +11,11 @@ from __future__ import annotations
 import dis
 import sys
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType
 from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List
 from typing import Mapping, Optional, Tuple, TypeVar
 
-from .callables import MISSING, Plain, call_of, plain, stored, value_of
+from .callables import MISSING, Plain, plain, stored, value_of
 
 __all__ = ["MISSING", "Forms", "Known", "Names", "value_of"]
 
@@ -70,7 +70,7 @@ class Forms(Generic[T]):
             if found is None:
                 return
             yield from self.matches(found)
-            function = _handed_to(found)
+            _, function = _handed_to(found)
 
     def like(self, function: Any) -> Iterator[Tuple[T, Names]]:
         """What `known` finds for a plain function; nothing for others."""
@@ -249,9 +249,10 @@ def loads_rgb(function: Any) -> bool:
     return any(True for _ in _ON_PATHS.known(function))
 
 
-# ---- Classes that only forward ----------------------------------------------
+# ---- Functions that only hand on --------------------------------------------
 #
-# torchvision's reference scripts keep their chains in classes of their own:
+# lambda x: transform(x), what is left of a decorator that does nothing, and
+# classes in which torchvision's reference scripts keep their chains:
 #
 #     class ClassificationPresetTrain:
 #         def __init__(self, ...):
@@ -261,34 +262,13 @@ def loads_rgb(function: Any) -> bool:
 #
 # or with a target beside the image.
 
-_FORWARDS = Forms(
-    lambda: [
-        ("def f(self_, x_): return self_.inner_(x_)", 1),
-        ("def f(self_, x_, y_): return self_.inner_(x_, y_)", 2),
-    ]
-)
-
-
-def forwarded_to(cls: type, inputs: int = 1) -> Optional[str]:
-    """The attribute to which instances of `cls` pass an image on, or as many
-    inputs; None where they do anything else."""
-    call = call_of(cls)
-    for found in _FORWARDS.known(MethodType(call, cls) if call else None):
-        if found.meaning == inputs:
-            return str(found.names["inner_"])
-    return None
-
-
-# ---- Functions that only hand on --------------------------------------------
-#
-# lambda x: transform(x), and what is left of a decorator that does nothing.
-
 _PARAMETERS = ("x_", "x_, inner_", "inner_, x_")
 
 
 def _handing_on() -> Iterator[Tuple[str, None]]:
     for given, call in [(p, "inner_(x_)") for p in _PARAMETERS] + [
         ("self_, x_", "self_.inner_(x_)"),
+        ("self_, x_, y_", "self_.inner_(x_, y_)"),
         ("x_, y_", "inner_(x_, y_)"),
         ("*a_", "inner_(*a_)"),
         ("*a_, **k_", "inner_(*a_, **k_)"),
@@ -303,25 +283,31 @@ def _handing_on() -> Iterator[Tuple[str, None]]:
 _HANDING_ON = Forms(_handing_on)
 
 
-def _handed_to(found: Plain) -> Any:
+def _handed_to(found: Plain) -> Tuple[str, Any]:
+    """The attribute of the object, if it is one, and what is called."""
     for known in _HANDING_ON.matches(found):
-        of_object = "self_" in known.names
-        return (known.attribute if of_object else known.value)("inner_")
-    return None
+        if "self_" in known.names:
+            return known.names["inner_"], known.attribute("inner_")
+        return "", known.value("inner_")
+    return "", None
 
 
-def handed_to(function: Any) -> Any:
-    """What a callable calls with its arguments, and returns the result of;
-    None where it does anything else."""
+def handed_to(function: Any, inputs: int = 1) -> Tuple[str, Any]:
+    """What a callable calls with its arguments, so many, and returns the result
+    of, and the attribute that has it, or ""; None where it does anything else.
+    """
     found = plain(function)
-    inner = None if found is None else _handed_to(found)
-    return inner if callable(inner) and inner is not function else None
+    if found is None or len(found.inputs) > inputs:
+        return "", None
+    name, inner = _handed_to(found)
+    usable = callable(inner) and inner is not function
+    return name, inner if usable else None
 
 
 def in_the_end(function: Any) -> Any:
     """What is called with the very arguments that a callable is called with."""
     for _ in range(_LONGEST):
-        inner = handed_to(function)
+        _, inner = handed_to(function)
         if inner is None:
             break
         function = inner

@@ -4,7 +4,10 @@
 #include "base/status.h"
 #include "decode/plan/adjust.h"
 #include "decode/plan/blur.h"
+#include "decode/plan/cv_equalize_step.h"
+#include "decode/plan/cv_filter_step.h"
 #include "decode/plan/cv_resize_step.h"
+#include "decode/plan/cv_warp_step.h"
 #include "decode/plan/turn.h"
 #include "decode/recorded_image.h"
 
@@ -43,6 +46,12 @@ enum kind {
     CV_CODE,
     CV_KERNEL,
     CV_SIGMA,
+    CV_FLAGS,
+    CV_BORDER,
+    CV_VERSION,
+    CV_CLIP,
+    CV_TILES,
+    CV_SIDE,
     ANY
 };
 
@@ -73,6 +82,12 @@ static const struct {
     [CV_CODE] = {true, 0, 200},
     [CV_KERNEL] = {true, 0, FDL_BLUR_SIZE_MAX},
     [CV_SIGMA] = {false, 0, FDL_BLUR_SIGMA_MAX},
+    [CV_FLAGS] = {true, 0, 17},
+    [CV_BORDER] = {true, 0, FDL_CV_BORDERS - 1},
+    [CV_VERSION] = {true, 4, 5},
+    [CV_CLIP] = {false, 0, 1e6},
+    [CV_TILES] = {true, 1, FDL_CV_TILES_MAX},
+    [CV_SIDE] = {true, 1, FDL_CV_FILTER_SIDE},
     [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
 
@@ -156,6 +171,18 @@ static const struct op_rule rules[] = {
          .value = {{"a side of the kernel", KERNEL}}),
     RULE(CV_MEDIAN_BLUR, .least = 1, .most = 1,
          .value = {{"the side of the kernel", KERNEL}}),
+    RULE(CV_WARP_AFFINE, .least = 11, .most = 15,
+         .value = {{"width", SIDE}, {"height", SIDE}, {"flags", CV_FLAGS},
+                   {"the border", CV_BORDER}, {"the version", CV_VERSION},
+                   {"a coefficient", COEFFICIENT}, [11] = {"fill", FILL}}),
+    RULE(CV_EQUALIZE, .least = 1, .most = 1,
+         .value = {{"a channel", CHANNEL}}),
+    RULE(CV_CLAHE, .least = 4, .most = 4,
+         .value = {{"a channel", CHANNEL}, {"the limit", CV_CLIP},
+                   {"tiles", CV_TILES}}),
+    RULE(CV_FILTER2D, .least = 3, .most = 3, .data = true,
+         .value = {{"a side of the kernel", CV_SIDE},
+                   [2] = {"the version", CV_VERSION}}),
     RULE(SCALE, .group = TO_ELEMENTS, .most = 1,
          .value = {{"its rounding", SWITCH}}),
     RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,
@@ -250,6 +277,17 @@ static int32_t check_common_filter(double filter)
                     filter);
 }
 
+/* Of OpenCV's warps. */
+static int32_t check_cv_flags(double flags)
+{
+    if (flags < 2 || flags > 15)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "flags are %g; they are 0 (nearest) or 1 (linear), and 16 "
+                    "more for WARP_INVERSE_MAP",
+                    flags);
+}
+
 /* Of OpenCV's resize. */
 static int32_t check_cv_resize(const struct feedline_recorded_step *step)
 {
@@ -341,8 +379,11 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
         return check_common_filter(step->value[2]);
     case FEEDLINE_STEP_CV_RESIZE:
         return check_cv_resize(step);
+    case FEEDLINE_STEP_CV_WARP_AFFINE:
+        return check_cv_flags(step->value[2]);
     case FEEDLINE_STEP_TENSOR_BLUR:
     case FEEDLINE_STEP_CV_BOX_BLUR:
+    case FEEDLINE_STEP_CV_FILTER2D:
         return check_kernel(step->value[0], step->value[1]);
     case FEEDLINE_STEP_CV_MEDIAN_BLUR:
         return check_kernel(step->value[0], step->value[0]);

@@ -4,11 +4,18 @@
 #include "base/status.h"
 #include "decode/plan/cv_blur_step.h"
 #include "decode/plan/cv_colour_step.h"
+#include "decode/plan/cv_equalize_step.h"
+#include "decode/plan/cv_filter_step.h"
 #include "decode/plan/cv_resize_step.h"
+#include "decode/plan/cv_warp_step.h"
 #include "decode/recorded_image.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+#define WARP_INVERSE_MAP 16
+#define WARP_VALUES      11 /* of CV_WARP_AFFINE, before fill */
 
 /* As OpenCV rounds it. */
 static bool fits(int32_t in, double scale, double out)
@@ -97,6 +104,78 @@ static int32_t plan_box(struct fdl_plan *plan,
     return FEEDLINE_OK;
 }
 
+/* Values behind the matrix: one for each channel, or none. */
+static int32_t fill_of(const struct feedline_recorded_step *s, int32_t channels,
+                       uint8_t fill[FDL_CHANNELS_MAX])
+{
+    uint32_t n = s->n - WARP_VALUES;
+    memset(fill, 0, FDL_CHANNELS_MAX);
+    if (n != 0 && n != (uint32_t)channels)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "fill has %" PRIu32 " numbers, the image %" PRId32
+                        " channels",
+                        n, channels);
+    for (uint32_t c = 0; c < n; c++)
+        fill[c] = (uint8_t)s->value[WARP_VALUES + c];
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_warp(struct fdl_plan *plan,
+                         const struct feedline_recorded_step *s,
+                         int32_t channels)
+{
+    const double *v = s->value;
+    int32_t flags = (int32_t)v[2];
+    struct fdl_cv_warp_step w = {.width = (int32_t)v[0],
+                                 .height = (int32_t)v[1],
+                                 .linear = (flags & 1) != 0,
+                                 .border = (enum fdl_cv_border)v[3],
+                                 .floats = v[4] == 5};
+    int32_t status = fill_of(s, channels, w.fill);
+    if (status)
+        return status;
+    memcpy(w.m, v + 5, sizeof(w.m));
+    if (!(flags & WARP_INVERSE_MAP))
+        fdl_cv_invert(w.m);
+    for (size_t i = 0; i < FDL_COUNT_OF(w.m); i++) {
+        if (!isfinite(w.m[i]))
+            return fdl_fail(FEEDLINE_EINVAL, "the matrix has no inverse");
+    }
+    fdl_plan_cv_warp(plan, &w);
+    return FEEDLINE_OK;
+}
+
+/* Of a plane: what counts its pixels has 32 bits. */
+static int32_t check_plane(const struct fdl_plan *plan)
+{
+    int64_t pixels = (int64_t)fdl_plan_width(plan) * fdl_plan_height(plan);
+    if (pixels <= INT32_MAX / 4)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "it is for images up to %d pixels, this one has %" PRId64,
+                    INT32_MAX / 4, pixels);
+}
+
+static int32_t plan_equalize(struct fdl_plan *plan,
+                             const struct feedline_recorded_step *s,
+                             int32_t channels)
+{
+    bool tiles = s->op == FEEDLINE_STEP_CV_CLAHE;
+    const double *v = s->value;
+    int32_t channel = (int32_t)v[0], status = check_plane(plan);
+    if (status)
+        return status;
+    if (channel >= channels)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "channel %" PRId32 " of an image of %" PRId32, channel,
+                        channels);
+    struct fdl_cv_clahe clahe = {0};
+    if (tiles)
+        clahe = (struct fdl_cv_clahe){v[1], (int32_t)v[2], (int32_t)v[3]};
+    fdl_plan_cv_equalize(plan, channel, tiles ? &clahe : NULL);
+    return FEEDLINE_OK;
+}
+
 int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
                              const struct feedline_recorded_step *s,
                              int32_t *channels)
@@ -108,6 +187,15 @@ int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
         return plan_gauss(plan, s);
     case FEEDLINE_STEP_CV_BOX_BLUR:
         return plan_box(plan, s);
+    case FEEDLINE_STEP_CV_EQUALIZE:
+    case FEEDLINE_STEP_CV_CLAHE:
+        return plan_equalize(plan, s, *channels);
+    case FEEDLINE_STEP_CV_FILTER2D:
+        fdl_plan_cv_filter(plan, s->data, (int32_t)s->value[0],
+                           (int32_t)s->value[1], s->value[2] == 5);
+        return FEEDLINE_OK;
+    case FEEDLINE_STEP_CV_WARP_AFFINE:
+        return plan_warp(plan, s, *channels);
     case FEEDLINE_STEP_CV_MEDIAN_BLUR:
         fdl_plan_cv_median(plan, (int32_t)s->value[0]);
         return FEEDLINE_OK;

@@ -591,6 +591,10 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_CV_GAUSSIAN_BLUR] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_BOX_BLUR] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_MEDIAN_BLUR] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_WARP_AFFINE] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_EQUALIZE] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_CLAHE] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_FILTER2D] = {plan_cv, MODES_CV},
 };
 /* clang-format on */
 

@@ -7,8 +7,22 @@
 const struct fdl_cv_blur_kernels fdl_cv_blur_c = {
     .columns = columns_loop,
     .row = row_loop,
+    .filter = filter_loop,
     .median = median_loop,
 };
+
+void fdl_cv_filter_rest(const uint8_t *const *taps, const float *weight,
+                        int32_t n_taps, size_t from, size_t n, uint8_t *out)
+{
+    for (size_t i = from; i < n; i++) {
+        float sum = 0;
+        for (int32_t t = 0; t < n_taps; t++) {
+            float product = weight[t] * (float)taps[t][i];
+            sum += product;
+        }
+        out[i] = (uint8_t)FDL_MAX(FDL_MIN(lrintf(sum), 255), 0);
+    }
+}
 
 /* Division by `area` is a multiplication, exact below 256 * 2^16. */
 void fdl_cv_box_row(const uint16_t *in, int32_t taps, int32_t area, size_t n,

@@ -3,7 +3,7 @@
  * OpenCV's blurs of bytes, to the bit. A Gaussian has weights of 8 bits that
  * add up to 256, so sums along columns fit 16 bits and both passes are exact
  * until the last rounding. A box is a mean, a median one of the pixels; both
- * have odd sides.
+ * have odd sides. A filter's sums are those of OpenCV with AVX2.
  *
  * All levels give the same bytes. Lines are readable and writable in blocks of
  * FDL_CV_BLOCK elements.
@@ -29,11 +29,20 @@ struct fdl_cv_blur_kernels {
     /* Sums of `taps` elements from each of n on, weighed, >> 16, rounded. */
     void (*row)(const uint16_t *in, const uint16_t *weight, int32_t taps,
                 size_t n, uint8_t *out);
+    /* Sums of n_taps products in float, fused, from each of n on; taps[t]: the
+     * pixel that the first of them takes. */
+    void (*filter)(const uint8_t *const *taps, const float *weight,
+                   int32_t n_taps, size_t n, uint8_t *out);
     /* The middle of side * side pixels, of each row `side` from each of n on.
      */
     void (*median)(const uint8_t *const *rows, int32_t side, size_t n,
                    uint8_t *out);
 };
+
+/* As filter, but not fused, of [from, n): OpenCV 5 sums so what is left of its
+ * vectors. */
+void fdl_cv_filter_rest(const uint8_t *const *taps, const float *weight,
+                        int32_t n_taps, size_t from, size_t n, uint8_t *out);
 
 /* Means of sums of `taps` elements from each of n on, which are of `area`
  * pixels, an odd number. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCV's blurs for AVX2. */
+/* OpenCV's blurs for AVX2, with FMA for those products that are fused. */
 #include "base/compiler.h"
 
-#define TARGET FDL_TARGET("avx2")
+#define TARGET FDL_TARGET("avx2,fma")
 
 #include "decode/kernels/cv_blur_loops.h"
 
 const struct fdl_cv_blur_kernels fdl_cv_blur_avx2 = {
     .columns = columns_loop,
     .row = row_loop,
+    .filter = filter_loop,
     .median = median_loop,
 };

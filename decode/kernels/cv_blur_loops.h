@@ -11,9 +11,11 @@
 #include "base/compiler.h"
 #include "decode/kernels/cv_blur.h"
 
+#include <math.h>
 #include <string.h>
 
-#define LANES 32 /* pixels of a median */
+#define LANES 32          /* pixels of a median */
+#define WHOLE 12582912.0F /* what is added to this is rounded half to even */
 
 TARGET static void columns_loop(const uint8_t *const *rows,
                                 const uint16_t *weight, int32_t taps, size_t n,
@@ -46,6 +48,25 @@ TARGET static void row_loop(const uint16_t *in, const uint16_t *weight,
         }
         for (size_t k = 0; k < FDL_CV_BLOCK; k++)
             bytes[k] = (uint8_t)(sum[k] >> 16);
+        memcpy(out + i, bytes, FDL_MIN(n - i, sizeof(bytes)));
+    }
+}
+
+TARGET static void filter_loop(const uint8_t *const *taps, const float *weight,
+                               int32_t n_taps, size_t n, uint8_t *out)
+{
+    for (size_t i = 0; i < n; i += FDL_CV_BLOCK) {
+        float sum[FDL_CV_BLOCK] = {0};
+        uint8_t bytes[FDL_CV_BLOCK];
+        for (int32_t t = 0; t < n_taps; t++) {
+            const uint8_t *from = taps[t] + i;
+            for (size_t k = 0; k < FDL_CV_BLOCK; k++)
+                sum[k] = fmaf(weight[t], (float)from[k], sum[k]);
+        }
+        for (size_t k = 0; k < FDL_CV_BLOCK; k++) {
+            float v = FDL_MAX(FDL_MIN(sum[k], 255.0F), 0.0F);
+            bytes[k] = (uint8_t)(int32_t)((v + WHOLE) - WHOLE);
+        }
         memcpy(out + i, bytes, FDL_MIN(n - i, sizeof(bytes)));
     }
 }

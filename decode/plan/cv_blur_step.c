@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Row by row: a Gaussian and a box sum columns to one line, mirror its ends,
- * and sum along it. A median needs whole rows with their ends repeated, which
- * are kept for as long as another row takes them.
+ * and sum along it. A median needs whole rows with their ends repeated.
  */
 #include "decode/plan/cv_blur_step.h"
 
 #include "base/compiler.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "decode/kernels/levels.h"
-#include "decode/plan/frame.h"
+#include "decode/plan/cv_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,9 +86,8 @@ struct sums {
 static void reflect_ends(uint16_t *line, int32_t n, int32_t margin)
 {
     for (int32_t d = 1; d <= margin; d++) {
-        line[-d] = line[fdl_padding_source(FDL_PAD_REFLECT, -d, n)];
-        line[n - 1 + d] =
-            line[fdl_padding_source(FDL_PAD_REFLECT, n - 1 + d, n)];
+        line[-d] = line[fdl_cv_source(FDL_CV_REFLECT_101, -d, n)];
+        line[n - 1 + d] = line[fdl_cv_source(FDL_CV_REFLECT_101, n - 1 + d, n)];
     }
 }
 
@@ -104,8 +101,8 @@ static void sum_plane(const struct sums *p, const struct fdl_image *in,
         const uint8_t *rows[SIDE_MAX];
         uint8_t *to = fdl_image_row(out, c, y);
         for (int32_t i = 0; i < height; i++) {
-            int32_t at = fdl_padding_source(FDL_PAD_REFLECT, y + i - height / 2,
-                                            in->height);
+            int32_t at = fdl_cv_source(FDL_CV_REFLECT_101, y + i - height / 2,
+                                       in->height);
             rows[i] = fdl_image_row(in, c, at);
         }
         p->kernels->columns(rows, p->weight[1], height, n, p->line);
@@ -137,59 +134,31 @@ static int32_t sum(const struct cv_blur *s, struct fdl_canvas *c,
 
 /* ---- Medians ------------------------------------------------------------ */
 
-/* Rows with margins; row y of the image is in slot y % side. */
-struct rows {
-    uint8_t *memory;
-    size_t pitch;
-    int32_t side;
-};
-
-static uint8_t *slot_of(const struct rows *r, int32_t y)
-{
-    return r->memory + (size_t)(y % r->side) * r->pitch;
-}
-
-static void keep_row(const struct rows *r, const struct fdl_image *in,
-                     int32_t c, int32_t y)
-{
-    const uint8_t *from = fdl_image_row(in, c, y);
-    size_t n = (size_t)in->width, margin = (size_t)r->side / 2;
-    uint8_t *to = slot_of(r, y);
-    memset(to, from[0], margin);
-    memcpy(to + margin, from, n);
-    memset(to + margin + n, from[n - 1], margin);
-}
-
-static void median_plane(const struct rows *r, const struct fdl_image *in,
-                         const struct fdl_image *out, int32_t c)
+static void median_plane(struct fdl_cv_rows *r, int32_t side, int32_t channel,
+                         const struct fdl_image *out)
 {
     const struct fdl_cv_blur_kernels *k = fdl_kernels[fdl_cpu_level()].cv_blur;
-    int32_t kept = 0, last = in->height - 1, half = r->side / 2;
-    for (int32_t y = 0; y <= last; y++) {
+    size_t n = (size_t)out->width;
+    fdl_cv_rows_channel(r, channel);
+    for (int32_t y = 0; y < out->height; y++) {
         const uint8_t *rows[SIDE_MAX];
-        for (; kept <= FDL_MIN(y + half, last); kept++)
-            keep_row(r, in, c, kept);
-        for (int32_t i = 0; i < r->side; i++)
-            rows[i] = slot_of(r, FDL_MIN(FDL_MAX(y + i - half, 0), last));
-        uint8_t *to = fdl_image_row(out, c, y);
-        if (r->side <= FDL_CV_CHOICE_MAX)
-            k->median(rows, r->side, (size_t)in->width, to);
+        uint8_t *to = fdl_image_row(out, channel, y);
+        fdl_cv_rows_at(r, y, rows);
+        if (side <= FDL_CV_CHOICE_MAX)
+            k->median(rows, side, n, to);
         else
-            fdl_cv_median_wide(rows, r->side, (size_t)in->width, to);
+            fdl_cv_median_wide(rows, side, n, to);
     }
 }
 
 static int32_t median(const struct cv_blur *s, struct fdl_canvas *c,
                       const struct fdl_image *out)
 {
-    struct rows r = {.side = s->side[0]};
-    size_t bytes;
-    r.pitch = fdl_plane_bytes(c->image.width + r.side) + FDL_CV_BLOCK;
-    if (!fdl_mul_size(r.pitch, (size_t)r.side, &bytes))
-        return fdl_fail_memory(UINT64_MAX, "scratch of an operation");
-    int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP, bytes, &r.memory);
+    struct fdl_cv_rows r;
+    int32_t side = s->side[0];
+    int32_t status = fdl_cv_rows_begin(&r, c, side / 2, FDL_CV_REPLICATE);
     for (int32_t i = 0; i < c->image.channels && !status; i++)
-        median_plane(&r, &c->image, out, i);
+        median_plane(&r, side, i, out);
     return status;
 }
 

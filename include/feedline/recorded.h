@@ -126,6 +126,20 @@ enum feedline_step_op {
                                      and edges are the same */
     FEEDLINE_STEP_CV_MEDIAN_BLUR = 74,   /* the kernel's side */
 
+    FEEDLINE_STEP_CV_WARP_AFFINE =
+        75, /* width, height, flags (0 nearest, 1 linear, plus 16 for
+               WARP_INVERSE_MAP), OpenCV's number of the border (0 constant, 1
+               replicate, 2 reflect, 3 wrap, 4 reflect_101), 4 or 5: the
+               arithmetic of that OpenCV, the six numbers of the matrix, fill */
+
+    FEEDLINE_STEP_CV_EQUALIZE = 76, /* the channel that is equalized */
+    FEEDLINE_STEP_CV_CLAHE = 77,    /* the channel, clipLimit, tiles along x and
+                                       y */
+    FEEDLINE_STEP_CV_FILTER2D = 78, /* width and height of a kernel, odd and up
+                                       to 11, 4 or 5: the arithmetic of that
+                                       OpenCV; data: the kernel's floats, row by
+                                       row; edges are reflect_101 */
+
     /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
     FEEDLINE_STEP_SCALE = 40, /* none or 0: x / 255 in float32, as to_tensor; 1:
                                  x times 1 / 255, as to_dtype of v2 */

@@ -32,8 +32,9 @@ if cv2.__version__ not in TRIED:
 cv2.setNumThreads(1)  # there are other processes
 U8 = 1
 CONVERT, CROP = 1, 2
-CV_RESIZE, CV_COLOUR, CV_GAUSSIAN_BLUR, CV_BOX_BLUR, CV_MEDIAN_BLUR = range(
-    70, 75)
+CV_RESIZE, CV_COLOUR, CV_GAUSSIAN_BLUR, CV_BOX_BLUR, CV_MEDIAN_BLUR, \
+    CV_WARP_AFFINE, CV_EQUALIZE, CV_CLAHE, CV_FILTER2D = range(70, 79)
+VERSION = int(cv2.__version__[0])
 PHOTO = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
 NOISE_SIDE, SIDE_MAX = 70, 400
 FILTERS = {"nearest": cv2.INTER_NEAREST, "linear": cv2.INTER_LINEAR,
@@ -101,8 +102,78 @@ def median_blur(rng, image):
     return (CV_MEDIAN_BLUR, [side], b""), cv2.medianBlur(image, side)
 
 
+def matrix(rng, image):
+    """A rotation, with a scale and often a shear, somewhere near."""
+    height, width = image.shape[:2]
+    if rng.random() < 0.1:
+        return np.array([[1, 0, rng.randint(-9, 9)],
+                         [0, 1, rng.randint(-9, 9)]], np.float64)
+    m = cv2.getRotationMatrix2D((width / 2, height / 2), rng.uniform(0, 360),
+                                rng.uniform(0.3, 3))
+    if rng.random() < 0.5:
+        m[:, :2] += np.array([[rng.gauss(0, 0.3) for _ in range(2)]] * 2)
+    m[:, 2] += [rng.gauss(0, width / 4), rng.gauss(0, height / 4)]
+    return m
+
+
+def warp_affine(filter):
+    def row(rng, image):
+        size = [new_side(rng, n) for n in image.shape[1::-1]]
+        flags = filter + rng.choice((0, cv2.WARP_INVERSE_MAP))
+        border, m = rng.randrange(5), matrix(rng, image)
+        fill = [rng.randint(0, 255) for _ in range(image.shape[2])]
+        want = cv2.warpAffine(image, m, size, flags=flags, borderMode=border,
+                              borderValue=fill)
+        return (CV_WARP_AFFINE, [*size, flags, border, VERSION, *m.flat, *fill],
+                b""), want
+    return row
+
+
+def one_channel(rng, image, done):
+    channel = rng.randrange(image.shape[2])
+    out = image.copy()
+    out[..., channel] = done(np.ascontiguousarray(image[..., channel]))
+    return channel, out
+
+
+def equalize(rng, image):
+    channel, want = one_channel(rng, image, cv2.equalizeHist)
+    return (CV_EQUALIZE, [channel], b""), want
+
+
+def clahe(rng, image):
+    limit = rng.choice((0, 40, rng.uniform(0.5, 9)))
+    tiles = rng.choice(((8, 8), (rng.randint(1, 20), rng.randint(1, 20))))
+    if min(image.shape[:2]) < 2 * max(tiles):
+        return None
+    channel, want = one_channel(rng, image,
+                                cv2.createCLAHE(limit, tiles).apply)
+    return (CV_CLAHE, [channel, limit, *tiles], b""), want
+
+
+def filter2d(rng, image):
+    """A line as for motion blur, a sharpening one, any."""
+    draw = np.random.default_rng(rng.getrandbits(32))
+    width, height = (rng.choice((1, 3, 5, 7, 9, 11)) for _ in range(2))
+    kernel = draw.normal(0, 0.3, (height, width))
+    kind = rng.randrange(3)
+    if kind == 0:
+        kernel = np.zeros((height, width), np.uint8)
+        ends = [(rng.randrange(width), rng.randrange(height)) for _ in range(2)]
+        cv2.line(kernel, *ends, 1)
+        kernel = kernel / kernel.sum()
+    elif kind == 1:
+        kernel = -np.ones((height, width)) * 0.3
+        kernel[height // 2, width // 2] += 1 - kernel.sum()
+    kernel = kernel.astype(np.float32)
+    return (CV_FILTER2D, [width, height, VERSION], kernel.tobytes()), \
+        cv2.filter2D(image, -1, kernel)
+
+
 ROWS = {"Gaussian blur": gaussian_blur, "box blur": box_blur,
-        "median blur": median_blur}
+        "median blur": median_blur, "warp, nearest": warp_affine(0),
+        "warp, linear": warp_affine(1), "equalize": equalize,
+        "CLAHE": clahe, "filter2D": filter2d}
 ROWS.update((f"resize, {name}", resize(name)) for name in FILTERS)
 ROWS.update((f"colour, {name}", colour(getattr(cv2, "COLOR_" + name)))
             for name in ("BGR2GRAY", "RGB2GRAY", "BGR2YCrCb", "RGB2YCrCb",

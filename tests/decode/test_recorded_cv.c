@@ -207,7 +207,69 @@ TEST(blurs)
           110, 110, 118, 118, 126, 126, 126, 118, 118, 118, 145, 126, 126,
           118, 110, 188, 145, 126, 118, 91);
 }
+
+TEST(warps)
+{
+#define MATRIX  0.9, 0.3, -1.25, -0.2, 1.1, 0.5
+#define WARP_4  STEP(WARP_AFFINE, 6, 4, 1, 4, 4, MATRIX)
+#define WARP_5  STEP(WARP_AFFINE, 6, 4, 1, 4, 5, MATRIX)
+#define NEAR_4  STEP(WARP_AFFINE, 6, 4, 16, 0, 4, MATRIX, 7)
+#define NEAR_5  STEP(WARP_AFFINE, 6, 4, 16, 0, 5, MATRIX, 7)
+    CHECK(WARP_4, 1,
+          147, 128, 98, 77, 137, 120, 107, 149, 56, 101, 137, 124, 89, 155,
+          226, 93, 236, 128, 110, 104, 199, 105, 192, 150);
+    CHECK(WARP_5, 1,
+          149, 128, 96, 77, 135, 119, 108, 150, 54, 100, 137, 124, 88, 154,
+          226, 92, 235, 129, 110, 103, 199, 107, 193, 151);
+    CHECK(NEAR_4, 1,
+          7, 13, 110, 110, 207, 48, 7, 242, 83, 180, 21, 118, 7, 188, 56, 153,
+          250, 91, 7, 7, 29, 126, 223, 64);
+    CHECK(NEAR_5, 1,
+          7, 13, 110, 110, 207, 48, 7, 242, 83, 180, 21, 118, 7, 215, 56, 153,
+          250, 91, 7, 7, 29, 126, 223, 64);
+}
+
+TEST(filters_and_equalizations)
+{
+    static const float kernel[] = {0, 0.5F, 0, -1, 2, -1, 0, 0.25F, 0.25F};
+#define FILTER_4 STEP(FILTER2D, 3, 3, 4), .data = kernel
+#define FILTER_5 STEP(FILTER2D, 3, 3, 5), .data = kernel
+#define EQUAL    STEP(EQUALIZE, 0)
+#define TILES    STEP(CLAHE, 0, 3, 2, 2)
+    CHECK(FILTER_4, 1,
+          8, 107, 255, 0, 255, 255, 0, 255, 0, 255, 255, 0, 177, 255, 0, 255,
+          0, 177, 255, 0);
+    CHECK(FILTER_5, 1,
+          8, 107, 255, 0, 255, 255, 0, 255, 0, 255, 255, 0, 177, 255, 0, 255,
+          0, 177, 255, 0);
+    CHECK(EQUAL, 1,
+          0, 107, 201, 40, 148, 242, 81, 174, 13, 121, 215, 54, 161, 255, 94,
+          188, 27, 134, 228, 67);
+    CHECK(TILES, 1,
+          28, 113, 203, 56, 184, 255, 85, 180, 42, 160, 227, 57, 151, 255,
+          132, 184, 28, 122, 227, 80);
+}
 /* clang-format on */
+
+TEST(what_does_not_fit_the_image_is_refused)
+{
+    const struct feedline_recorded_step refused[] = {
+        {STEP(COLOUR, 8)},
+        {STEP(COLOUR, 41)},
+        {STEP(EQUALIZE, 1)},
+        {STEP(CLAHE, 1, 3, 2, 2)},
+        {STEP(WARP_AFFINE, 6, 4, 1, 4, 4, MATRIX, 1, 2, 3)},
+        {STEP(GAUSSIAN_BLUR, 0, 3, 0, 0)},
+        {STEP(GAUSSIAN_BLUR, 0, 3, 50, 0)}};
+    for (size_t i = 0; i < FDL_COUNT_OF(refused); i++) {
+        struct bench b;
+        begin(&b, WIDTH, HEIGHT, 1);
+        int32_t status = fdl_recorded_plan_cv(&b.plan, &refused[i], &b.made);
+        if (status != FEEDLINE_EINVAL && status != FEEDLINE_ERANGE)
+            fail_msg("step %zu is taken", i);
+        end(&b);
+    }
+}
 
 TEST(scales_have_to_make_the_size)
 {

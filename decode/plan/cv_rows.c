@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Row y of the image is in slot y % (2 * margin + 1). What a border takes from
+ * elsewhere is less than `margin` rows away and still there; where the image is
+ * so low that it goes there and back, all of its rows are.
+ */
+#include "decode/plan/cv_rows.h"
+
+#include "base/compiler.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "decode/kernels/cv_blur.h"
+
+#include <string.h>
+
+static int32_t slots_of(const struct fdl_cv_rows *r)
+{
+    return 2 * r->margin + 1;
+}
+
+int32_t fdl_cv_rows_begin(struct fdl_cv_rows *r, struct fdl_canvas *c,
+                          int32_t margin, enum fdl_cv_border border)
+{
+    size_t bytes;
+    *r = (struct fdl_cv_rows){
+        .image = &c->image, .border = border, .margin = margin};
+    r->pitch = fdl_plane_bytes(c->image.width + 2 * margin) + FDL_CV_BLOCK;
+    if (!fdl_mul_size(r->pitch, (size_t)slots_of(r), &bytes))
+        return fdl_fail_memory(UINT64_MAX, "scratch of an operation");
+    return fdl_canvas_scratch(c, FDL_SCRATCH_STEP, bytes, &r->memory);
+}
+
+void fdl_cv_rows_channel(struct fdl_cv_rows *r, int32_t channel)
+{
+    r->channel = channel;
+    r->end = 0;
+}
+
+static uint8_t *slot_of(const struct fdl_cv_rows *r, int32_t y)
+{
+    return r->memory + (size_t)(y % slots_of(r)) * r->pitch;
+}
+
+static void keep(const struct fdl_cv_rows *r, int32_t y)
+{
+    const uint8_t *from = fdl_image_row(r->image, r->channel, y);
+    uint8_t *to = slot_of(r, y) + r->margin;
+    int32_t n = r->image->width;
+    memcpy(to, from, (size_t)n);
+    for (int32_t d = 1; d <= r->margin; d++) {
+        to[-d] = from[fdl_cv_source(r->border, -d, n)];
+        to[n - 1 + d] = from[fdl_cv_source(r->border, n - 1 + d, n)];
+    }
+}
+
+void fdl_cv_rows_at(struct fdl_cv_rows *r, int32_t y, const uint8_t **rows)
+{
+    int32_t height = r->image->height;
+    for (; r->end < FDL_MIN(y + r->margin + 1, height); r->end++)
+        keep(r, r->end);
+    for (int32_t i = 0; i < slots_of(r); i++)
+        rows[i] =
+            slot_of(r, fdl_cv_source(r->border, y - r->margin + i, height));
+}

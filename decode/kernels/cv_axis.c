@@ -11,6 +11,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define ALIGN     64
 #define PI        3.14159265358979323846
@@ -113,6 +114,12 @@ static int32_t first_of(const struct fdl_cv_axis_key *key, int32_t i)
     return place_of(key, i, &part) - taps_of(key) / 2 + 1;
 }
 
+/* Pixels, and with them taps. */
+static size_t whole_eights(int32_t count)
+{
+    return ((size_t)count + 7) & ~(size_t)7;
+}
+
 static void make_taps(struct fdl_cv_axis *axis,
                       const struct fdl_cv_axis_key *key)
 {
@@ -133,6 +140,40 @@ static void make_taps(struct fdl_cv_axis *axis,
                 (int16_t)lrintf(w[t] * (float)FDL_CV_ONE);
         }
     }
+}
+
+/* ---- Quads -------------------------------------------------------------- */
+
+#define QUAD 4
+
+/* False: its pixels are not within 16 bytes. */
+static bool make_quad(const struct fdl_cv_axis *axis, size_t first,
+                      struct fdl_cv_quad *quad)
+{
+    const int32_t *at = axis->at + 2 * first;
+    memset(quad->order, 0x80, sizeof(quad->order)); /* zeros */
+    quad->at = at[0];
+    for (size_t i = 0; i < QUAD && first + i < (size_t)axis->count; i++) {
+        int32_t from = at[2 * i] - quad->at;
+        if (from + 1 >= (int32_t)sizeof(quad->order))
+            return false;
+        quad->order[4 * i] = (uint8_t)from;
+        quad->order[4 * i + 2] = (uint8_t)(from + 1);
+    }
+    return true;
+}
+
+static void make_quads(struct fdl_cv_axis *axis, struct fdl_cv_quad *quads)
+{
+    size_t count = (size_t)axis->count, all = whole_eights(axis->count);
+    memset(axis->weight + 2 * count, 0,
+           2 * (all - count) * sizeof(*axis->weight));
+    memset(quads, 0, all / QUAD * sizeof(*quads));
+    for (size_t i = 0; i < count; i += QUAD) {
+        if (!make_quad(axis, i, &quads[i / QUAD]))
+            return;
+    }
+    axis->quads = quads;
 }
 
 /* ---- Areas -------------------------------------------------------------- */
@@ -201,7 +242,9 @@ size_t fdl_cv_axis_bytes(const struct fdl_cv_axis_key *key)
     size_t taps = (size_t)taps_of(key), each, bytes;
     each = taps > 0 ? taps * (sizeof(int32_t) + sizeof(int16_t))
                     : 2 * sizeof(int32_t) + most_of(key) * sizeof(float);
-    if (!fdl_mul_size((size_t)key->count, each, &bytes) ||
+    if (taps == 2)
+        each += sizeof(struct fdl_cv_quad) / QUAD;
+    if (!fdl_mul_size(whole_eights(key->count), each, &bytes) ||
         !fdl_add_size(bytes, ALIGN, &bytes))
         return 0;
     return bytes & ~(size_t)(ALIGN - 1);
@@ -216,8 +259,11 @@ void fdl_cv_axis_make(struct fdl_cv_axis *axis,
                                  .at = (int32_t *)(void *)memory};
     if (axis->taps > 0) {
         size_t n = count * (size_t)axis->taps;
+        size_t all = whole_eights(key->count) * (size_t)axis->taps;
         axis->weight = (int16_t *)(void *)(axis->at + n);
         make_taps(axis, key);
+        if (key->across && axis->taps == 2)
+            make_quads(axis, (void *)(axis->weight + all));
     } else {
         axis->n = axis->at + count;
         axis->area = (float *)(void *)(axis->n + count);

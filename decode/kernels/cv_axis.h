@@ -35,10 +35,21 @@ struct fdl_cv_axis_key {
     int32_t origin;       /* pixels of `in` that are not there, before it */
 };
 
+/* For vectors, four neighbours of two taps each: where to read 16 bytes, and
+ * which of these are the low bytes of eight words. */
+struct fdl_cv_quad {
+    int32_t at;
+    uint8_t order[16];
+};
+
 struct fdl_cv_axis {
     int32_t count, taps; /* taps 0: covers */
     int32_t *at;         /* [count * taps]: pixels of `in`, from its origin */
     int16_t *weight;     /* [count * taps] */
+
+    struct fdl_cv_quad *quads; /* two for each eight pixels, across; NULL: not
+                                  of two taps, or too wide. Then weights are
+                                  there for whole eights, too */
 
     /* covers: pixels [at[i], at[i] + n[i]), which weigh area[i * most] on.
      * whole: they are as many everywhere, or fewer at the end; else 0. */

@@ -42,6 +42,6 @@ void fdl_cv_resize(const struct fdl_cv_resize_kernels *k,
                    const struct fdl_cv_resize_job *job);
 
 /* Of each level; levels.h has them all. */
-extern const struct fdl_cv_resize_kernels fdl_cv_resize_c;
+extern const struct fdl_cv_resize_kernels fdl_cv_resize_c, fdl_cv_resize_avx2;
 
 #endif

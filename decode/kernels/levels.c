@@ -15,10 +15,10 @@ const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS] = {
     [FDL_CPU_C] = PLAIN_C,
     [FDL_CPU_AVX2] = {&fdl_resample_avx2, &fdl_finish_avx2, &fdl_blend_avx2,
                       &fdl_map_avx2, &fdl_gauss_avx2, &fdl_mix_avx2,
-                      &fdl_cv_resize_c, &fdl_cv_blur_avx2},
+                      &fdl_cv_resize_avx2, &fdl_cv_blur_avx2},
     [FDL_CPU_AVX512] = {&fdl_resample_avx512, &fdl_finish_avx2, &fdl_blend_avx2,
                         &fdl_map_avx2, &fdl_gauss_avx2, &fdl_mix_avx2,
-                        &fdl_cv_resize_c, &fdl_cv_blur_avx2},
+                        &fdl_cv_resize_avx2, &fdl_cv_blur_avx2},
 };
 
 #else

@@ -16,6 +16,7 @@ import needs
 needs.deferred_tensors()
 
 import feedline  # noqa: E402
+from feedline.torch import recorded_stream_iteration
 from programs.compared import difference
 from recorded_sets import F
 from test_torch_recorded_streams import Buffered, Stream, seed
@@ -108,6 +109,25 @@ class _Files:
         return self.stream.sample(self.left.pop(0))
 
 
+class Clips(Stream):
+    """Images that are stacked, along one dimension or another."""
+
+    dim = 0
+
+    def __iter__(self) -> Any:
+        for paths in zip(self.files[::2], self.files[1::2]):
+            images = [Image.open(path).convert("RGB") for path in paths]
+            frames = [F.to_tensor(image.resize((24, 16))) for image in images]
+            try:
+                yield torch.stack(frames, dim=self.dim)
+            except OSError:
+                continue
+
+
+class Films(Clips):
+    dim = 1
+
+
 def events(loader: Any, epochs: int = 2) -> List[Any]:
     """Batches, and the types of errors."""
     found: List[Any] = []
@@ -142,9 +162,23 @@ def assert_alike(ours: List[Any], theirs: List[Any]) -> None:
             assert difference(a, b, "event %d" % number) is None
 
 
+@pytest.mark.parametrize("kind", [Clips, Films])
+def test_what_is_stacked_is_the_engines(
+    tmp_path: Path, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: List[int] = []
+    monkeypatch.setattr(
+        recorded_stream_iteration, "keys_of_failed", lambda *_: made.append(0)
+    )
+    stream = kind(tmp_path / "images")
+    theirs = run(Theirs, stream, num_workers=1)
+    assert_alike(run(Ours, stream, num_workers=2, draws="torch"), theirs)
+    assert not made
+
+
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize(
-    "kind", [Leaving, Drawing, Checking, Stream, Resilient]
+    "kind", [Leaving, Drawing, Checking, Stream, Resilient, Clips, Films]
 )
 def test_damaged_images(tmp_path: Path, kind: Any, how: str) -> None:
     stream = kind(tmp_path / "images")
@@ -275,6 +309,18 @@ def test_a_stream_that_is_another_each_time(tmp_path: Path) -> None:
     for _ in range(2):
         names = [name for _, names in loader for name in names]
         assert sorted(names) == stream.files
+
+
+class Restless(Films):
+    def __iter__(self) -> Any:
+        random.SystemRandom().shuffle(self.files)
+        return super().__iter__()
+
+
+def test_clips_of_such_a_stream(tmp_path: Path) -> None:
+    loader = Ours(Restless(tmp_path / "images"), 4, num_workers=2)
+    assert loader.recorded, loader.fallback_reason
+    assert [tuple(clips.shape) for clips in loader] == [(4, 3, 2, 16, 24)] * 3
 
 
 def test_its_damaged_images_are_errors(tmp_path: Path) -> None:

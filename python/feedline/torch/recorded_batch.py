@@ -18,6 +18,7 @@ from torch.utils.data.dataloader import default_collate
 from ..deferred.packing import address_in, address_of, most_bytes, write
 from . import _compat
 from .recorded_draws import States
+from .recorded_leaves import Copies
 from .recorded_memory import Memory
 
 
@@ -59,6 +60,25 @@ class Batch:
         self.lost = 0  # helpers that ended with it
         self._rows: Dict[int, Rows] = {}
         self._packed = bytearray()  # what the engine is told
+
+    def isolate(
+        self, place: int, sample: Any, copies: Copies, memory: Memory, pin: bool
+    ) -> List[Any]:
+        """Keeps a copy of a sample; its deferred images, for the engine."""
+        leaves: List[Any] = []
+        outs: List[int] = []
+
+        def room(leaf: Any) -> Any:
+            made, out = self.room(place, leaf, memory, pin)
+            for part in leaf.parts or (leaf,):
+                leaves.append(part)
+                outs.append(out)
+                out += part.form.nbytes
+            return made
+
+        self.samples[place] = copies.of(sample, room)
+        self.recorded[place] = leaves, outs
+        return leaves
 
     def pack(self) -> None:
         """Structs for the engine, of all samples in one memory."""

@@ -47,3 +47,10 @@ class BatchQueue(Generic[B]):
 # (the call's address, that of a sample's structs, how many): the sample's
 # status. Tells the engine.
 read: Callable[[int, Optional[int], int], int] = lib.quick.read_recorded
+
+
+def tell(address: int, found: Any) -> int:
+    """A sample, as its batch has packed it, or what it raised: its status."""
+    if isinstance(found, BaseException):
+        raise found
+    return read(address, *found)

@@ -36,7 +36,7 @@ from .recorded_draws import SeededDraws, States, TorchDraws
 from .recorded_helper_count import Helping
 from .recorded_leaves import Copies
 from .recorded_memory import Memory
-from .recorded_queue import BatchQueue, read
+from .recorded_queue import BatchQueue, tell
 from .worker_info import as_worker
 
 Draws = Union[SeededDraws, TorchDraws]
@@ -132,9 +132,7 @@ class Run(BatchQueue[Batch]):
         finally:
             if place == len(batch.indices) - 1:
                 self.recorded(number)
-        if isinstance(found, BaseException):
-            raise found
-        return read(address, *found)
+        return tell(address, found)
 
     def _record_all(self, batch: Batch) -> None:
         """Here, or by a helper process."""
@@ -201,19 +199,7 @@ class Run(BatchQueue[Batch]):
             if isinstance(sample, Failed):
                 batch.recorded[place] = sample.error
                 continue
-            leaves: List[Any] = []
-            outs: List[int] = []
-
-            def room(leaf: Any) -> Any:
-                made, out = batch.room(place, leaf, memory, pin)
-                for part in leaf.parts or (leaf,):
-                    leaves.append(part)
-                    outs.append(out)
-                    out += part.form.nbytes
-                return made
-
-            batch.samples[place] = copies.of(sample, room)
-            batch.recorded[place] = leaves, outs
+            batch.isolate(place, sample, copies, memory, pin)
         batch.shares = copies.shared
 
     # ---- On any other ------------------------------------------------------

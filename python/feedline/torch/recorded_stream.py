@@ -25,7 +25,7 @@ from ..deferred import Source, StreamRecording, key_of
 from .recorded_batch import Batch
 from .recorded_draws import States
 from .recorded_leaves import Copies
-from .recorded_queue import BatchQueue, read
+from .recorded_queue import BatchQueue, tell
 from .recorded_run import Draws, RecordedSet
 from .sampler_kinds import is_stateful, state_of
 from .state_dict import DATASET, FETCHER, ITERATOR, ENDED
@@ -140,10 +140,10 @@ class StreamRun(BatchQueue[StreamBatch]):
         if place == 0:
             self._fill(batch)
             batch.pack()
-        images, count = batch.recorded.pop(place, (None, 0))
+        found = batch.recorded.pop(place, (None, 0))
         if place == batch.asked - 1:
             self.recorded(number)
-        return read(address, images, count)
+        return tell(address, found)
 
     def _fill(self, batch: StreamBatch) -> None:
         batch.hold(0)
@@ -167,29 +167,12 @@ class StreamRun(BatchQueue[StreamBatch]):
         samples = recording.call(self._several, batch.asked)
         batch.hold(len(samples))
         copies = Copies()
+        memory, pin = self._owner.memory, self._begin.pin
         used: Set[int] = set()
         for place, sample in enumerate(samples):
-            leaves = self._isolated(batch, place, sample, copies)
+            leaves = batch.isolate(place, sample, copies, memory, pin)
             used.update(id(leaf.source) for leaf in leaves)
         batch.damaged = recording.settle(used)
-
-    def _isolated(
-        self, batch: StreamBatch, place: int, sample: Any, copies: Copies
-    ) -> List[Any]:
-        """Notes a sample's images, and a copy of it."""
-        leaves: List[Any] = []
-        outs: List[int] = []
-        memory, pin = self._owner.memory, self._begin.pin
-
-        def room(leaf: Any) -> Any:
-            made, out = batch.room(place, leaf, memory, pin)
-            leaves.append(leaf)
-            outs.append(out)
-            return made
-
-        batch.samples[place] = copies.of(sample, room)
-        batch.recorded[place] = leaves, outs
-        return leaves
 
     def _several(self, count: int) -> List[Any]:
         """So many samples; fewer at the end."""
@@ -270,17 +253,33 @@ class StreamRun(BatchQueue[StreamBatch]):
 def keys_of_failed(batch: StreamBatch, place: int) -> List[str]:
     """Makes a sample's images by Pillow and torch, where the engine could not.
     Of those that they cannot make either: their keys."""
-    failed = []
+    failed: List[str] = []
     for leaf, memory in batch.leaves[place]:
         try:
-            real = leaf.real()
-            if leaf.dtype is None:
-                memory[:] = real.tobytes()
-            else:
-                memory.copy_(real)
+            _put(leaf, memory, leaf.real())
         except Exception:
-            failed.append(key_of(leaf.source))
+            parts = leaf.parts or (leaf,)
+            bad = [part for part in parts if not _can_be_made(part)] or parts
+            failed += [key_of(part.source) for part in bad]
     return failed
+
+
+def _put(leaf: Any, memory: Any, real: Any) -> None:
+    """Where the engine would have put it."""
+    if leaf.dtype is None:
+        memory[:] = real.tobytes()
+    elif leaf.dim:
+        memory[1].copy_(real.movedim(leaf.dim, 0))
+    else:
+        memory.copy_(real)
+
+
+def _can_be_made(part: Any) -> bool:
+    try:
+        part.real()
+    except Exception:
+        return False
+    return True
 
 
 def carried(batch: StreamBatch, place: int) -> bool:

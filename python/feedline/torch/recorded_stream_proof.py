@@ -137,7 +137,8 @@ class StreamTrial(Trial):
                     same = real.tobytes() == bytes(memory)
                 else:
                     real = leaf.real().as_subclass(torch.Tensor)
-                    same = different(memory, real) is None
+                    found = memory[0] if leaf.dim else memory
+                    same = different(found, real) is None
                 if not same:
                     return "sample %d, an image of it" % place
         return None

@@ -674,3 +674,46 @@ def test_an_image_whose_pixels_were_read_is_made_once(
     tensor, light, other = Recorder().run(program)
     assert light and deferred_of(tensor) is None
     assert deferred_of(other) is not None
+
+
+# ---- What is remembered of one image is right for the next ------------------
+
+
+@pytest.mark.parametrize(
+    "of_array, of_tensor",
+    [
+        (lambda a, x: a * x, lambda t, x: t * x),
+        (lambda a, x: x - a, lambda t, x: x - t),
+        (lambda a, x: a - x, lambda t, x: t.sub(x)),
+        (lambda a, x: (a / 2) * x, lambda t, x: t.float().div(2).mul_(x)),
+    ],
+)
+def test_like_numbers_are_told_apart(
+    of_array: Any, of_tensor: Any, files: Dict[str, str]
+) -> None:
+    numbers = [2, 2.0, 0.0, -0.0, 0, float("nan"), np.float32(2), 2]
+
+    def program(path: str) -> Any:
+        return [
+            (
+                of_array(np.array(rgb(path)), x),
+                of_tensor(F.pil_to_tensor(rgb(path)), x),
+            )
+            for x in numbers
+        ]
+
+    for path in list(files.values())[:2]:
+        assert cases.check(program, path).count(True) > len(numbers)
+
+
+def test_the_default_type_of_floats_counts(files: Dict[str, str]) -> None:
+    def program(path: str) -> Any:
+        t = F.pil_to_tensor(rgb(path))
+        torch.set_default_dtype(torch.float64)
+        try:
+            wide = t / 255
+        finally:
+            torch.set_default_dtype(torch.float32)
+        return t / 255, wide, t / 255
+
+    cases.check(program, files["rgb.png"])

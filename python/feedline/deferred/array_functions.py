@@ -12,6 +12,8 @@ values in place of the pixels.
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
+from types import FunctionType
 from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
@@ -28,7 +30,7 @@ from .array import (
     table_of,
 )
 from .array_views import NotRecorded
-from .record import Call, Record, as_table, dense, kept_order
+from .record import Call, Record, Tables, as_table, dense, kept_order
 
 # Of which the engine can write a value.
 _ERASED = tuple(map(np.dtype, (np.uint8, np.float16, np.float32)))
@@ -61,12 +63,16 @@ def elementwise(
 ) -> Any:
     """The array of function(*args, **kwargs), whose arrays are of the same
     pixels."""
-    made = _tables(function, args, kwargs or {}, in_place)
+    made = NotImplemented
+    if not kwargs and not in_place:
+        made = _remembered(function, args)
+    if made is NotImplemented:
+        made = _tables(function, args, kwargs or {}, in_place)
     if made is NotImplemented:
         return made
     table, record, call, erased = made
     new = record.but(
-        table=as_table(table, record),
+        table=table,
         scaled=False,
         dtype=table.dtype,
         strides=record.strides if in_place else kept_order(record),
@@ -80,10 +86,37 @@ def elementwise(
     return array
 
 
+_known = Tables()
+
+
+def _remembered(function: Callable[..., Any], args: Any) -> Any:
+    """What _tables() gives, of one array and numbers."""
+    if type(function) is FunctionType:  # made for this call
+        return NotImplemented
+    at = 0 if type(args[0]) is DeferredArray else len(args) - 1
+    if type(args[at]) is not DeferredArray:
+        return NotImplemented
+    record = recorded_array(args[at])
+    if record is None or record.erased:
+        return NotImplemented
+    rest = (*args[:at], *args[at + 1 :])
+    before = table_of(record)
+    key = _known.key(before, (function, at), rest, (int, float))
+    if key is None:
+        return NotImplemented
+    table = _known.get(key)
+    if table is None:
+        made = _tables(function, args, {}, False)
+        if made is not NotImplemented:
+            _known.put(key, before, made[0])
+        return made
+    return table, record, Call(record.call, function, at, rest), ()
+
+
 def _tables(
     function: Callable[..., Any], args: Any, kwargs: Any, in_place: bool
 ) -> Any:
-    """(what the function makes of every byte, the record of the arrays, the
+    """(the table of what the function makes, the record of the arrays, the
     call, what is erased then)."""
     records = [
         recorded_array(a) if type(a) is DeferredArray else None for a in args
@@ -128,7 +161,7 @@ def _tables(
         parts = [a if r is None else r.call for a, r in zip(args, records)]
         parts = [_snapshot(part) for part in parts]
         call = Call(None, _joint, 0, (function, parts, kwargs))
-    return made, first, call, erased
+    return as_table(made, first), first, call, erased
 
 
 def _joint(function: Callable[..., Any], parts: Any, kwargs: Any) -> Any:
@@ -285,10 +318,14 @@ def _astype(args: Any, kwargs: Any) -> Any:
     if kind == record.dtype and not kwargs.get("copy", True):
         return array
 
-    def astype(given: Any) -> Any:
-        return given.astype(kind, **kwargs)
+    cast = _cast_to(kind, tuple(kwargs.items()))
+    return elementwise(cast, (array,), {})
 
-    return elementwise(astype, (array,), {})
+
+@lru_cache(maxsize=64)
+def _cast_to(kind: Any, named: Tuple[Tuple[str, Any], ...]) -> Any:
+    """The same function each time, so what it makes is remembered."""
+    return operator.methodcaller("astype", kind, **dict(named))
 
 
 def _clip(args: Any, kwargs: Any) -> Any:

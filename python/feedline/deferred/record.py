@@ -129,6 +129,36 @@ def _kept_order(shape: Shape, strides: Shape) -> Shape:
     return tuple(made)
 
 
+class Tables:
+    """Tables that functions have made of others, by the function and numbers:
+    most programs compute the same of each image. Both tables are kept, so the
+    address of one says which it is."""
+
+    MOST = 256  # each has up to 8 KB
+
+    def __init__(self) -> None:
+        self._made: Dict[Any, Tuple[Table, Table]] = {}
+
+    def key(self, table: Table, function: Any, args: Any, kinds: Any) -> Any:
+        """None: of these it is not remembered. function: and all else that
+        says what it makes; kinds: of arguments that repr() tells apart."""
+        said: Any = function, id(table)
+        for value in args:
+            if type(value) not in kinds:
+                return None
+            said += type(value), repr(value)  # 0.0 is not -0.0
+        return said
+
+    def get(self, key: Any) -> Table:
+        found = self._made.get(key)
+        return None if found is None else found[1]
+
+    def put(self, key: Any, before: Table, made: Table) -> None:
+        if len(self._made) >= self.MOST:
+            self._made.clear()
+        self._made[key] = before, made
+
+
 def is_plain(record: Record) -> bool:
     """Bytes of the image, as they are."""
     return not record.scaled and record.table is None and not record.erased

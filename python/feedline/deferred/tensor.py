@@ -85,11 +85,15 @@ def table_of(record: Record) -> Table:
     if table is None:
         every = torch.arange(256, dtype=torch.uint8)
         table = _bytes[c] = every.repeat(c, 1)
-    if record.scaled:
-        table = table.to(torch.float32).div(255)
-        if record.normalized:
-            both = torch.tensor(record.normalized, dtype=torch.float32)
-            table = table.sub_(both[:c, None]).div_(both[c:, None])
+    return _scaled(c, record.normalized) if record.scaled else table
+
+
+@lru_cache(maxsize=64)
+def _scaled(c: int, normalized: Tuple[float, ...]) -> Table:
+    table = _bytes[c].to(torch.float32).div(255)
+    if normalized:
+        both = torch.tensor(normalized, dtype=torch.float32)
+        table = table.sub_(both[:c, None]).div_(both[c:, None])
     return table
 
 

@@ -24,7 +24,7 @@ import torch
 
 from . import joined
 from . import steps as op
-from .record import Call, Record, as_pixels, as_table, dense
+from .record import Call, Record, Tables, as_pixels, as_table, dense
 from .record import is_plain, kept_order, parts_of, selected
 from .tensor import (
     CODES,
@@ -97,6 +97,8 @@ def _arithmetic(func: Any, args: Any, kwargs: Any, in_place: bool) -> Any:
     record = None if tensor is None else recorded(tensor)
     if record is None or not _KEYWORDS.issuperset(kwargs):
         return NotImplemented
+    if torch.get_default_dtype() is not torch.float32:
+        return NotImplemented  # it would count again when it is made real
     if in_place and (at != 0 or not _alone(tensor)):
         return NotImplemented
     rest = (*args[:at], *args[at + 1 :])
@@ -111,7 +113,12 @@ def _arithmetic(func: Any, args: Any, kwargs: Any, in_place: bool) -> Any:
 
 def _computed(tensor: Any, record: Record, call: Call, in_place: bool) -> Any:
     """What a call makes of every byte, and of what has been erased."""
-    every = as_pixels(table_of(record), record)
+    before = table_of(record)
+    key = None if record.erased else _key(before, call)
+    table = _known.get(key)
+    if table is not None:
+        return _changed(tensor, record, call, in_place, table, ())
+    every = as_pixels(before, record)
     if in_place:
         every = every.clone()
     made = call.on(every)
@@ -134,12 +141,37 @@ def _computed(tensor: Any, record: Record, call: Call, in_place: bool) -> Any:
     )
     if erased and made.dtype not in CODES:
         return NotImplemented
+    table = as_table(made, record)
+    if key is not None:
+        _known.put(key, before, table)
+    return _changed(tensor, record, call, in_place, table, erased)
+
+
+_known = Tables()
+_PLAIN = (int, float, torch.dtype)
+
+
+def _key(table: Any, call: Call) -> Any:
+    """Of calls with numbers and dtypes alone."""
+    if call.kwargs:
+        return None
+    return _known.key(table, (call.function, call.at), call.args, _PLAIN)
+
+
+def _changed(
+    tensor: Any,
+    record: Record,
+    call: Call,
+    in_place: bool,
+    table: Any,
+    erased: Any,
+) -> Any:
     new = record.but(
-        table=as_table(made, record),
+        table=table,
         scaled=False,
         normalized=(),
         erased=erased,
-        dtype=made.dtype,
+        dtype=table.dtype,
         strides=kept_order(record),
         kind=torch.Tensor,
         call=call,

@@ -20,6 +20,7 @@ from .. import _c
 from . import steps as op
 from .description import Deferred, Form
 from .image_source import Source
+from .kinds import metaclass_of
 from .record import Call, Record, Table, as_bytes, as_pixels, dense
 from .record import image_size
 from .recording import lock, state
@@ -27,7 +28,11 @@ from .recording import lock, state
 Handler = Callable[[Any, Any], Any]
 
 
-class DeferredArray:
+_Meta: Any = metaclass_of(object)
+
+
+class DeferredArray(metaclass=_Meta):  # type: ignore[metaclass]
+    _kind = np.ndarray
     __slots__ = (
         "_record",  # None: it is real
         "_real",

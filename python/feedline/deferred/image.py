@@ -19,6 +19,7 @@ from PIL import Image, ImageFilter
 from . import pillow_steps as replay
 from . import steps as op
 from .description import Deferred, Form
+from .kinds import metaclass_of
 from .recording import Run, lock, state
 from .image_source import Source, is_bomb
 from .steps import Steps
@@ -84,7 +85,11 @@ class _Pixels:
         return getattr(self._real(), name)
 
 
-class DeferredImage(Image.Image):
+_Meta: Any = metaclass_of(Image.Image)
+
+
+class DeferredImage(Image.Image, metaclass=_Meta):  # type: ignore[metaclass]
+    _kind: Any = Image.Image  # the class that it passes for
     # What a real one has in each instance.
     _im: Any = None
     _exif: Any = None
@@ -115,7 +120,7 @@ class DeferredImage(Image.Image):
         return self._source.info() if own is None else own
 
     def __repr__(self) -> str:
-        kind: Any = getattr(self, "_kind", Image.Image)
+        kind = self._kind
         return "<%s.%s image mode=%s size=%dx%d at 0x%X>" % (
             kind.__module__,
             kind.__name__,

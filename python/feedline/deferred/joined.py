@@ -122,9 +122,9 @@ def of_parts(
 ) -> Any:
     """Arithmetic of one such tensor and numbers, part by part."""
     at = [i for i, a in enumerate(args) if isinstance(a, DeferredTensor)]
-    if len(at) != 1 or any(
-        isinstance(a, torch.Tensor) and i != at[0] for i, a in enumerate(args)
-    ):
+    # To the whole a tensor has other dimensions than to a part.
+    every = [*args, *kwargs.values()]
+    if len(at) != 1 or sum(isinstance(v, torch.Tensor) for v in every) > 1:
         return NotImplemented
     whole: Any = recorded(args[at[0]], leaf=True)
     if not isinstance(whole, Joined) or recorded(wrap(whole.parts[0])) is None:

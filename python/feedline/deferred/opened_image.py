@@ -17,6 +17,7 @@ from PIL import Image, ImageFile
 
 from .image import DeferredImage, touch
 from .image_source import Source
+from .kinds import metaclass_of
 from .recording import Run, lock
 
 # Methods that read nothing but the header.
@@ -37,8 +38,6 @@ class Opened(DeferredImage):
     _readonly = 1
     if not isinstance(getattr(Image.Image, "readonly", None), property):
         readonly = 1
-
-    _kind: Any  # the class of Pillow's
 
     def _reopen(self) -> None:
         with lock:
@@ -134,7 +133,8 @@ def _class_of(kind: Any) -> Any:
                 member = _instead(name, getattr(kind, name))
                 if member is not None:
                     members[name] = member
-        found = type(kind)(kind.__name__, (Opened, kind), members)
+        bases = Opened, kind
+        found = metaclass_of(*bases)(kind.__name__, bases, members)
         _classes[kind] = found
     return found
 

@@ -23,6 +23,7 @@ from .. import _c
 from . import steps as op
 from .description import Deferred, Form
 from .record import Call, Record, Shape, Table, as_bytes, image_size
+from .kinds import metaclass_of
 from .recording import lock, state
 from .steps import Steps
 
@@ -124,7 +125,10 @@ def steps_of(record: Record) -> Steps:
 # ---- The tensor -------------------------------------------------------------
 
 
-class DeferredTensor(torch.Tensor):
+_Meta: Any = metaclass_of(torch.Tensor)
+
+
+class DeferredTensor(torch.Tensor, metaclass=_Meta):  # type: ignore[metaclass]
     _record: Any = None  # None: it is real
     # Of a view: the tensor that it shows, whose changes it would show.
     _base: Any = None
@@ -224,9 +228,13 @@ def class_of(kind: Any) -> Any:
     """The deferred class that passes for a class of tensors."""
     found = _kinds.get(kind)
     if found is None:
-        members = {"_kind": kind, "__module__": __name__}
-        name = "Deferred%sTensor" % kind.__name__
-        found = type(name, (DeferredTensor, kind), members)
+        bases = DeferredTensor, kind
+        members = {
+            "_kind": kind,
+            "__module__": kind.__module__,
+            "__qualname__": kind.__qualname__,
+        }
+        found = metaclass_of(*bases)(kind.__name__, bases, members)
         _kinds[kind] = found
     return found
 

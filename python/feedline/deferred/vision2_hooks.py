@@ -21,7 +21,7 @@ from . import steps as op
 from .image import PLAIN
 from .pillow_hooks import put
 from .record import Call, dense, is_plain
-from .tensor import POSSIBLE, DeferredTensor, class_of, recorded, wrap
+from .tensor import POSSIBLE, DeferredTensor, recorded, wrap
 from .vision_hooks import pairs
 
 # Beyond it, how a sum is rounded depends on torch's threads.
@@ -52,15 +52,13 @@ def install() -> None:
         return
     for name, number in _COLORS.items():
         kernels = registry.get(getattr(functional, name, None), {})
-        original = kernels.get(torch.Tensor)
-        if original is not None:
-            kernels[DeferredTensor] = _kernel(original, number)
-            of_kind = _of_kind(kernels[DeferredTensor])
-            kernels[class_of(tv_tensors.Image)] = of_kind
+        if torch.Tensor in kernels:
+            ours = _kernel(kernels[torch.Tensor], number)
+            kernels[torch.Tensor] = ours
+            _put_of_kind(kernels, ours)
     kernels = registry.get(functional.resize, {})
     if torch.Tensor in kernels:
-        of_kind = _of_kind(kernels[torch.Tensor])
-        kernels[class_of(tv_tensors.Image)] = of_kind
+        _put_of_kind(kernels, kernels[torch.Tensor])
 
 
 def _as_with_avx2() -> bool:
@@ -69,15 +67,21 @@ def _as_with_avx2() -> bool:
     return ask is not None and "AVX" in ask()
 
 
-def _of_kind(function: Any) -> Any:
-    """A function of plain tensors for torchvision's classes."""
+def _put_of_kind(kernels: Any, function: Any) -> None:
+    """A function of plain tensors for deferred ones of torchvision's class,
+    which a dict takes for that class."""
+    original = kernels.get(tv_tensors.Image)
+    if original is None:
+        return
 
     def kernel(inpt: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(inpt, DeferredTensor):
+            return original(inpt, *args, **kwargs)
         kind = inpt._kind
         made = function(inpt.as_subclass(torch.Tensor), *args, **kwargs)
         return made.as_subclass(kind)
 
-    return kernel
+    kernels[tv_tensors.Image] = kernel
 
 
 def _kernel(original: Any, number: int) -> Any:

@@ -14,6 +14,7 @@ torch = cases.torch
 np = cases.np
 Image = cases.Image
 
+from PIL import ImageEnhance, ImageOps  # noqa: E402
 from torchvision.transforms import functional as F  # noqa: E402
 
 
@@ -110,3 +111,75 @@ def test_a_tensor_by_keyword_is_of_the_whole(files: Dict[str, str]) -> None:
                 lambda path: use(torch.stack(frames(path), dim=dim)),
                 files["rgb.jpg"],
             )
+
+
+# ---- Pillow -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def transparent(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
+    """PNG files of which one colour is transparent, by mode."""
+    root, found = tmp_path_factory.mktemp("transparent"), {}
+    for mode, colour in (("RGB", (10, 20, 30)), ("L", 20), ("P", 20)):
+        image = Image.new(mode, (20, 24), 99)
+        image.paste(colour, (3, 4, 9, 9))
+        found[mode] = str(root / (mode + ".png"))
+        image.save(found[mode], transparency=colour)
+    return found
+
+
+def test_a_transparent_colour_stays_or_goes(
+    transparent: Dict[str, str],
+) -> None:
+    uses: List[Callable[[Any], Any]] = [
+        lambda im: ImageOps.expand(im, 3),
+        lambda im: ImageOps.pad(im, (40, 30)),
+        lambda im: F.pad(im, [3]),
+        lambda im: F.pad(im, [3], padding_mode="edge"),
+        lambda im: ImageEnhance.Color(im).enhance(0.4),
+        lambda im: ImageEnhance.Brightness(im).enhance(0.4),
+        lambda im: ImageEnhance.Sharpness(im).enhance(0.4),
+        lambda im: F.adjust_saturation(im, 0.4),
+        lambda im: F.to_grayscale(im, 3),
+        lambda im: im.resize((30, 30), 0).crop((1, 1, 20, 20)),
+    ]
+    for mode, path in transparent.items():
+        for use in uses:
+
+            def program(path: str) -> Any:
+                made = use(Image.open(path))
+                return made.convert("RGBA"), made
+
+            try:
+                program(path)
+            except (TypeError, ValueError, OSError):
+                continue  # not of this mode
+            cases.check(program, path)
+
+
+def test_an_enhancer_has_the_image_as_it_was(files: Dict[str, str]) -> None:
+    kinds = (
+        ImageEnhance.Color,
+        ImageEnhance.Contrast,
+        ImageEnhance.Brightness,
+        ImageEnhance.Sharpness,
+    )
+
+    def program(path: str) -> Any:
+        made = []
+        for kind in kinds:
+            image = rgb(path)
+            enhancer = kind(image)
+            made.append(enhancer.enhance(0.4))
+            image.paste((255, 0, 9), (0, 0, 25, 30))
+            made += [enhancer.enhance(0.4), enhancer.enhance(1.0)]
+            enhancer.image = rgb(path).rotate(90)
+            enhancer.image = enhancer.image.resize(image.size)
+            made.append(enhancer.enhance(0.6))
+            other = kind(rgb(path))
+            other.image = other.image.transpose(0)
+            made += [other.enhance(0.6), other.degenerate]
+        return made
+
+    for name in ("rgb.jpg", "alpha.png", "gray.png"):
+        cases.check(program, files[name])

@@ -471,6 +471,12 @@ def records(image: Any, modes: Any = op.CHANNELS) -> bool:
     )
 
 
+def records_opaque(image: Any, modes: Any) -> bool:
+    """Also no colour is transparent: what Pillow makes of `info` then differs
+    by function and version."""
+    return records(image, modes) and not image._is_transparent()
+
+
 def touch(image: Any, asked: str = "") -> None:
     """From here on it is real."""
     with lock:

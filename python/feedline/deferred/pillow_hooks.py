@@ -16,7 +16,7 @@ from PIL import Image, ImageEnhance, ImageFile, ImageOps
 from .. import replaced
 from . import image_source as source
 from . import steps as op
-from .image import COLORS, PLAIN, color_of, records, touch
+from .image import COLORS, PLAIN, color_of, records, records_opaque, touch
 from .opened_image import opened
 from .recording import state
 
@@ -122,7 +122,7 @@ def _band_of(steps: Any) -> Tuple[Any, int]:
 
 def _expand(original: Any) -> Any:
     def expand(image: Any, border: Any = 0, fill: Any = 0) -> Any:
-        if records(image, COLORS):
+        if records_opaque(image, COLORS):
             sides = border if isinstance(border, tuple) else (border,)
             sides = sides * (4 // len(sides)) if len(sides) in (1, 2, 4) else ()
             color = color_of(image.mode, fill)
@@ -142,7 +142,7 @@ def _pad(original: Any) -> Any:
         color: Any = None,
         centering: Any = (0.5, 0.5),
     ) -> Any:
-        if records(image, COLORS):
+        if records_opaque(image, COLORS):
             fill = color_of(image.mode, color)
             inner: Any = ImageOps.contain(image, size, method)
             if inner.size == size:
@@ -206,21 +206,24 @@ _ENHANCE = {
 
 
 def _enhance(kind: Any, number: int) -> None:
-    """An enhancer of a deferred image knows no more than the image, until
-    something else than enhance() is asked of it."""
+    """An enhancer of a deferred image knows no more than the image and a copy
+    of it as it is now, until something else than enhance() is asked of it, or
+    the image is another one by then."""
     # The others blend the image into a new one.
     keeps = number in (op.COLOR, op.SHARPNESS)
     original_init, original_enhance = kind.__init__, kind.enhance
 
     def __init__(self: Any, image: Any) -> None:
-        if records(image, COLORS):
+        if records_opaque(image, COLORS):
             self.image = image
+            self._first = image, image.copy()
         else:
             original_init(self, image)
 
     def enhance(self: Any, factor: float) -> Any:
         image = self.image
-        if "degenerate" not in self.__dict__ and records(image, COLORS):
+        first = self.__dict__.get("_first", (None,))[0]
+        if image is first and records(image, COLORS):
             try:
                 made = image.then(number, (float(factor),))
                 return made if keeps else made.without_info()
@@ -229,11 +232,14 @@ def _enhance(kind: Any, number: int) -> None:
         return original_enhance(self, factor)
 
     def __getattr__(self: Any, name: str) -> Any:
-        if name.startswith("__") or "image" not in self.__dict__:
+        if name.startswith("__") or "_first" not in self.__dict__:
             raise AttributeError(name)
-        touch(self.image, "enhance")
-        original_init(self, self.image)
-        return self.__dict__[name]
+        image = self.image
+        _, before = self.__dict__.pop("_first")
+        touch(before, "enhance")
+        original_init(self, before)
+        self.image = image
+        return getattr(self, name)
 
     name = kind.__name__
     module = ImageEnhance.__name__

@@ -19,7 +19,7 @@ from . import pillow_steps as replay
 from . import steps as op
 from . import tensor_functions
 from .array_hooks import fromarray
-from .image import COLORS, PLAIN, DeferredImage, records
+from .image import COLORS, PLAIN, DeferredImage, records, records_opaque
 from .pillow_hooks import put
 from .record import Call, Record, is_plain, kept_order
 from .tensor import (
@@ -180,7 +180,7 @@ def _pad(original: Any) -> Any:
             number = op.PADDINGS.index(padding_mode)
             if sides is not None and _fits(sides, number, img.size):
                 return img.padded(sides, number).without_info()
-        if padding_mode == "constant" and records(img, ("P",)):
+        if padding_mode == "constant" and records_opaque(img, ("P",)):
             sides = _sides(padding)
             if sides is not None and type(fill) is int and 0 <= fill < 256:
                 return img.padded(sides, 0, (fill,)).without_info()

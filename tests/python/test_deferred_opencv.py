@@ -112,6 +112,26 @@ def in_hsv(a: Any) -> Any:
     return cv2.cvtColor(cv2.merge((hue, sat, val)), cv2.COLOR_HSV2RGB)
 
 
+def with_channel(a: Any, channel: int, value: Any) -> Any:
+    b = a.copy()
+    b[:, :, channel] = value
+    return b
+
+
+def hue_in_place(a: Any) -> Any:
+    a = cv2.cvtColor(a, cv2.COLOR_RGB2HSV)
+    lut = np.mod(np.arange(256) + 90, 180).astype(np.uint8)
+    a[..., 0] = cv2.LUT(a[..., 0], lut)
+    return cv2.cvtColor(a, cv2.COLOR_HSV2RGB)
+
+
+def shuffled(a: Any) -> Any:
+    b = np.empty_like(a)
+    for n, channel in enumerate((2, 0, 1)):
+        b[..., n] = a[..., channel]
+    return b
+
+
 def normalized_in_place(a: Any) -> Any:
     a = np.ascontiguousarray(a.astype(np.float32))
     cv2.subtract(a, np.array([103.5, 116.3, 123.7, 0.0]), a)
@@ -222,6 +242,10 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     "multiply": lambda a: cv2.multiply(a, (1.37, 0.4, 2.2, 0)),
     "in place": lambda a: normalized_in_place(a),
     "bitwise_not": lambda a: cv2.bitwise_not(a),
+    "a channel by a table": lambda a: with_channel(a, 1, a[..., 1] // 2),
+    "another channel": lambda a: with_channel(a, 0, a[:, :, 2]),
+    "hue in place": lambda a: hue_in_place(a),
+    "channels shuffled": lambda a: shuffled(a),
     "stacked": lambda a: np.stack([a[..., 1], a[..., 0]], axis=2),
     "dstacked": lambda a: np.dstack([a[..., 1], a[..., 0], a[..., 0]]),
     "concatenated": lambda a: np.concatenate(
@@ -305,6 +329,11 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "a view that others see": lambda a: changed(a, cv2.flip(a, 1)),
     "mean": lambda a: cv2.mean(a),
     "resize of floats": lambda a: cv2.resize(a / np.float32(255), (20, 20)),
+    "a channel of another image": lambda a: with_channel(
+        a, 1, cv2.flip(a, 1)[..., 0]
+    ),
+    "a channel of floats": lambda a: with_channel(a, 1, a[..., 0] * 0.7),
+    "a channel that others see": lambda a: channel_seen(a),
     "an even kernel": lambda a: cv2.blur(a, (2, 2)),
     "another border": lambda a: cv2.GaussianBlur(
         a, (5, 5), 1, borderType=cv2.BORDER_REPLICATE
@@ -328,6 +357,12 @@ REAL: Dict[str, Callable[[Any], Any]] = {
 def changed(array: Any, other: Any) -> Any:
     array[:5] = 3
     return array, other
+
+
+def channel_seen(a: Any) -> Any:
+    view = a[:9]
+    a[..., 0] = a[..., 1]
+    return a, view
 
 
 @pytest.mark.parametrize("name", REAL)

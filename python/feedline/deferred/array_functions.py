@@ -33,7 +33,7 @@ from .array_views import NotRecorded
 from .record import Call, Record, Tables, as_table, dense, kept_order
 
 # Of which the engine can write a value.
-_ERASED = tuple(map(np.dtype, (np.uint8, np.float16, np.float32)))
+ERASED = tuple(map(np.dtype, (np.uint8, np.float16, np.float32)))
 
 # ---- Arithmetic -------------------------------------------------------------
 
@@ -132,11 +132,11 @@ def _tables(
                 return NotImplemented
             given.append(every_pixel(record))
             continue
-        if not _is_operand(argument, first):
+        if not is_operand(argument, first):
             return NotImplemented
-        snapshot = _snapshot(argument)
-        given.append(snapshot)
-        rest.append(snapshot)
+        kept = snapshot(argument)
+        given.append(kept)
+        rest.append(kept)
     single = len(rest) == len(args) - 1
     if not single and first.erased:
         return NotImplemented
@@ -153,18 +153,18 @@ def _tables(
         return NotImplemented
     if not _is_result(made, given[at]) or _is_undefined(made, given):
         return NotImplemented
-    if erased and made.dtype not in _ERASED:
+    if erased and made.dtype not in ERASED:
         return NotImplemented
     if single:
         call = Call(first.call, function, at, tuple(rest), kwargs)
     else:
         parts = [a if r is None else r.call for a, r in zip(args, records)]
-        parts = [_snapshot(part) for part in parts]
-        call = Call(None, _joint, 0, (function, parts, kwargs))
+        parts = [snapshot(part) for part in parts]
+        call = Call(None, joint, 0, (function, parts, kwargs))
     return as_table(made, first), first, call, erased
 
 
-def _joint(function: Callable[..., Any], parts: Any, kwargs: Any) -> Any:
+def joint(function: Callable[..., Any], parts: Any, kwargs: Any) -> Any:
     """Of several arrays, each made by its calls."""
     args = [p.again() if isinstance(p, Call) else p for p in parts]
     return function(*args, **kwargs)
@@ -183,7 +183,7 @@ def _same_pixels(a: Record, b: Record) -> bool:
     )
 
 
-def _is_operand(value: Any, record: Record) -> bool:
+def is_operand(value: Any, record: Record) -> bool:
     """A number, or numbers that are at most one for each channel."""
     if isinstance(value, (bool, int, float)):
         return True
@@ -200,7 +200,7 @@ def _is_operand(value: Any, record: Record) -> bool:
     )
 
 
-def _snapshot(value: Any) -> Any:
+def snapshot(value: Any) -> Any:
     if type(value) in (list, tuple):
         return np.array(value)
     return value.copy() if type(value) is np.ndarray else value
@@ -512,7 +512,7 @@ def together(
     records = [record for record in found if record is not None]
     if not records or len(records) < len(found):
         return NotImplemented
-    call = Call(None, _joint, 0, (function, [r.call for r in records], {}))
+    call = Call(None, joint, 0, (function, [r.call for r in records], {}))
     try:
         return DeferredArray(views.merged(records, call, axes))
     except NotRecorded:
@@ -643,80 +643,6 @@ def _bytes_of(record: Record, value: Any) -> Optional[Tuple[int, ...]]:
     return tuple(same.argmax(axis=1).tolist())
 
 
-# ---- Writing ----------------------------------------------------------------
-
-
-def _set_item(args: Any, kwargs: Any) -> Any:
-    array, index, value = args
-    record = recorded_array(array)
-    if record is None or not array._writable or not alone(array):
-        return NotImplemented
-    if type(index) is DeferredArray:
-        return _set_chosen(array, record, index, value)
-    if not _is_operand(value, record) or record.dtype not in _ERASED:
-        return NotImplemented
-    try:
-        return _set_box(array, record, index, value)
-    except (NotRecorded, TypeError, ValueError, OverflowError):
-        return NotImplemented
-
-
-def _set_chosen(array: Any, record: Record, index: Any, value: Any) -> Any:
-    """array[array == 3] = 1"""
-    chosen = recorded_array(index)
-    if chosen is None or chosen.dtype != np.bool_:
-        return NotImplemented
-    if not isinstance(value, (bool, int, float, np.generic)):
-        return NotImplemented
-    if isinstance(value, float) and record.dtype.kind != "f":
-        return NotImplemented
-
-    def assign(given: Any, where: Any) -> Any:
-        given[where] = value
-        return given
-
-    found = elementwise(assign, (array, index), {}, in_place=True)
-    return found if found is NotImplemented else None
-
-
-def _set_box(array: Any, record: Record, index: Any, value: Any) -> Any:
-    """A rectangle becomes one value for each channel."""
-    found = views.ranges_of(record, index)
-    box = {axis: range(record.side(axis)) for axis in "hw"}
-    for part in found:
-        if part is None:
-            return NotImplemented
-        d, chosen, goes = part
-        axis = record.axes[d]
-        if axis in "hw":
-            box[axis] = chosen
-        elif chosen != range(record.shape[d]):
-            return NotImplemented
-    if len(found) != len(record.axes) or any(p[2] for p in found):
-        return NotImplemented
-    if any(chosen.step != 1 for chosen in box.values()):
-        return NotImplemented
-    sides = [record.side("c") if axis == "c" else 1 for axis in record.axes]
-    values = np.zeros(sides, record.dtype)
-    value = _snapshot(value)
-    values[...] = value
-    (left, top), (w, h) = (
-        (box["w"].start, box["h"].start),
-        (len(box["w"]), len(box["h"])),
-    )
-    call = Call(record.call, _with_item, 0, (index, value))
-    erased = (*record.erased, ((left, top, w, h), values.reshape(-1)))
-    if len(record.steps) + len(erased) > op.MOST_STEPS - 4:
-        return NotImplemented
-    array._record, array._base = record.but(erased=erased, call=call), None
-    return None
-
-
-def _with_item(array: Any, index: Any, value: Any) -> Any:
-    array[index] = value
-    return array
-
-
 # ---- The table --------------------------------------------------------------
 
 
@@ -739,7 +665,6 @@ def _register() -> None:
             handlers[function] = _by_methods(function)
     plain: Dict[Any, Handler] = {
         "__pow__": _power,
-        "__setitem__": _set_item,
         "__copy__": _deepcopy,
         "__deepcopy__": _deepcopy,
         "astype": _astype,

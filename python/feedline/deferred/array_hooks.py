@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from .. import replaced
-from . import array_functions
+from . import array_functions, array_writes
 from . import steps as op
 from .array import (
     DeferredArray,
@@ -36,6 +36,7 @@ def install() -> None:
     # Numba knows NumPy's functions by their identity, from when it is loaded.
     if "numba" in sys.modules:
         return
+    array_writes.install()
     pairs: Dict[int, Tuple[Any, Any]] = {}
     put(pairs, np, "asarray", _asarray)
     put(pairs, np, "asanyarray", _asarray)

@@ -240,7 +240,7 @@ def merged(records: Sequence[Record], call: Call, axes: str) -> Record:
     values = zip(*([e[1] for e in record.erased] for record in records))
     return first.but(
         mode=op.MODE_OF[len(records)],
-        steps=(*steps, (op.SELECT, tuple(chosen), None)),
+        steps=op.select(steps, first.source.header.mode, chosen),
         table=None if plain else np.concatenate(tables),
         axes=axes,
         shape=shape,

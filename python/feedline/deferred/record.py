@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 from . import steps as op
 from .image_source import Source
 from .recording import Run
-from .steps import Step, Steps
+from .steps import Steps
 
 Shape = Tuple[int, ...]
 Table = Any  # a tensor or an array [channels, 256]
@@ -193,14 +193,16 @@ def selected(record: Record, chosen: Sequence[int]) -> Optional[Dict[str, Any]]:
     chosen, table, numbers = list(chosen), record.table, record.normalized
     if not 1 <= len(chosen) <= 4:
         return None
-    step: Step = (op.SELECT, tuple(chosen), None)
+    steps = record.steps
     if record.mode == "RGBA" and chosen == [0, 1, 2]:
-        step = (op.CONVERT, (3,), None)  # its alpha need not be decoded
+        steps = (*steps, (op.CONVERT, (3,), None))  # alpha is not decoded
+    else:
+        steps = op.select(steps, record.source.header.mode, chosen)
     n = len(numbers) // 2
     both = [*chosen, *(n + channel for channel in chosen)]
     return {
         "mode": op.MODE_OF[len(chosen)],
-        "steps": (*record.steps, step),
+        "steps": steps,
         "table": None if table is None else table[chosen],
         "normalized": tuple(numbers[i] for i in both) if numbers else (),
         "erased": tuple((place, v[chosen]) for place, v in record.erased),

@@ -6,7 +6,7 @@ A step is (op, numbers, data): data is bytes or None.
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
 from .. import _c
 
@@ -72,3 +72,29 @@ PADDINGS = ("constant", "edge", "reflect", "symmetric")
 CHANNELS = {"L": 1, "P": 1, "LA": 2, "RGB": 3, "RGBA": 4, "YCbCr": 3}
 # By the number that CONVERT has: but for the last, that of its channels.
 MODE_OF = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA", 5: "YCbCr"}
+
+
+def _channels(steps: Steps, mode: str) -> int:
+    """Of an image of a file of that mode, behind these steps."""
+    for number, values, _ in reversed(steps):
+        if number == SELECT:
+            return len(values)
+        if number == CONVERT:
+            return CHANNELS[MODE_OF[int(values[0])]]
+        if number in (GRAYSCALE, TENSOR_GRAYSCALE):
+            return int(values[0])
+        if number == CV_COLOUR and values[0] in (6, 7):  # to gray
+            return 1
+    return CHANNELS[mode]
+
+
+def select(steps: Steps, mode: str, chosen: Sequence[int]) -> Steps:
+    """The channels `chosen` of what steps make of a file of that mode: no step
+    where those are all of them, and one for several choices in a row."""
+    if steps and steps[-1][0] == SELECT:
+        before = steps[-1][1]
+        chosen, steps = [int(before[n]) for n in chosen], steps[:-1]
+    whole = list(chosen) == list(range(_channels(steps, mode)))
+    if whole and not (steps and steps[-1][:2] == (CONVERT, (5,))):
+        return steps  # of YCbCr the step says that bytes are taken as they are
+    return (*steps, (SELECT, tuple(chosen), None))

@@ -82,7 +82,7 @@ static const struct {
     [CV_CODE] = {true, 0, 200},
     [CV_KERNEL] = {true, 0, FDL_BLUR_SIZE_MAX},
     [CV_SIGMA] = {false, 0, FDL_BLUR_SIGMA_MAX},
-    [CV_FLAGS] = {true, 0, 17},
+    [CV_FLAGS] = {true, 0, 18},
     [CV_BORDER] = {true, 0, FDL_CV_BORDERS - 1},
     [CV_VERSION] = {true, 4, 5},
     [CV_CLIP] = {false, 0, 1e6},
@@ -183,6 +183,14 @@ static const struct op_rule rules[] = {
     RULE(CV_FILTER2D, .least = 3, .most = 3, .data = true,
          .value = {{"a side of the kernel", CV_SIDE},
                    [2] = {"the version", CV_VERSION}}),
+    RULE(CV_WARP_PERSPECTIVE, .least = 5, .most = 9, .data = true,
+         .value = {{"width", SIDE}, {"height", SIDE}, {"flags", CV_FLAGS},
+                   {"the border", CV_BORDER}, {"the version", CV_VERSION},
+                   {"fill", FILL}}),
+    RULE(CV_REMAP, .least = 5, .most = 9, .data = true,
+         .value = {{"width", SIDE}, {"height", SIDE}, {"flags", CV_FLAGS},
+                   {"the border", CV_BORDER}, {"the version", CV_VERSION},
+                   {"fill", FILL}}),
     RULE(SCALE, .group = TO_ELEMENTS, .most = 1,
          .value = {{"its rounding", SWITCH}}),
     RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,
@@ -277,15 +285,29 @@ static int32_t check_common_filter(double filter)
                     filter);
 }
 
-/* Of OpenCV's warps. */
-static int32_t check_cv_flags(double flags)
+static int32_t check_floats(const struct feedline_recorded_step *step)
 {
-    if (flags < 2 || flags > 15)
+    if ((uintptr_t)step->data % sizeof(float) == 0)
         return FEEDLINE_OK;
-    return fdl_fail(FEEDLINE_ERANGE,
-                    "flags are %g; they are 0 (nearest) or 1 (linear), and 16 "
-                    "more for WARP_INVERSE_MAP",
-                    flags);
+    return fdl_fail(FEEDLINE_EINVAL, "data is not aligned to floats");
+}
+
+/* Of OpenCV's warps. */
+static int32_t check_cv_warp(const struct feedline_recorded_step *step)
+{
+    int32_t flags = (int32_t)step->value[2], filter = flags & 15;
+    bool remap = step->op == FEEDLINE_STEP_CV_REMAP;
+    if (filter > 2 || (remap && flags != filter))
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "flags are %" PRId32 "; they are 0 (nearest), 1 "
+                        "(linear) or 2 (cubic), and but for remap 16 more for "
+                        "WARP_INVERSE_MAP",
+                        flags);
+    if (filter == 2 && step->value[4] != 4)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "flags are %" PRId32 "; cubic is that of OpenCV 4",
+                        flags);
+    return remap ? check_floats(step) : FEEDLINE_OK;
 }
 
 /* Of OpenCV's resize. */
@@ -362,6 +384,7 @@ static int32_t check_lookup(const struct feedline_recorded_image *image,
 static int32_t check_rest(const struct feedline_recorded_image *image,
                           const struct feedline_recorded_step *step)
 {
+    int32_t status;
     switch (step->op) {
     case FEEDLINE_STEP_CROP:
         return check_box(step->value);
@@ -380,13 +403,17 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
     case FEEDLINE_STEP_CV_RESIZE:
         return check_cv_resize(step);
     case FEEDLINE_STEP_CV_WARP_AFFINE:
-        return check_cv_flags(step->value[2]);
+    case FEEDLINE_STEP_CV_WARP_PERSPECTIVE:
+    case FEEDLINE_STEP_CV_REMAP:
+        return check_cv_warp(step);
     case FEEDLINE_STEP_TENSOR_BLUR:
     case FEEDLINE_STEP_CV_BOX_BLUR:
-    case FEEDLINE_STEP_CV_FILTER2D:
         return check_kernel(step->value[0], step->value[1]);
     case FEEDLINE_STEP_CV_MEDIAN_BLUR:
         return check_kernel(step->value[0], step->value[0]);
+    case FEEDLINE_STEP_CV_FILTER2D:
+        status = check_kernel(step->value[0], step->value[1]);
+        return status ? status : check_floats(step);
     case FEEDLINE_STEP_CV_GAUSSIAN_BLUR:
         return check_gauss(step->value);
     case FEEDLINE_STEP_GRAYSCALE:

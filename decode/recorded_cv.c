@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define WARP_INVERSE_MAP 16
-#define WARP_VALUES      11 /* of CV_WARP_AFFINE, before fill */
+#define WARP_VALUES      5 /* of each, before a matrix and fill */
 
 /* As OpenCV rounds it. */
 static bool fits(int32_t in, double scale, double out)
@@ -104,11 +104,11 @@ static int32_t plan_box(struct fdl_plan *plan,
     return FEEDLINE_OK;
 }
 
-/* Values behind the matrix: one for each channel, or none. */
-static int32_t fill_of(const struct feedline_recorded_step *s, int32_t channels,
-                       uint8_t fill[FDL_CHANNELS_MAX])
+/* Values from `first` on: one for each channel, or none. */
+static int32_t fill_of(const struct feedline_recorded_step *s, uint32_t first,
+                       int32_t channels, uint8_t fill[FDL_CHANNELS_MAX])
 {
-    uint32_t n = s->n - WARP_VALUES;
+    uint32_t n = s->n - first;
     memset(fill, 0, FDL_CHANNELS_MAX);
     if (n != 0 && n != (uint32_t)channels)
         return fdl_fail(FEEDLINE_EINVAL,
@@ -116,30 +116,50 @@ static int32_t fill_of(const struct feedline_recorded_step *s, int32_t channels,
                         " channels",
                         n, channels);
     for (uint32_t c = 0; c < n; c++)
-        fill[c] = (uint8_t)s->value[WARP_VALUES + c];
+        fill[c] = (uint8_t)s->value[first + c];
     return FEEDLINE_OK;
+}
+
+/* Of six numbers behind the values that warps share, or of nine in data. */
+static void set_matrix(const struct feedline_recorded_step *s,
+                       struct fdl_cv_warp *w)
+{
+    bool affine = w->kind == FDL_CV_AFFINE;
+    bool inverse = (int32_t)s->value[2] & WARP_INVERSE_MAP;
+    if (affine)
+        memcpy(w->m, s->value + WARP_VALUES, 6 * sizeof(*w->m));
+    else
+        memcpy(w->m, s->data, sizeof(w->m));
+    if (affine && !inverse)
+        fdl_cv_invert_affine(w->m);
+    else if (!inverse)
+        fdl_cv_invert_perspective(w->m);
 }
 
 static int32_t plan_warp(struct fdl_plan *plan,
                          const struct feedline_recorded_step *s,
-                         int32_t channels)
+                         int32_t channels, enum fdl_cv_warp_kind kind)
 {
     const double *v = s->value;
-    int32_t flags = (int32_t)v[2];
-    struct fdl_cv_warp_step w = {.width = (int32_t)v[0],
-                                 .height = (int32_t)v[1],
-                                 .linear = (flags & 1) != 0,
-                                 .border = (enum fdl_cv_border)v[3],
-                                 .floats = v[4] == 5};
-    int32_t status = fill_of(s, channels, w.fill);
+    uint32_t first = kind == FDL_CV_AFFINE ? WARP_VALUES + 6 : WARP_VALUES;
+    struct fdl_cv_warp w = {.kind = kind,
+                            .width = (int32_t)v[0],
+                            .height = (int32_t)v[1],
+                            .between = (enum fdl_cv_between)((int32_t)v[2] & 3),
+                            .border = (enum fdl_cv_border)v[3],
+                            .floats = v[4] == 5};
+    int32_t status = fill_of(s, first, channels, w.fill);
     if (status)
         return status;
-    memcpy(w.m, v + 5, sizeof(w.m));
-    if (!(flags & WARP_INVERSE_MAP))
-        fdl_cv_invert(w.m);
+    if (kind == FDL_CV_REMAP)
+        w.maps = s->data;
+    else
+        set_matrix(s, &w);
     for (size_t i = 0; i < FDL_COUNT_OF(w.m); i++) {
         if (!isfinite(w.m[i]))
-            return fdl_fail(FEEDLINE_EINVAL, "the matrix has no inverse");
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "a number of the matrix is %g, or of its inverse",
+                            w.m[i]);
     }
     fdl_plan_cv_warp(plan, &w);
     return FEEDLINE_OK;
@@ -195,7 +215,11 @@ int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
                            (int32_t)s->value[1], s->value[2] == 5);
         return FEEDLINE_OK;
     case FEEDLINE_STEP_CV_WARP_AFFINE:
-        return plan_warp(plan, s, *channels);
+        return plan_warp(plan, s, *channels, FDL_CV_AFFINE);
+    case FEEDLINE_STEP_CV_WARP_PERSPECTIVE:
+        return plan_warp(plan, s, *channels, FDL_CV_PERSPECTIVE);
+    case FEEDLINE_STEP_CV_REMAP:
+        return plan_warp(plan, s, *channels, FDL_CV_REMAP);
     case FEEDLINE_STEP_CV_MEDIAN_BLUR:
         fdl_plan_cv_median(plan, (int32_t)s->value[0]);
         return FEEDLINE_OK;

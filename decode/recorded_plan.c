@@ -595,6 +595,8 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_CV_EQUALIZE] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_CLAHE] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_FILTER2D] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_WARP_PERSPECTIVE] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_REMAP] = {plan_cv, MODES_CV},
 };
 /* clang-format on */
 

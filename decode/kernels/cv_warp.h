@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenCV's warpAffine of bytes, to the bit, in two ways. Version 4 has
- * points in 32nds of a pixel. Version 5 has floats: where there is AVX2, in
- * vectors of 16 pixels, and in another order for those left of a row.
+ * OpenCV's warpAffine, warpPerspective and remap of bytes, to the bit, in two
+ * ways. Version 4 has points in 32nds of a pixel. Version 5 has floats: where
+ * there is AVX2, in vectors of 16 pixels, and in another order for those left
+ * of a row.
  */
 #ifndef FDL_DECODE_CV_WARP_H
 #define FDL_DECODE_CV_WARP_H
@@ -14,20 +15,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct fdl_cv_warp_job {
-    const struct fdl_image *in, *out;
-    double m[6]; /* (m0 x + m1 y + m2, m3 x + m4 y + m5) of a pixel of out */
-    bool linear; /* or the nearest pixel */
+/* OpenCV's numbers; cubic: in version 4 alone. */
+enum fdl_cv_between { FDL_CV_PICK, FDL_CV_MIX_4, FDL_CV_MIX_16 };
+
+enum fdl_cv_warp_kind { FDL_CV_AFFINE, FDL_CV_PERSPECTIVE, FDL_CV_REMAP };
+
+struct fdl_cv_warp {
+    enum fdl_cv_warp_kind kind;
+    int32_t width, height; /* of the result */
+    enum fdl_cv_between between;
     bool floats; /* version 5 */
     enum fdl_cv_border border;
     uint8_t fill[FDL_CHANNELS_MAX];
-    uint8_t *scratch; /* fdl_cv_warp_scratch(out->width), aligned to 64 */
+    /* Pixel (x, y) of the result is from (m0 x + m1 y + m2, m3 x + m4 y + m5)
+     * of the image, over m6 x + m7 y + m8 in perspective. */
+    double m[9];
+    const float *maps; /* REMAP: of each pixel its x, then of each its y */
 };
 
-size_t fdl_cv_warp_scratch(int32_t width);
-void fdl_cv_warp(const struct fdl_cv_warp_job *job);
+/* Bytes; 0: they do not fit a size_t. */
+size_t fdl_cv_warp_scratch(const struct fdl_cv_warp *w);
 
-/* The map from the result to the image, of one from the image to the result. */
-void fdl_cv_invert(double m[6]);
+/* out: as large as w says; scratch: aligned to 64. */
+void fdl_cv_warp(const struct fdl_cv_warp *w, const struct fdl_image *in,
+                 const struct fdl_image *out, uint8_t *scratch);
+
+/* The map from the result to the image, of one from the image to the result: of
+ * six numbers, of nine. */
+void fdl_cv_invert_affine(double m[6]);
+void fdl_cv_invert_perspective(double m[9]);
 
 #endif

@@ -6,18 +6,6 @@
 #include "decode/kernels/cv_warp.h"
 #include "decode/plan/plan.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct fdl_cv_warp_step {
-    int32_t width, height; /* of the result */
-    bool linear;           /* or nearest */
-    bool floats;           /* OpenCV 5's arithmetic */
-    enum fdl_cv_border border;
-    double m[6]; /* from the result to the image */
-    uint8_t fill[FDL_CHANNELS_MAX];
-};
-
-void fdl_plan_cv_warp(struct fdl_plan *plan, const struct fdl_cv_warp_step *s);
+void fdl_plan_cv_warp(struct fdl_plan *plan, const struct fdl_cv_warp *w);
 
 #endif

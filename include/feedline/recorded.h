@@ -127,11 +127,11 @@ enum feedline_step_op {
     FEEDLINE_STEP_CV_MEDIAN_BLUR = 74,   /* the kernel's side */
 
     FEEDLINE_STEP_CV_WARP_AFFINE =
-        75, /* width, height, flags (0 nearest, 1 linear, plus 16 for
-               WARP_INVERSE_MAP), OpenCV's number of the border (0 constant, 1
-               replicate, 2 reflect, 3 wrap, 4 reflect_101), 4 or 5: the
-               arithmetic of that OpenCV, the six numbers of the matrix, fill */
-
+        75, /* width, height, flags (0 nearest, 1 linear, with 4 also 2 cubic,
+               plus 16 for WARP_INVERSE_MAP), OpenCV's number of the border (0
+               constant, 1 replicate, 2 reflect, 3 wrap, 4 reflect_101), 4 or 5:
+               the arithmetic of that OpenCV, the six numbers of the matrix,
+               fill */
     FEEDLINE_STEP_CV_EQUALIZE = 76, /* the channel that is equalized */
     FEEDLINE_STEP_CV_CLAHE = 77,    /* the channel, clipLimit, tiles along x and
                                        y */
@@ -139,6 +139,11 @@ enum feedline_step_op {
                                        to 11, 4 or 5: the arithmetic of that
                                        OpenCV; data: the kernel's floats, row by
                                        row; edges are reflect_101 */
+    FEEDLINE_STEP_CV_WARP_PERSPECTIVE =
+        79, /* the same without the matrix; data: its nine doubles */
+    FEEDLINE_STEP_CV_REMAP = 80, /* the same, without WARP_INVERSE_MAP; data: of
+                                    each pixel of the result a float, its x in
+                                    the image, then of each its y */
 
     /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
     FEEDLINE_STEP_SCALE = 40, /* none or 0: x / 255 in float32, as to_tensor; 1:

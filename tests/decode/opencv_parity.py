@@ -33,7 +33,8 @@ cv2.setNumThreads(1)  # there are other processes
 U8 = 1
 CONVERT, CROP = 1, 2
 CV_RESIZE, CV_COLOUR, CV_GAUSSIAN_BLUR, CV_BOX_BLUR, CV_MEDIAN_BLUR, \
-    CV_WARP_AFFINE, CV_EQUALIZE, CV_CLAHE, CV_FILTER2D = range(70, 79)
+    CV_WARP_AFFINE, CV_EQUALIZE, CV_CLAHE, CV_FILTER2D, \
+    CV_WARP_PERSPECTIVE, CV_REMAP = range(70, 81)
 VERSION = int(cv2.__version__[0])
 PHOTO = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
 NOISE_SIDE, SIDE_MAX = 70, 400
@@ -116,16 +117,45 @@ def matrix(rng, image):
     return m
 
 
+def warp_values(rng, image, filter, inverse):
+    """What all warps share, and as OpenCV takes it."""
+    size = [new_side(rng, n) for n in image.shape[1::-1]]
+    flags = filter + (rng.choice((0, cv2.WARP_INVERSE_MAP)) if inverse else 0)
+    border = rng.randrange(5)
+    fill = [rng.randint(0, 255) for _ in range(image.shape[2])]
+    return [*size, flags, border, VERSION], fill, size, \
+        dict(borderMode=border, borderValue=fill)
+
+
 def warp_affine(filter):
     def row(rng, image):
-        size = [new_side(rng, n) for n in image.shape[1::-1]]
-        flags = filter + rng.choice((0, cv2.WARP_INVERSE_MAP))
-        border, m = rng.randrange(5), matrix(rng, image)
-        fill = [rng.randint(0, 255) for _ in range(image.shape[2])]
-        want = cv2.warpAffine(image, m, size, flags=flags, borderMode=border,
-                              borderValue=fill)
-        return (CV_WARP_AFFINE, [*size, flags, border, VERSION, *m.flat, *fill],
-                b""), want
+        values, fill, size, named = warp_values(rng, image, filter, True)
+        m = matrix(rng, image)
+        want = cv2.warpAffine(image, m, size, flags=values[2], **named)
+        return (CV_WARP_AFFINE, [*values, *m.flat, *fill], b""), want
+    return row
+
+
+def warp_perspective(filter):
+    def row(rng, image):
+        values, fill, size, named = warp_values(rng, image, filter, True)
+        last = [rng.gauss(0, 0.1 / n) for n in image.shape[1::-1]]
+        m = np.vstack([matrix(rng, image), [*last, rng.choice((1, 1.5))]])
+        want = cv2.warpPerspective(image, m, size, flags=values[2], **named)
+        return (CV_WARP_PERSPECTIVE, values + fill, m.tobytes()), want
+    return row
+
+
+def remap(filter):
+    def row(rng, image):
+        values, fill, size, named = warp_values(rng, image, filter, False)
+        draw = np.random.default_rng(rng.getrandbits(32))
+        away = draw.normal(0, rng.uniform(0, 9), (2, *size[::-1]))
+        away[0] += np.linspace(0, image.shape[1], size[0])
+        away[1] += np.linspace(0, image.shape[0], size[1])[:, None]
+        maps = away.astype(np.float32)
+        want = cv2.remap(image, maps[0], maps[1], filter, **named)
+        return (CV_REMAP, values + fill, maps.tobytes()), want
     return row
 
 
@@ -171,9 +201,14 @@ def filter2d(rng, image):
 
 
 ROWS = {"Gaussian blur": gaussian_blur, "box blur": box_blur,
-        "median blur": median_blur, "warp, nearest": warp_affine(0),
-        "warp, linear": warp_affine(1), "equalize": equalize,
+        "median blur": median_blur, "equalize": equalize,
         "CLAHE": clahe, "filter2D": filter2d}
+for name in "nearest", "linear", "cubic":
+    if name != "cubic" or VERSION == 4:
+        number = getattr(cv2, "INTER_" + name.upper())
+        ROWS[f"affine, {name}"] = warp_affine(number)
+        ROWS[f"perspective, {name}"] = warp_perspective(number)
+        ROWS[f"remap, {name}"] = remap(number)
 ROWS.update((f"resize, {name}", resize(name)) for name in FILTERS)
 ROWS.update((f"colour, {name}", colour(getattr(cv2, "COLOR_" + name)))
             for name in ("BGR2GRAY", "RGB2GRAY", "BGR2YCrCb", "RGB2YCrCb",

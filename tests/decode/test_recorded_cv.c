@@ -6,6 +6,7 @@
 #include "tests/decode/make_jpeg.h"
 #include "tests/decode/rig.h"
 
+#include <math.h>
 #include <string.h>
 
 #define WIDTH  5
@@ -227,6 +228,37 @@ TEST(warps)
     CHECK(NEAR_5, 1,
           7, 13, 110, 110, 207, 48, 7, 242, 83, 180, 21, 118, 7, 215, 56, 153,
           250, 91, 7, 7, 29, 126, 223, 64);
+}
+
+TEST(warps_with_data)
+{
+    static const double matrix[] = {0.9, 0.3, -1.25, -0.2, 1.1, 0.5,
+                                    0.02, -0.03, 1.5};
+    float maps[48];
+    for (int i = 0; i < 24; i++) { /* of 6 x 4 pixels */
+        maps[i] = rintf((float)(i % 6) * 7.2F - 5.6F) / 8;
+        maps[24 + i] = rintf((float)(i / 6) * 8.8F - 3.2F) / 8 + 0.03125F;
+    }
+#define CUBIC_4 STEP(WARP_AFFINE, 6, 4, 2, 1, 4, MATRIX)
+#define PERSP_4 STEP(WARP_PERSPECTIVE, 6, 4, 1, 2, 4), .data = matrix
+#define PERSP_5 STEP(WARP_PERSPECTIVE, 6, 4, 1, 2, 5), .data = matrix
+#define REMAP_4 STEP(REMAP, 6, 4, 1, 3, 4), .data = maps
+#define REMAP_5 STEP(REMAP, 6, 4, 1, 3, 5), .data = maps
+    CHECK(CUBIC_4, 1,
+          180, 128, 84, 145, 132, 127, 104, 157, 35, 114, 106, 102, 81, 155,
+          235, 84, 81, 76, 96, 81, 230, 105, 57, 61);
+    CHECK(PERSP_4, 1,
+          152, 55, 134, 108, 131, 206, 84, 136, 99, 234, 82, 196, 108, 152,
+          110, 119, 126, 143, 148, 99, 185, 75, 204, 69);
+    CHECK(PERSP_5, 1,
+          154, 53, 134, 109, 129, 207, 83, 134, 99, 233, 82, 196, 108, 151,
+          111, 117, 126, 142, 148, 99, 187, 75, 204, 68);
+    CHECK(REMAP_4, 1,
+          106, 75, 94, 179, 117, 115, 141, 166, 101, 186, 47, 100, 128, 181,
+          74, 159, 195, 123, 98, 151, 44, 129, 213, 106);
+    CHECK(REMAP_5, 1,
+          106, 75, 94, 179, 117, 115, 141, 166, 101, 186, 47, 100, 128, 181,
+          74, 159, 195, 123, 98, 151, 44, 129, 213, 106);
 }
 
 TEST(filters_and_equalizations)

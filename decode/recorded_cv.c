@@ -104,6 +104,17 @@ static int32_t plan_box(struct fdl_plan *plan,
     return FEEDLINE_OK;
 }
 
+/* Of a plane: what counts its pixels, or where one is, has 32 bits. */
+static int32_t check_plane(const struct fdl_plan *plan)
+{
+    int64_t pixels = (int64_t)fdl_plan_width(plan) * fdl_plan_height(plan);
+    if (pixels <= INT32_MAX / 4)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "it is for images up to %d pixels, this one has %" PRId64,
+                    INT32_MAX / 4, pixels);
+}
+
 /* Values from `first` on: one for each channel, or none. */
 static int32_t fill_of(const struct feedline_recorded_step *s, uint32_t first,
                        int32_t channels, uint8_t fill[FDL_CHANNELS_MAX])
@@ -148,7 +159,9 @@ static int32_t plan_warp(struct fdl_plan *plan,
                             .between = (enum fdl_cv_between)((int32_t)v[2] & 3),
                             .border = (enum fdl_cv_border)v[3],
                             .floats = v[4] == 5};
-    int32_t status = fill_of(s, first, channels, w.fill);
+    int32_t status = check_plane(plan);
+    if (!status)
+        status = fill_of(s, first, channels, w.fill);
     if (status)
         return status;
     if (kind == FDL_CV_REMAP)
@@ -163,17 +176,6 @@ static int32_t plan_warp(struct fdl_plan *plan,
     }
     fdl_plan_cv_warp(plan, &w);
     return FEEDLINE_OK;
-}
-
-/* Of a plane: what counts its pixels has 32 bits. */
-static int32_t check_plane(const struct fdl_plan *plan)
-{
-    int64_t pixels = (int64_t)fdl_plan_width(plan) * fdl_plan_height(plan);
-    if (pixels <= INT32_MAX / 4)
-        return FEEDLINE_OK;
-    return fdl_fail(FEEDLINE_ERANGE,
-                    "it is for images up to %d pixels, this one has %" PRId64,
-                    INT32_MAX / 4, pixels);
 }
 
 static int32_t plan_equalize(struct fdl_plan *plan,

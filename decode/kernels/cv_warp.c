@@ -5,59 +5,59 @@
  * moves pixels: this file is compiled without contraction, and what OpenCV
  * fuses is fused by fmaf.
  */
-#include "decode/kernels/cv_warp.h"
+#define TARGET
 
-#include "base/compiler.h"
 #include "base/memory.h"
+#include "decode/kernels/cv_warp_points.h"
 
-#include <math.h>
-#include <string.h>
-
-/* Of a row: the pixel at or before each point, and how far behind it that is
- * along x and y, in 32nds or as floats. */
-struct points {
-    int32_t *x, *y;
-    union {
-        int32_t *whole;
-        float *real;
-    } part_x, part_y;
-};
-
-#define PART_BITS   5
-#define PARTS       (1 << PART_BITS)
+#define PARTS       FDL_CV_PARTS
+#define PART_BITS   FDL_CV_PART_BITS
 #define WEIGHT_BITS 15
 #define TAPS        16 /* of a cubic */
-
-struct job {
-    const struct fdl_cv_warp *w;
-    const struct fdl_image *in, *out;
-    struct points p;
-    int16_t (*cubic)[TAPS]; /* of y * PARTS + x */
-};
+#define ARRAYS      7  /* of a row */
 
 #define CUBIC_BYTES ((size_t)PARTS * PARTS * TAPS * sizeof(int16_t))
 
 size_t fdl_cv_warp_scratch(const struct fdl_cv_warp *w)
 {
     size_t bytes;
-    if (!fdl_mul_size((size_t)w->width, 4 * sizeof(int32_t), &bytes) ||
+    if (!fdl_mul_size((size_t)w->width, ARRAYS * sizeof(int32_t), &bytes) ||
         !fdl_add_size(bytes, CUBIC_BYTES, &bytes))
         return 0;
     return bytes;
 }
 
-static struct points points_in(const struct fdl_cv_warp *w, uint8_t *memory)
+int32_t fdl_cv_round(double v)
 {
-    size_t n = (size_t)w->width;
-    struct points p = {.x = (int32_t *)(void *)memory};
-    p.y = p.x + n;
-    p.part_x.whole = p.y + n;
-    p.part_y.whole = p.y + 2 * n;
-    if (w->floats) {
-        p.part_x.real = (float *)(void *)(p.y + n);
-        p.part_y.real = p.part_x.real + n;
+    double whole = rint(v);
+    return whole >= INT32_MIN && whole <= INT32_MAX ? (int32_t)whole
+                                                    : INT32_MIN;
+}
+
+static void set_arrays(struct fdl_cv_warp_job *j, uint8_t *memory)
+{
+    size_t n = (size_t)j->w->width;
+    int32_t *at = (int32_t *)(void *)memory;
+    j->p.x = at;
+    j->p.y = at + n;
+    j->p.at = at + 2 * n;
+    j->step_x = at + 3 * n;
+    j->step_y = at + 4 * n;
+    j->p.part_x.whole = at + 5 * n;
+    j->p.part_y.whole = at + 6 * n;
+    if (j->w->floats) {
+        j->p.part_x.real = (float *)(void *)(at + 5 * n);
+        j->p.part_y.real = j->p.part_x.real + n;
     }
-    return p;
+}
+
+static void set_steps(const struct fdl_cv_warp_job *j)
+{
+    const double unit = 1 << FDL_CV_POINT_BITS;
+    for (int32_t i = 0; i < j->w->width; i++) {
+        j->step_x[i] = fdl_cv_round(j->w->m[0] * i * unit);
+        j->step_y[i] = fdl_cv_round(j->w->m[3] * i * unit);
+    }
 }
 
 /* ---- Matrices ----------------------------------------------------------- */
@@ -95,167 +95,6 @@ void fdl_cv_invert_perspective(double m[9])
                          minor_of(m, 0, 4, 1, 3)};
     for (int32_t i = 0; i < 9; i++)
         m[i] = inverse[i] * d;
-}
-
-/* ---- Points of version 4 ------------------------------------------------ */
-
-#define POINT_BITS 10
-#define BLOCK_SIDE 32
-
-/* As the processor rounds what does not fit. */
-static int32_t round_to_int(double v)
-{
-    double whole = rint(v);
-    return whole >= INT32_MIN && whole <= INT32_MAX ? (int32_t)whole
-                                                    : INT32_MIN;
-}
-
-static int32_t within_16_bits(int32_t v)
-{
-    return FDL_MAX(FDL_MIN(v, INT16_MAX), INT16_MIN);
-}
-
-/* Of coordinate v, with so many bits behind the point. */
-static void put_fixed(int32_t v, int32_t bits, int32_t *at, int32_t *part)
-{
-    *at = within_16_bits(v >> bits);
-    *part = bits >= PART_BITS ? (v >> (bits - PART_BITS)) & (PARTS - 1) : 0;
-}
-
-/* One coordinate of a row: `start`, and `step` for each pixel, in 1024ths. */
-static void affine_fixed(const struct fdl_cv_warp *w, double step, double start,
-                         int32_t *at, int32_t *part)
-{
-    const double unit = 1 << POINT_BITS;
-    uint32_t half = w->between == FDL_CV_PICK
-                        ? 1U << (POINT_BITS - 1)
-                        : 1U << (POINT_BITS - PART_BITS - 1);
-    uint32_t first = (uint32_t)round_to_int(start * unit) + half;
-    for (int32_t i = 0; i < w->width; i++) {
-        uint32_t more = (uint32_t)round_to_int(step * i * unit);
-        put_fixed((int32_t)(first + more), POINT_BITS, &at[i], &part[i]);
-    }
-}
-
-/* Columns that are counted from one of them, as OpenCV goes block by block. */
-static int32_t block_width(const struct fdl_cv_warp *w)
-{
-    int32_t rows = FDL_MIN(BLOCK_SIDE / 2, w->height);
-    return FDL_MIN(BLOCK_SIDE * BLOCK_SIDE / rows, w->width);
-}
-
-static int32_t over(double v, double part)
-{
-    double limited = FDL_MIN(FDL_MAX(v * part, INT32_MIN), INT32_MAX);
-    return round_to_int(limited);
-}
-
-static void perspective_fixed(const struct fdl_cv_warp *w, int32_t y,
-                              const struct points *p)
-{
-    const double *m = w->m;
-    bool picks = w->between == FDL_CV_PICK;
-    int32_t block = block_width(w), bits = picks ? 0 : PART_BITS;
-    for (int32_t i = 0; i < w->width; i++) {
-        int32_t first = i / block * block, more = i - first;
-        double start[3];
-        for (int32_t k = 0; k < 3; k++) {
-            double there = m[3 * k] * first + m[3 * k + 1] * y + m[3 * k + 2];
-            start[k] = there + m[3 * k] * more;
-        }
-        double part = start[2] != 0 ? (picks ? 1 : PARTS) / start[2] : 0;
-        put_fixed(over(start[0], part), bits, &p->x[i], &p->part_x.whole[i]);
-        put_fixed(over(start[1], part), bits, &p->y[i], &p->part_y.whole[i]);
-    }
-}
-
-static void map_fixed(const struct fdl_cv_warp *w, const float *map,
-                      int32_t *at, int32_t *part)
-{
-    bool picks = w->between == FDL_CV_PICK;
-    float unit = picks ? 1.0F : (float)PARTS;
-    for (int32_t i = 0; i < w->width; i++)
-        put_fixed(round_to_int((double)(map[i] * unit)), picks ? 0 : PART_BITS,
-                  &at[i], &part[i]);
-}
-
-/* ---- Points of version 5 ------------------------------------------------ */
-
-#define VECTOR 16 /* pixels */
-
-/* m0 x + m1 y + m2 of pixel i of a row. */
-static float linear_at(const struct fdl_cv_warp *w, const double m[3],
-                       int32_t i, int32_t y)
-{
-    float step = (float)m[0], row = (float)m[1] * (float)y;
-    if (i < w->width / VECTOR * VECTOR)
-        return fmaf(step, (float)i, row + (float)m[2]);
-    return fmaf(step, (float)i, row) + (float)m[2];
-}
-
-static void put_float(const struct fdl_cv_warp *w, float v, int32_t *at,
-                      float *part)
-{
-    const float far = 1e9F;
-    v = v >= -far ? (v <= far ? v : far) : -far;
-    float whole = w->between == FDL_CV_PICK ? rintf(v) : floorf(v);
-    *at = (int32_t)whole;
-    *part = v - whole;
-}
-
-static void find_float(const struct fdl_cv_warp *w, int32_t y,
-                       const struct points *p)
-{
-    for (int32_t i = 0; i < w->width; i++) {
-        float x_at = linear_at(w, w->m, i, y);
-        float y_at = linear_at(w, w->m + 3, i, y);
-        if (w->kind == FDL_CV_PERSPECTIVE) {
-            float z = linear_at(w, w->m + 6, i, y);
-            x_at /= z;
-            y_at /= z;
-        }
-        put_float(w, x_at, &p->x[i], &p->part_x.real[i]);
-        put_float(w, y_at, &p->y[i], &p->part_y.real[i]);
-    }
-}
-
-static void map_float(const struct fdl_cv_warp *w, const float *map,
-                      int32_t *at, float *part)
-{
-    for (int32_t i = 0; i < w->width; i++)
-        put_float(w, map[i], &at[i], &part[i]);
-}
-
-/* ---- Points ------------------------------------------------------------- */
-
-static void find_in_maps(const struct fdl_cv_warp *w, int32_t y,
-                         const struct points *p)
-{
-    size_t plane = (size_t)w->width * (size_t)w->height;
-    const float *x_map = w->maps + (size_t)y * (size_t)w->width;
-    const float *y_map = x_map + plane;
-    if (w->floats) {
-        map_float(w, x_map, p->x, p->part_x.real);
-        map_float(w, y_map, p->y, p->part_y.real);
-    } else {
-        map_fixed(w, x_map, p->x, p->part_x.whole);
-        map_fixed(w, y_map, p->y, p->part_y.whole);
-    }
-}
-
-static void find(const struct fdl_cv_warp *w, int32_t y, const struct points *p)
-{
-    const double *m = w->m;
-    if (w->kind == FDL_CV_REMAP) {
-        find_in_maps(w, y, p);
-    } else if (w->floats) {
-        find_float(w, y, p);
-    } else if (w->kind == FDL_CV_PERSPECTIVE) {
-        perspective_fixed(w, y, p);
-    } else {
-        affine_fixed(w, m[0], m[1] * y + m[2], p->x, p->part_x.whole);
-        affine_fixed(w, m[3], m[4] * y + m[5], p->y, p->part_y.whole);
-    }
 }
 
 /* ---- Cubic weights ------------------------------------------------------ */
@@ -304,27 +143,14 @@ static void make_cubic(int16_t (*table)[TAPS])
 
 /* ---- Pixels ------------------------------------------------------------- */
 
-static uint8_t pixel(const struct job *j, int32_t c, int32_t x, int32_t y)
+static uint8_t pixel(const struct fdl_cv_warp_job *j, int32_t c, int32_t x,
+                     int32_t y)
 {
     int32_t from_x = fdl_cv_source(j->w->border, x, j->in->width);
     int32_t from_y = fdl_cv_source(j->w->border, y, j->in->height);
     if (from_x < 0 || from_y < 0)
         return j->w->fill[c];
     return fdl_image_row(j->in, c, from_y)[from_x];
-}
-
-/* side * side pixels from (x, y) on. */
-FDL_INLINE void take(const struct job *j, int32_t c, int32_t x, int32_t y,
-                     int32_t side, uint8_t *v)
-{
-    if (x < 0 || y < 0 || x > j->in->width - side || y > j->in->height - side) {
-        for (int32_t i = 0; i < side * side; i++)
-            v[i] = pixel(j, c, x + i % side, y + i / side);
-        return;
-    }
-    const uint8_t *from = fdl_image_row(j->in, c, y) + x;
-    for (int32_t b = 0; b < side; b++, from += j->in->width)
-        memcpy(v + b * side, from, (size_t)side);
 }
 
 static uint8_t mix_4(const uint8_t v[4], int32_t x, int32_t y)
@@ -342,6 +168,51 @@ static uint8_t mix_4_floats(const uint8_t v[4], float x, float y)
     return (uint8_t)lrintf(fmaf(below - above, y, above));
 }
 
+/* Of pixel i, of four. */
+static uint8_t mix(const struct fdl_cv_points *p, bool floats, int32_t i,
+                   const uint8_t v[4])
+{
+    return floats ? mix_4_floats(v, p->part_x.real[i], p->part_y.real[i])
+                  : mix_4(v, p->part_x.whole[i], p->part_y.whole[i]);
+}
+
+uint8_t fdl_cv_pick_edge(const struct fdl_cv_warp_job *j, int32_t c, int32_t i)
+{
+    return pixel(j, c, j->p.x[i], j->p.y[i]);
+}
+
+uint8_t fdl_cv_mix_edge(const struct fdl_cv_warp_job *j, int32_t c, int32_t i)
+{
+    int32_t x = j->p.x[i], y = j->p.y[i];
+    uint8_t v[4] = {pixel(j, c, x, y), pixel(j, c, x + 1, y),
+                    pixel(j, c, x, y + 1), pixel(j, c, x + 1, y + 1)};
+    return mix(&j->p, j->w->floats, i, v);
+}
+
+static void pick_row(const struct fdl_cv_warp_job *j, int32_t c, uint8_t *to)
+{
+    const uint8_t *plane = fdl_image_row(j->in, c, 0);
+    for (int32_t i = 0; i < j->w->width; i++) {
+        int32_t at = j->p.at[i];
+        to[i] = at < 0 ? fdl_cv_pick_edge(j, c, i) : plane[at];
+    }
+}
+
+static void mix_row(const struct fdl_cv_warp_job *j, int32_t c, uint8_t *to)
+{
+    const uint8_t *plane = fdl_image_row(j->in, c, 0);
+    for (int32_t i = 0; i < j->w->width; i++) {
+        if (j->p.at[i] < 0) {
+            to[i] = fdl_cv_mix_edge(j, c, i);
+            continue;
+        }
+        const uint8_t *above = plane + j->p.at[i];
+        const uint8_t *below = above + j->in->width;
+        uint8_t v[4] = {above[0], above[1], below[0], below[1]};
+        to[i] = mix(&j->p, j->w->floats, i, v);
+    }
+}
+
 static uint8_t mix_16(const uint8_t v[TAPS], const int16_t w[TAPS])
 {
     int32_t sum = 1 << (WEIGHT_BITS - 1);
@@ -350,51 +221,57 @@ static uint8_t mix_16(const uint8_t v[TAPS], const int16_t w[TAPS])
     return (uint8_t)FDL_MAX(FDL_MIN(sum >> WEIGHT_BITS, 255), 0);
 }
 
-static void pick_row(const struct job *j, int32_t c, uint8_t *to)
+/* 4 x 4 pixels round a point, from (x, y) on. */
+static void take_16(const struct fdl_cv_warp_job *j, int32_t c, int32_t x,
+                    int32_t y, uint8_t v[TAPS])
 {
-    for (int32_t i = 0; i < j->w->width; i++)
-        to[i] = pixel(j, c, j->p.x[i], j->p.y[i]);
-}
-
-static void mix_row(const struct job *j, int32_t c, uint8_t *to)
-{
-    const struct points *p = &j->p;
-    for (int32_t i = 0; i < j->w->width; i++) {
-        uint8_t v[4];
-        take(j, c, p->x[i], p->y[i], 2, v);
-        to[i] = j->w->floats
-                    ? mix_4_floats(v, p->part_x.real[i], p->part_y.real[i])
-                    : mix_4(v, p->part_x.whole[i], p->part_y.whole[i]);
+    if (x < 0 || y < 0 || x > j->in->width - 4 || y > j->in->height - 4) {
+        for (int32_t i = 0; i < TAPS; i++)
+            v[i] = pixel(j, c, x + i % 4, y + i / 4);
+        return;
     }
+    const uint8_t *from = fdl_image_row(j->in, c, y) + x;
+    for (int32_t b = 0; b < 4; b++, from += j->in->width)
+        memcpy(v + b * 4, from, 4);
 }
 
-static void mix_row_of_16(const struct job *j, int32_t c, uint8_t *to)
+static void mix_row_of_16(const struct fdl_cv_warp_job *j, int32_t c,
+                          uint8_t *to)
 {
-    const struct points *p = &j->p;
+    const struct fdl_cv_points *p = &j->p;
     for (int32_t i = 0; i < j->w->width; i++) {
         uint8_t v[TAPS];
         int32_t which = p->part_y.whole[i] * PARTS + p->part_x.whole[i];
-        take(j, c, p->x[i] - 1, p->y[i] - 1, 4, v);
+        take_16(j, c, p->x[i] - 1, p->y[i] - 1, v);
         to[i] = mix_16(v, j->cubic[which]);
     }
 }
 
-void fdl_cv_warp(const struct fdl_cv_warp *w, const struct fdl_image *in,
+const struct fdl_cv_warp_kernels fdl_cv_warp_c = {
+    .find = find_points,
+    .pick = pick_row,
+    .mix = mix_row,
+};
+
+void fdl_cv_warp(const struct fdl_cv_warp_kernels *k,
+                 const struct fdl_cv_warp *w, const struct fdl_image *in,
                  const struct fdl_image *out, uint8_t *scratch)
 {
-    struct job j = {.w = w, .in = in, .out = out};
+    struct fdl_cv_warp_job j = {.w = w, .in = in, .out = out};
     j.cubic = (int16_t(*)[TAPS])(void *)scratch;
-    j.p = points_in(w, scratch + CUBIC_BYTES);
+    set_arrays(&j, scratch + CUBIC_BYTES);
+    if (w->kind == FDL_CV_AFFINE && !w->floats)
+        set_steps(&j);
     if (w->between == FDL_CV_MIX_16)
         make_cubic(j.cubic);
     for (int32_t y = 0; y < w->height; y++) {
-        find(w, y, &j.p);
+        k->find(&j, y);
         for (int32_t c = 0; c < in->channels; c++) {
             uint8_t *to = fdl_image_row(out, c, y);
             if (w->between == FDL_CV_PICK)
-                pick_row(&j, c, to);
+                k->pick(&j, c, to);
             else if (w->between == FDL_CV_MIX_4)
-                mix_row(&j, c, to);
+                k->mix(&j, c, to);
             else
                 mix_row_of_16(&j, c, to);
         }

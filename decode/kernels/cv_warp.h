@@ -36,13 +36,28 @@ struct fdl_cv_warp {
 /* Bytes; 0: they do not fit a size_t. */
 size_t fdl_cv_warp_scratch(const struct fdl_cv_warp *w);
 
-/* out: as large as w says; scratch: aligned to 64. */
-void fdl_cv_warp(const struct fdl_cv_warp *w, const struct fdl_image *in,
+struct fdl_cv_warp_job; /* cv_warp_job.h */
+
+struct fdl_cv_warp_kernels {
+    /* The points of row y. */
+    void (*find)(const struct fdl_cv_warp_job *j, int32_t y);
+    /* A row of channel c: nearest, linear. */
+    void (*pick)(const struct fdl_cv_warp_job *j, int32_t c, uint8_t *to);
+    void (*mix)(const struct fdl_cv_warp_job *j, int32_t c, uint8_t *to);
+};
+
+/* in: planes below 2^31 bytes. out: as large as w says; scratch: aligned to 64.
+ */
+void fdl_cv_warp(const struct fdl_cv_warp_kernels *k,
+                 const struct fdl_cv_warp *w, const struct fdl_image *in,
                  const struct fdl_image *out, uint8_t *scratch);
 
 /* The map from the result to the image, of one from the image to the result: of
  * six numbers, of nine. */
 void fdl_cv_invert_affine(double m[6]);
 void fdl_cv_invert_perspective(double m[9]);
+
+/* Of each level; levels.h has them all. */
+extern const struct fdl_cv_warp_kernels fdl_cv_warp_c, fdl_cv_warp_avx2;
 
 #endif

@@ -11,6 +11,7 @@
 #include "decode/kernels/blend.h"
 #include "decode/kernels/cv_blur.h"
 #include "decode/kernels/cv_resize.h"
+#include "decode/kernels/cv_warp.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/gauss.h"
 #include "decode/kernels/map.h"
@@ -26,6 +27,7 @@ struct fdl_kernels {
     const struct fdl_mix_kernels *mix;
     const struct fdl_cv_resize_kernels *cv_resize;
     const struct fdl_cv_blur_kernels *cv_blur;
+    const struct fdl_cv_warp_kernels *cv_warp;
 };
 
 extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];

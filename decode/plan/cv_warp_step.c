@@ -3,6 +3,7 @@
 #include "decode/plan/cv_warp_step.h"
 
 #include "base/status.h"
+#include "decode/kernels/levels.h"
 
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
 {
@@ -18,7 +19,8 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
         status = fdl_canvas_spare(c, w.width, w.height, &out);
     if (status)
         return status;
-    fdl_cv_warp(&w, &c->image, &out, scratch);
+    fdl_cv_warp(fdl_kernels[fdl_cpu_level()].cv_warp, &w, &c->image, &out,
+                scratch);
     fdl_canvas_swap(c, &out);
     return FEEDLINE_OK;
 }

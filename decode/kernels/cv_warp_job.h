@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A warp as its kernels see it: cv_warp.c prepares it, and does what is beyond
+ * the edges. */
+#ifndef FDL_DECODE_CV_WARP_JOB_H
+#define FDL_DECODE_CV_WARP_JOB_H
+
+#include "decode/kernels/cv_warp.h"
+
+#define FDL_CV_POINT_BITS 10
+#define FDL_CV_PART_BITS  5
+#define FDL_CV_PARTS      (1 << FDL_CV_PART_BITS)
+
+/* Of a row: the pixel at or before each point, and how far behind it that is
+ * along x and y, in 32nds or as floats. `at`: that pixel in a plane, or -1 if
+ * one of those that are mixed is outside. */
+struct fdl_cv_points {
+    int32_t *x, *y, *at;
+    union {
+        int32_t *whole;
+        float *real;
+    } part_x, part_y;
+};
+
+struct fdl_cv_warp_job {
+    const struct fdl_cv_warp *w;
+    const struct fdl_image *in, *out;
+    struct fdl_cv_points p;
+    int32_t *step_x, *step_y; /* of affine maps of version 4: of each column,
+                                 in 1024ths */
+    int16_t (*cubic)[16];     /* weights, of y * FDL_CV_PARTS + x */
+};
+
+/* As the processor rounds what does not fit. */
+int32_t fdl_cv_round(double v);
+
+/* Pixel i of a row of channel c, whatever is outside. */
+uint8_t fdl_cv_pick_edge(const struct fdl_cv_warp_job *j, int32_t c, int32_t i);
+uint8_t fdl_cv_mix_edge(const struct fdl_cv_warp_job *j, int32_t c, int32_t i);
+
+#endif

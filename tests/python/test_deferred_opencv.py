@@ -112,6 +112,17 @@ def in_hsv(a: Any) -> Any:
     return cv2.cvtColor(cv2.merge((hue, sat, val)), cv2.COLOR_HSV2RGB)
 
 
+TURN = cv2.getRotationMatrix2D((20.0, 15.0), 31, 0.9)
+KERNEL = (np.arange(15, dtype=np.float32).reshape(3, 5) - 4) / 50
+
+
+def turned_twice(a: Any) -> Any:
+    matrix = TURN.copy()
+    a = cv2.warpAffine(a, matrix, (40, 30))
+    matrix[:, 2] += 9
+    return cv2.warpAffine(a, matrix, (31, 33))
+
+
 def with_channel(a: Any, channel: int, value: Any) -> Any:
     b = a.copy()
     b[:, :, channel] = value
@@ -226,6 +237,22 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     "blur of a resize": lambda a: cv2.GaussianBlur(
         cv2.resize(a, (30, 20)), ksize=(3, 3), sigmaX=0
     ),
+    "warpAffine": lambda a: cv2.warpAffine(a, TURN, (40, 30)),
+    "warpAffine nearest": lambda a: cv2.warpAffine(
+        a, TURN, (a.shape[1], a.shape[0]), flags=cv2.INTER_NEAREST
+    ),
+    "warpAffine of a colour": lambda a: cv2.warpAffine(
+        a, M=TURN, dsize=(40, 30), borderValue=(114, 115, 116)
+    ),
+    "warpAffine reflected": lambda a: cv2.warpAffine(
+        cv2.resize(a, (30, 30)), TURN, (40, 30), borderMode=4
+    ),
+    "warpAffine inverse": lambda a: cv2.warpAffine(
+        a, TURN.astype(np.float32), (40, 30), flags=1 | 16, borderMode=1
+    ),
+    "warpAffine of a matrix that changes": lambda a: turned_twice(a),
+    "filter2D": lambda a: cv2.filter2D(a, -1, KERNEL),
+    "equalizeHist": lambda a: cv2.equalizeHist(a[..., 1]),
     "split and merged": lambda a: cv2.merge(cv2.split(a)[::-1]),
     "merged by hand": lambda a: cv2.merge([a[..., 2], a[..., 0], a[..., 1]]),
     "looked up": lambda a: cv2.LUT(a, 255 - np.arange(256, dtype=np.uint8)),
@@ -269,6 +296,10 @@ def test_functions(name: str, files: Dict[str, str]) -> None:
 
 
 GRAYS: Dict[str, Callable[[Any], Any]] = {
+    "warpAffine": lambda a: cv2.warpAffine(
+        a, TURN, (40, 30), flags=0, borderValue=255
+    ),
+    "equalizeHist": lambda a: cv2.equalizeHist(a),
     "GaussianBlur": lambda a: cv2.GaussianBlur(a, (3, 3), 0),
     "medianBlur": lambda a: cv2.medianBlur(a, 3),
     "flip": lambda a: cv2.flip(a, 1),
@@ -334,6 +365,13 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     ),
     "a channel of floats": lambda a: with_channel(a, 1, a[..., 0] * 0.7),
     "a channel that others see": lambda a: channel_seen(a),
+    "an even side": lambda a: cv2.filter2D(
+        a, -1, np.ones((2, 2), np.float32) / 4
+    ),
+    "a transparent border": lambda a: cv2.warpAffine(
+        a, TURN, (a.shape[1], a.shape[0]), dst=a.copy(), borderMode=5
+    ),
+    "cubic warp": lambda a: cv2.warpAffine(a, TURN, (40, 30), flags=2),
     "an even kernel": lambda a: cv2.blur(a, (2, 2)),
     "another border": lambda a: cv2.GaussianBlur(
         a, (5, 5), 1, borderType=cv2.BORDER_REPLICATE

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCV's functions of arrays that are recorded.
+"""OpenCV's functions of arrays that are recorded: those that move pixels or
+channels, or look at one value at a time. Others are steps of the engine's
+(opencv_steps.py).
 
 Each gets (the original, the array, the other arguments as they were given), and
 returns NotImplemented for calls that are not for it: then OpenCV gets the real
@@ -8,13 +10,12 @@ array, and says what is wrong, if anything is.
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Callable, Dict, Sequence, Tuple
 
 import numpy as np
 
 from . import array_views as views
-from . import steps as op
+from . import opencv_steps as made
 from .array import DeferredArray, recorded_array
 from .array_functions import elementwise, together, written
 from .array_views import NotRecorded
@@ -36,6 +37,7 @@ def _mover(move: Move) -> Callable[..., Any]:
             return NotImplemented
         if any(type(a) is DeferredArray for a in (*args, *kwargs.values())):
             return NotImplemented
+        args = tuple(a.copy() if type(a) is np.ndarray else a for a in args)
         call = Call(record.call, original, 0, args, kwargs)
         try:
             new = move(record, call, *args, **kwargs)
@@ -82,96 +84,6 @@ def _rotate(record: Record, call: Call, rotateCode: int) -> Record:
     return views.indexed(turned, call, index)
 
 
-# ---- Resampling -------------------------------------------------------------
-
-
-def as_image(record: Record) -> op.Steps:
-    """The steps of an image with the values that the array has: bytes."""
-    if record.dtype != np.uint8 or record.erased:
-        raise NotRecorded
-    if record.table is None:
-        return record.steps
-    if record.mode not in ("L", "RGB"):
-        raise NotRecorded
-    return (*record.steps, (op.POINT, (), record.table.tobytes()))
-
-
-# INTER_NEAREST, LINEAR, AREA and LANCZOS4: INTER_CUBIC is another library's in
-# some of OpenCV's builds.
-_FILTERS = (0, 1, 3, 4)
-
-
-def _resize(
-    record: Record,
-    call: Call,
-    dsize: Any,
-    *,
-    fx: float = 0,
-    fy: float = 0,
-    interpolation: int = 1,
-) -> Record:
-    if interpolation not in _FILTERS:
-        raise NotRecorded
-    if dsize is None:
-        w, h = round(record.side("w") * fx), round(record.side("h") * fy)
-        values: Tuple[float, ...] = w, h, interpolation, fx, fy
-    else:
-        w, h = map(operator.index, dsize)
-        values = w, h, interpolation
-    if w < 1 or h < 1:
-        raise NotRecorded
-    steps = (*as_image(record), (op.CV_RESIZE, values, None))
-    shape = (h, w, *record.shape[2:])
-    return record.but(call=call, steps=steps, table=None, shape=shape)
-
-
-# ---- Blurs ------------------------------------------------------------------
-
-_REFLECT_101 = 4  # the usual border
-_LARGEST = 255  # side of a kernel
-
-
-def _then(record: Record, call: Call, number: int, *values: float) -> Record:
-    steps = (*as_image(record), (number, values, None))
-    return record.but(call=call, steps=steps, table=None)
-
-
-def _sides(ksize: Any) -> Tuple[int, int]:
-    w, h = map(operator.index, ksize)
-    if not (0 < w <= _LARGEST and 0 < h <= _LARGEST and w % 2 and h % 2):
-        raise NotRecorded
-    return w, h
-
-
-def _gaussian(
-    record: Record,
-    call: Call,
-    ksize: Any,
-    sigmaX: float,
-    *,
-    sigmaY: float = 0,
-    borderType: int = _REFLECT_101,
-) -> Record:
-    w, h = (0, 0) if tuple(ksize) == (0, 0) else _sides(ksize)
-    if borderType != _REFLECT_101 or (not w and sigmaX <= 0):
-        raise NotRecorded
-    sigmas = float(sigmaX), float(sigmaY)
-    return _then(record, call, op.CV_GAUSSIAN_BLUR, w, h, *sigmas)
-
-
-def _blur(
-    record: Record, call: Call, ksize: Any, *, borderType: int = _REFLECT_101
-) -> Record:
-    if borderType != _REFLECT_101:
-        raise NotRecorded
-    return _then(record, call, op.CV_BOX_BLUR, *_sides(ksize))
-
-
-def _median(record: Record, call: Call, ksize: int) -> Record:
-    side, _ = _sides((ksize, ksize))
-    return _then(record, call, op.CV_MEDIAN_BLUR, side)
-
-
 # ---- Borders ----------------------------------------------------------------
 
 # BORDER_CONSTANT, REPLICATE, REFLECT and REFLECT_101.
@@ -196,22 +108,10 @@ def _border(
     widths = [(top, bottom), (left, right), (0, 0)][: len(record.axes)]
     if any(type(side) is not int for pair in widths for side in pair):
         raise NotRecorded
-    fill = _scalar(record, value) if mode == "constant" else ()
-    return views.padded(record, call, widths, mode, fill)
-
-
-def _scalar(record: Record, value: Any) -> Tuple[int, ...]:
-    """Bytes of what OpenCV makes of a number or of up to four: what is not
-    given is 0."""
     if record.table is not None:
         raise NotRecorded
-    n = record.side("c")
-    numbers = (value,) if type(value) in (int, float) else tuple(value)
-    numbers = (*numbers, 0, 0, 0, 0)[:n]
-    whole = tuple(map(int, numbers))
-    if whole != numbers or min(whole) < 0 or max(whole) > 255:
-        raise NotRecorded  # OpenCV rounds and saturates
-    return whole
+    fill = made.fill_of(record, value) if mode == "constant" else ()
+    return views.padded(record, call, widths, mode, fill)
 
 
 # ---- Channels ---------------------------------------------------------------
@@ -224,10 +124,6 @@ _CHANNELS: Dict[int, Tuple[int, Sequence[int]]] = {
     5: (4, (2, 1, 0, 3)),  # COLOR_BGRA2RGBA
 }
 _GRAY_TO_COLORS = 8
-# Those that the engine computes, of bytes: to gray, which is one channel; to
-# and from YCrCb and HSV.
-_TO_GRAY = (6, 7)
-_COMPUTED = (36, 37, 38, 39, 40, 41, 54, 55, 66, 67)
 
 
 def _colors(record: Record, call: Call, code: int) -> Record:
@@ -237,23 +133,14 @@ def _colors(record: Record, call: Call, code: int) -> Record:
         changed = views.gray_to_rgb(record)
         shape = (*record.shape, 3)
         return record.but(call=call, axes="hwc", shape=shape, **changed)
-    if code in _TO_GRAY or code in _COMPUTED:
-        return _computed(record, call, code)
+    if code in made.COMPUTED:
+        return made.color(record, call, code)
     n, chosen = _CHANNELS.get(code, (0, ()))
     if record.axes != "hwc" or n != record.side("c"):
         raise NotRecorded
     changed = views.channels_of(record, chosen)
     shape = (*record.shape[:2], len(chosen))
     return record.but(call=call, shape=shape, **changed)
-
-
-def _computed(record: Record, call: Call, code: int) -> Record:
-    if record.axes != "hwc" or record.side("c") != 3:
-        raise NotRecorded
-    new = _then(record, call, op.CV_COLOUR, code)
-    if code not in _TO_GRAY:
-        return new
-    return new.but(mode="L", axes="hw", shape=new.shape[:2])
 
 
 def _split(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
@@ -321,20 +208,23 @@ def _look_up(original: Any, array: Any, lut: Any) -> Any:
 
 
 RECORDED: Dict[str, Callable[..., Any]] = {
-    "GaussianBlur": _mover(_gaussian),
+    "GaussianBlur": _mover(made.gaussian_blur),
     "LUT": _look_up,
     "add": _pointwise,
     "bitwise_not": _pointwise,
-    "blur": _mover(_blur),
+    "blur": _mover(made.blur),
     "copyMakeBorder": _mover(_border),
     "cvtColor": _mover(_colors),
+    "equalizeHist": _mover(made.equalize),
+    "filter2D": _mover(made.filter_2d),
     "flip": _mover(_flip),
-    "medianBlur": _mover(_median),
+    "medianBlur": _mover(made.median_blur),
     "merge": _merge,
     "multiply": _pointwise,
-    "resize": _mover(_resize),
+    "resize": _mover(made.resize),
     "rotate": _mover(_rotate),
     "split": _split,
     "subtract": _pointwise,
     "transpose": _mover(_transpose),
+    "warpAffine": _mover(made.warp_affine),
 }

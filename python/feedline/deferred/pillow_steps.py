@@ -36,9 +36,9 @@ def image_of(source: Source, steps: op.Steps) -> Any:
 
 def _apply(image: Any, step: op.Step) -> Any:
     number, values, data = step
-    if data is not None:
-        return image.point(list(data))
-    return APPLY[number](image, values)
+    if number == op.POINT:
+        return image.point(list(data or b""))
+    return APPLY[number](image, values if data is None else (*values, data))
 
 
 def _pillow(name: str) -> Any:
@@ -146,6 +146,17 @@ def _cv_resize(cv2: Any, array: Any, v: Values) -> Any:
     return cv2.resize(array, None, fx=v[3], fy=v[4], interpolation=v[2])
 
 
+def _cv_warp(cv2: Any, array: Any, v: Values) -> Any:
+    matrix = importlib.import_module("numpy").reshape(v[5:11], (2, 3))
+    border = {"borderMode": v[3], "borderValue": v[11:]}
+    return cv2.warpAffine(array, matrix, v[:2], flags=v[2], **border)
+
+
+def _cv_filter(cv2: Any, array: Any, v: Values) -> Any:
+    kernel = importlib.import_module("numpy").frombuffer(v[3], "f4")
+    return cv2.filter2D(array, -1, kernel.reshape(v[1], v[0]))
+
+
 APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.CONVERT: lambda image, v: image.convert(op.MODE_OF[v[0]]),
     op.CROP: lambda image, v: image.crop(v),
@@ -181,5 +192,8 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
         lambda cv2, a, v: cv2.GaussianBlur(a, v[:2], v[2], sigmaY=v[3])
     ),
     op.CV_BOX_BLUR: _opencv(lambda cv2, a, v: cv2.blur(a, v)),
+    op.CV_WARP_AFFINE: _opencv(_cv_warp),
+    op.CV_EQUALIZE: _opencv(lambda cv2, a, v: cv2.equalizeHist(a)),
+    op.CV_FILTER2D: _opencv(_cv_filter),
     op.CV_MEDIAN_BLUR: _opencv(lambda cv2, a, v: cv2.medianBlur(a, v[0])),
 }

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCV's functions of images of bytes that the engine has as a step.
+
+Each gets (the record, the call, the other arguments), and gives the record of
+the result, or raises NotRecorded. Strides are the caller's.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import Any, Tuple
+
+import numpy as np
+
+from . import steps as op
+from .array_views import NotRecorded
+from .record import Call, Record
+
+
+# ---- Resampling -------------------------------------------------------------
+
+
+def _as_image(record: Record) -> op.Steps:
+    """The steps of an image with the values that the array has: bytes."""
+    if record.dtype != np.uint8 or record.erased:
+        raise NotRecorded
+    if record.table is None:
+        return record.steps
+    if record.mode not in ("L", "RGB"):
+        raise NotRecorded
+    return (*record.steps, (op.POINT, (), record.table.tobytes()))
+
+
+# INTER_NEAREST, LINEAR, AREA and LANCZOS4: INTER_CUBIC is another library's in
+# some of OpenCV's builds.
+_FILTERS = (0, 1, 3, 4)
+
+
+def resize(
+    record: Record,
+    call: Call,
+    dsize: Any,
+    *,
+    fx: float = 0,
+    fy: float = 0,
+    interpolation: int = 1,
+) -> Record:
+    if interpolation not in _FILTERS:
+        raise NotRecorded
+    if dsize is None:
+        w, h = round(record.side("w") * fx), round(record.side("h") * fy)
+        values: Tuple[float, ...] = w, h, interpolation, fx, fy
+    else:
+        w, h = map(operator.index, dsize)
+        values = w, h, interpolation
+    if w < 1 or h < 1:
+        raise NotRecorded
+    steps = (*_as_image(record), (op.CV_RESIZE, values, None))
+    shape = (h, w, *record.shape[2:])
+    return record.but(call=call, steps=steps, table=None, shape=shape)
+
+
+# ---- Blurs ------------------------------------------------------------------
+
+_REFLECT_101 = 4  # the usual border
+_LARGEST = 255  # side of a kernel
+
+
+def _then(
+    record: Record, call: Call, number: int, *values: float, data: Any = None
+) -> Record:
+    steps = (*_as_image(record), (number, values, data))
+    return record.but(call=call, steps=steps, table=None)
+
+
+def _sides(ksize: Any) -> Tuple[int, int]:
+    w, h = map(operator.index, ksize)
+    if not (0 < w <= _LARGEST and 0 < h <= _LARGEST and w % 2 and h % 2):
+        raise NotRecorded
+    return w, h
+
+
+def gaussian_blur(
+    record: Record,
+    call: Call,
+    ksize: Any,
+    sigmaX: float,
+    *,
+    sigmaY: float = 0,
+    borderType: int = _REFLECT_101,
+) -> Record:
+    w, h = (0, 0) if tuple(ksize) == (0, 0) else _sides(ksize)
+    if borderType != _REFLECT_101 or (not w and sigmaX <= 0):
+        raise NotRecorded
+    sigmas = float(sigmaX), float(sigmaY)
+    return _then(record, call, op.CV_GAUSSIAN_BLUR, w, h, *sigmas)
+
+
+def blur(
+    record: Record, call: Call, ksize: Any, *, borderType: int = _REFLECT_101
+) -> Record:
+    if borderType != _REFLECT_101:
+        raise NotRecorded
+    return _then(record, call, op.CV_BOX_BLUR, *_sides(ksize))
+
+
+def median_blur(record: Record, call: Call, ksize: int) -> Record:
+    side, _ = _sides((ksize, ksize))
+    return _then(record, call, op.CV_MEDIAN_BLUR, side)
+
+
+# ---- Warps ------------------------------------------------------------------
+
+_INVERSE, _TRANSPARENT = 16, 5
+
+
+def _version() -> int:
+    """Of OpenCV, whose arithmetic differs."""
+    return int(str(sys.modules["cv2"].__version__).partition(".")[0])
+
+
+def warp_affine(
+    record: Record,
+    call: Call,
+    M: Any,
+    dsize: Any,
+    *,
+    flags: int = 1,
+    borderMode: int = 0,
+    borderValue: Any = 0,
+) -> Record:
+    w, h = map(operator.index, dsize)
+    matrix = np.asarray(M, np.float64)
+    if flags & ~_INVERSE not in (0, 1) or matrix.shape != (2, 3):
+        raise NotRecorded
+    if borderMode not in range(_TRANSPARENT) or w < 1 or h < 1:
+        raise NotRecorded
+    fill = fill_of(record, borderValue) if borderMode == 0 else ()
+    how = w, h, flags, borderMode, _version()
+    numbers = map(float, matrix.reshape(-1))
+    new = _then(record, call, op.CV_WARP_AFFINE, *how, *numbers, *fill)
+    return new.but(shape=(h, w, *record.shape[2:]))
+
+
+def fill_of(record: Record, value: Any) -> Tuple[int, ...]:
+    """Bytes of what OpenCV makes of a number or of up to four: what is not
+    given is 0."""
+    n = record.side("c")
+    numbers = (value,) if type(value) in (int, float) else tuple(value)
+    numbers = (*numbers, 0, 0, 0, 0)[:n]
+    whole = tuple(map(int, numbers))
+    if whole != numbers or min(whole) < 0 or max(whole) > 255:
+        raise NotRecorded  # OpenCV rounds and saturates
+    return whole
+
+
+# ---- Histograms, kernels ----------------------------------------------------
+
+
+def equalize(record: Record, call: Call) -> Record:
+    if record.axes != "hw":
+        raise NotRecorded
+    return _then(record, call, op.CV_EQUALIZE, 0)
+
+
+_MOST_OF_KERNEL = 11  # a side
+
+
+def filter_2d(record: Record, call: Call, ddepth: int, kernel: Any) -> Record:
+    if ddepth != -1 or type(kernel) is not np.ndarray or kernel.ndim != 2:
+        raise NotRecorded
+    h, w = kernel.shape
+    if kernel.dtype != np.float32 or w % 2 == 0 or h % 2 == 0:
+        raise NotRecorded
+    if max(w, h) > _MOST_OF_KERNEL:
+        raise NotRecorded
+    return _then(
+        record, call, op.CV_FILTER2D, w, h, _version(), data=kernel.tobytes()
+    )
+
+
+# ---- Colours ----------------------------------------------------------------
+
+# Those that the engine computes, of bytes: to gray, which is one channel; to
+# and from YCrCb and HSV.
+_TO_GRAY = (6, 7)
+COMPUTED = frozenset((*_TO_GRAY, 36, 37, 38, 39, 40, 41, 54, 55, 66, 67))
+
+
+def color(record: Record, call: Call, code: int) -> Record:
+    if record.axes != "hwc" or record.side("c") != 3:
+        raise NotRecorded
+    new = _then(record, call, op.CV_COLOUR, code)
+    if code not in _TO_GRAY:
+        return new
+    return new.but(mode="L", axes="hw", shape=new.shape[:2])

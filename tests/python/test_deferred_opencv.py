@@ -113,6 +113,14 @@ def in_hsv(a: Any) -> Any:
 
 
 TURN = cv2.getRotationMatrix2D((20.0, 15.0), 31, 0.9)
+TILT = np.array([[1.1, 0.1, -3], [0.05, 0.9, 2], [2e-3, -1e-3, 1]])
+MAPS = [
+    (m + 3 * np.sin(n)).astype(np.float32)
+    for m, n in zip(
+        np.meshgrid(np.arange(33), np.arange(28)),
+        np.meshgrid(np.arange(33) / 4, np.arange(28) / 5)[::-1],
+    )
+]
 KERNEL = (np.arange(15, dtype=np.float32).reshape(3, 5) - 4) / 50
 
 
@@ -251,6 +259,16 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
         a, TURN.astype(np.float32), (40, 30), flags=1 | 16, borderMode=1
     ),
     "warpAffine of a matrix that changes": lambda a: turned_twice(a),
+    "warpPerspective": lambda a: cv2.warpPerspective(
+        a, TILT, (40, 30), borderValue=(1, 2, 3)
+    ),
+    "warpPerspective nearest": lambda a: cv2.warpPerspective(
+        a, TILT, (40, 30), flags=cv2.INTER_NEAREST, borderMode=2
+    ),
+    "remap": lambda a: cv2.remap(a, *MAPS, cv2.INTER_LINEAR),
+    "remap reflected": lambda a: cv2.remap(
+        a, *MAPS, interpolation=0, borderMode=cv2.BORDER_REFLECT_101
+    ),
     "filter2D": lambda a: cv2.filter2D(a, -1, KERNEL),
     "equalizeHist": lambda a: cv2.equalizeHist(a[..., 1]),
     "split and merged": lambda a: cv2.merge(cv2.split(a)[::-1]),
@@ -372,6 +390,9 @@ REAL: Dict[str, Callable[[Any], Any]] = {
         a, TURN, (a.shape[1], a.shape[0]), dst=a.copy(), borderMode=5
     ),
     "cubic warp": lambda a: cv2.warpAffine(a, TURN, (40, 30), flags=2),
+    "maps of integers": lambda a: cv2.remap(
+        a, *cv2.convertMaps(*MAPS, cv2.CV_16SC2), cv2.INTER_LINEAR
+    ),
     "an even kernel": lambda a: cv2.blur(a, (2, 2)),
     "another border": lambda a: cv2.GaussianBlur(
         a, (5, 5), 1, borderType=cv2.BORDER_REPLICATE

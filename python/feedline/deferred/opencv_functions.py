@@ -221,10 +221,12 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     "medianBlur": _mover(made.median_blur),
     "merge": _merge,
     "multiply": _pointwise,
+    "remap": _mover(made.remap),
     "resize": _mover(made.resize),
     "rotate": _mover(_rotate),
     "split": _split,
     "subtract": _pointwise,
     "transpose": _mover(_transpose),
     "warpAffine": _mover(made.warp_affine),
+    "warpPerspective": _mover(made.warp_perspective),
 }

@@ -120,6 +120,24 @@ def _version() -> int:
     return int(str(sys.modules["cv2"].__version__).partition(".")[0])
 
 
+def _warped(
+    record: Record, call: Call, number: int, size: Any, how: Any, **more: Any
+) -> Record:
+    """how: flags, border, and the value of a constant border; more: numbers of
+    a matrix, or data."""
+    flags, border, value = how
+    w, h = map(operator.index, size)
+    filters = (0, 1, 2) if _version() == 4 else (0, 1)  # cubic
+    if flags & ~_INVERSE not in filters or w < 1 or h < 1:
+        raise NotRecorded
+    if border not in range(_TRANSPARENT):
+        raise NotRecorded
+    fill = fill_of(record, value) if border == 0 else ()
+    values = (w, h, flags, border, _version(), *more.get("matrix", ()), *fill)
+    new = _then(record, call, number, *values, data=more.get("data"))
+    return new.but(shape=(h, w, *record.shape[2:]))
+
+
 def warp_affine(
     record: Record,
     call: Call,
@@ -130,17 +148,48 @@ def warp_affine(
     borderMode: int = 0,
     borderValue: Any = 0,
 ) -> Record:
-    w, h = map(operator.index, dsize)
     matrix = np.asarray(M, np.float64)
-    if flags & ~_INVERSE not in (0, 1) or matrix.shape != (2, 3):
+    if matrix.shape != (2, 3):
         raise NotRecorded
-    if borderMode not in range(_TRANSPARENT) or w < 1 or h < 1:
+    how, numbers = (flags, borderMode, borderValue), matrix.ravel().tolist()
+    return _warped(record, call, op.CV_WARP_AFFINE, dsize, how, matrix=numbers)
+
+
+def warp_perspective(
+    record: Record,
+    call: Call,
+    M: Any,
+    dsize: Any,
+    *,
+    flags: int = 1,
+    borderMode: int = 0,
+    borderValue: Any = 0,
+) -> Record:
+    matrix = np.asarray(M, np.float64)
+    if matrix.shape != (3, 3):
         raise NotRecorded
-    fill = fill_of(record, borderValue) if borderMode == 0 else ()
-    how = w, h, flags, borderMode, _version()
-    numbers = map(float, matrix.reshape(-1))
-    new = _then(record, call, op.CV_WARP_AFFINE, *how, *numbers, *fill)
-    return new.but(shape=(h, w, *record.shape[2:]))
+    how, data = (flags, borderMode, borderValue), matrix.tobytes()
+    return _warped(record, call, op.CV_WARP_PERSPECTIVE, dsize, how, data=data)
+
+
+def remap(
+    record: Record,
+    call: Call,
+    map1: Any,
+    map2: Any,
+    interpolation: int,
+    *,
+    borderMode: int = 0,
+    borderValue: Any = 0,
+) -> Record:
+    maps = map1, map2
+    if any(type(m) is not np.ndarray or m.dtype != np.float32 for m in maps):
+        raise NotRecorded
+    if map1.ndim != 2 or map1.shape != map2.shape or interpolation & _INVERSE:
+        raise NotRecorded
+    how, size = (interpolation, borderMode, borderValue), map1.shape[::-1]
+    data = map1.tobytes() + map2.tobytes()
+    return _warped(record, call, op.CV_REMAP, size, how, data=data)
 
 
 def fill_of(record: Record, value: Any) -> Tuple[int, ...]:

@@ -146,15 +146,30 @@ def _cv_resize(cv2: Any, array: Any, v: Values) -> Any:
     return cv2.resize(array, None, fx=v[3], fy=v[4], interpolation=v[2])
 
 
-def _cv_warp(cv2: Any, array: Any, v: Values) -> Any:
+def _numbers(data: bytes, kind: str) -> Any:
+    return importlib.import_module("numpy").frombuffer(data, kind)
+
+
+def _cv_affine(cv2: Any, array: Any, v: Values) -> Any:
     matrix = importlib.import_module("numpy").reshape(v[5:11], (2, 3))
     border = {"borderMode": v[3], "borderValue": v[11:]}
     return cv2.warpAffine(array, matrix, v[:2], flags=v[2], **border)
 
 
+def _cv_perspective(cv2: Any, array: Any, v: Values) -> Any:
+    matrix = _numbers(v[-1], "f8").reshape(3, 3)
+    border = {"borderMode": v[3], "borderValue": v[5:-1]}
+    return cv2.warpPerspective(array, matrix, v[:2], flags=v[2], **border)
+
+
+def _cv_remap(cv2: Any, array: Any, v: Values) -> Any:
+    maps = _numbers(v[-1], "f4").reshape(2, v[1], v[0])
+    border = {"borderMode": v[3], "borderValue": v[5:-1]}
+    return cv2.remap(array, *maps, v[2], **border)
+
+
 def _cv_filter(cv2: Any, array: Any, v: Values) -> Any:
-    kernel = importlib.import_module("numpy").frombuffer(v[3], "f4")
-    return cv2.filter2D(array, -1, kernel.reshape(v[1], v[0]))
+    return cv2.filter2D(array, -1, _numbers(v[3], "f4").reshape(v[1], v[0]))
 
 
 APPLY: Dict[int, Callable[[Any, Values], Any]] = {
@@ -192,7 +207,9 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
         lambda cv2, a, v: cv2.GaussianBlur(a, v[:2], v[2], sigmaY=v[3])
     ),
     op.CV_BOX_BLUR: _opencv(lambda cv2, a, v: cv2.blur(a, v)),
-    op.CV_WARP_AFFINE: _opencv(_cv_warp),
+    op.CV_WARP_AFFINE: _opencv(_cv_affine),
+    op.CV_WARP_PERSPECTIVE: _opencv(_cv_perspective),
+    op.CV_REMAP: _opencv(_cv_remap),
     op.CV_EQUALIZE: _opencv(lambda cv2, a, v: cv2.equalizeHist(a)),
     op.CV_FILTER2D: _opencv(_cv_filter),
     op.CV_MEDIAN_BLUR: _opencv(lambda cv2, a, v: cv2.medianBlur(a, v[0])),

@@ -229,6 +229,18 @@ FEEDLINE_API int32_t feedline_read_recorded(
     struct feedline_read_call *call,
     const struct feedline_recorded_image *images, uint32_t n);
 
+/* Behind it, once, of a source that has FEEDLINE_SOURCE_IN_ORDER, too: the
+ * images of the next samples of the stream, which read is not called for. For
+ * programs that make the samples of a batch together: the stream goes on with
+ * the next place of the same batch, as the calls would have said. counts: of
+ * each sample, whose images stand behind those of the one before. All of them
+ * or, with a status below 0, none: then read is called as ever. Bytes from
+ * memory are copied at once, and max_file_bytes holds for each sample. */
+FEEDLINE_API int32_t
+feedline_read_recorded_ahead(struct feedline_read_call *call,
+                             const struct feedline_recorded_image *images,
+                             const uint32_t *counts, uint32_t samples);
+
 #ifdef __cplusplus
 }
 #endif

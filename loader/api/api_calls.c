@@ -54,3 +54,11 @@ int32_t feedline_read_recorded(struct feedline_read_call *call,
 {
     return fdl_user_read_recorded(call, images, n);
 }
+
+int32_t feedline_read_recorded_ahead(
+    struct feedline_read_call *call,
+    const struct feedline_recorded_image *images, const uint32_t *counts,
+    uint32_t samples)
+{
+    return fdl_user_read_recorded_ahead(call, images, counts, samples);
+}

@@ -12,6 +12,7 @@ void fdl_user_calls_init(struct fdl_user_calls *u)
 
 void fdl_user_calls_fini(struct fdl_user_calls *u)
 {
+    fdl_ahead_clear(&u->ahead);
     fdl_lock_destroy(&u->lock);
 }
 
@@ -31,6 +32,7 @@ void fdl_user_calls_open(struct fdl_user_calls *u)
     fdl_lock(&u->lock);
     u->closed = false;
     fdl_unlock(&u->lock);
+    fdl_ahead_clear(&u->ahead);
     fdl_turns_open(&u->turns);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/lock.h"
 #include "loader/read/call_turns.h"
+#include "loader/read/records_ahead.h"
 
 #include <feedline/source.h>
 
@@ -40,6 +41,7 @@ struct fdl_user_calls {
     bool closed;
     struct fdl_user_call *under_way;
     struct fdl_turns turns;
+    struct fdl_ahead ahead; /* of the one whose turn it is */
     _Atomic uint64_t calls, wall_ns, cpu_ns, lock_ns;
 };
 

@@ -136,6 +136,33 @@ int32_t fdl_user_read_recorded(struct feedline_read_call *call,
     return c->failed ? c->read->status : FEEDLINE_OK;
 }
 
+int32_t fdl_user_read_recorded_ahead(
+    struct feedline_read_call *call,
+    const struct feedline_recorded_image *images, const uint32_t *counts,
+    uint32_t samples)
+{
+    struct user_call *c = of(call);
+    if (!c->turn || !is_recorded(c) || !c->read->record)
+        return FEEDLINE_EINVAL;
+    int32_t status = fdl_ahead_tell(
+        &fdl_window_user_calls(c->window)->ahead, c->read->sample + 1, images,
+        counts, samples, fdl_window_max_file_bytes(c->window));
+    if (status < 0)
+        fdl_clear_error();
+    return status;
+}
+
+/* In a call before, which made its record. */
+static bool was_told(struct user_call *c, struct fdl_user_calls *u)
+{
+    if (!c->turn)
+        return false;
+    c->read->record = fdl_ahead_take(&u->ahead, c->read->sample);
+    if (c->read->record)
+        fdl_user_calls_count(u, 0, 0, 0);
+    return c->read->record;
+}
+
 /* ---- What callbacks say -------------------------------------------------- */
 
 int32_t fdl_user_read_fail(struct feedline_read_call *call, int32_t status,
@@ -236,8 +263,10 @@ static bool read_one(struct user_call *c)
     struct fdl_read *r = c->read;
     if (reserve_first(c))
         return false;
-    if (fdl_window_is_closed(c->window) ||
-        !fdl_user_calls_begin(u, &c->under_way)) {
+    bool closed = fdl_window_is_closed(c->window);
+    if (!closed && was_told(c, u))
+        return true;
+    if (closed || !fdl_user_calls_begin(u, &c->under_way)) {
         fdl_read_fail(r, FEEDLINE_EIO, FDL_READ_STOPS);
         return false;
     }

@@ -26,5 +26,9 @@ void fdl_user_read_waited(struct feedline_read_call *call, int64_t ns);
 int32_t fdl_user_read_recorded(struct feedline_read_call *call,
                                const struct feedline_recorded_image *images,
                                uint32_t n);
+int32_t fdl_user_read_recorded_ahead(
+    struct feedline_read_call *call,
+    const struct feedline_recorded_image *images, const uint32_t *counts,
+    uint32_t samples);
 
 #endif

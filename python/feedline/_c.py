@@ -700,6 +700,10 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         (c_void_p, c_uint64, POINTER(c_void_p), POINTER(c_uint64)),
     ),
     "read_recorded": (c_int32, (c_void_p, c_void_p, c_uint32)),
+    "read_recorded_ahead": (
+        c_int32,
+        (c_void_p, c_void_p, POINTER(c_uint32), c_uint32),
+    ),
     "dataset_get_mixing": (c_int32, (c_void_p, c_void_p, POINTER(mixing))),
     "block_order": (
         c_int32,

@@ -48,12 +48,10 @@ def write(
     images: Sequence[Deferred],
     outs: Sequence[int],
     place_of: Callable[[bytes], int],
-    at: int = 0,
 ) -> int:
-    """The structs, from byte `at` on into memory of most_bytes() whose first
-    byte has the address `base`; where they end. place_of: the address of given
-    bytes."""
-    end = at + IMAGE.size * len(images)
+    """The structs, into memory of most_bytes() that is at the address `base`;
+    how many bytes that were. place_of: the address of given bytes."""
+    at, end = 0, IMAGE.size * len(images)
     for image, out in zip(images, outs):
         source = image.source
         begin = end

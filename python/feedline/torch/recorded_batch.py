@@ -15,11 +15,12 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 import torch
 from torch.utils.data.dataloader import default_collate
 
-from ..deferred.packing import address_in, address_of, most_bytes, write
+from ..deferred.packing import address_in
 from . import _compat
 from .recorded_draws import States
 from .recorded_leaves import Copies
 from .recorded_memory import Memory
+from .recorded_told import Told
 
 
 class Rows(NamedTuple):
@@ -52,14 +53,13 @@ class Batch:
         self.leaves: List[List[Tuple[Any, Any]]] = [[] for _ in indices]
         self.after: Optional[States] = None
         self.truth: Optional[States] = None
-        # By place: leaves and addresses, or what the sample raised; then, once
-        # they are packed, the address of their structs, and how many.
+        # By place: leaves and addresses, or what the sample raised.
         self.recorded: Dict[int, Any] = {}
+        self.told: Optional[Told] = None  # from then on
         self.shares = False  # samples have objects in common
         self.made: Any = None  # by a helper: a Received
         self.lost = 0  # helpers that ended with it
         self._rows: Dict[int, Rows] = {}
-        self._packed = bytearray()  # what the engine is told
 
     def isolate(
         self, place: int, sample: Any, copies: Copies, memory: Memory, pin: bool
@@ -79,25 +79,6 @@ class Batch:
         self.samples[place] = copies.of(sample, room)
         self.recorded[place] = leaves, outs
         return leaves
-
-    def pack(self) -> None:
-        """Structs for the engine, of all samples in one memory."""
-        found = [
-            (place, *one)
-            for place, one in self.recorded.items()
-            if type(one) is tuple
-        ]
-        size = sum(most_bytes(leaves) for _, leaves, _ in found)
-        memory = self._packed = bytearray(size)
-        base, at = address_in(memory), 0
-        for place, leaves, outs in found:
-            begin = at
-            try:
-                at = write(memory, base, leaves, outs, address_of, begin)
-            except Exception as error:
-                self.recorded[place] = error
-                continue
-            self.recorded[place] = base + begin, len(leaves)
 
     def room(
         self, place: int, leaf: Any, memory: Memory, pin: bool

@@ -26,12 +26,12 @@ import torch
 from PIL import Image
 
 from .. import _c
-from .._library import lib
 from ..deferred import packing
 from . import _compat
 from .native import pipeline_of
 from .recorded_batch import Batch
 from .recorded_chains import MOST
+from .recorded_told import Told
 
 # Bytes of the head, the samples, the collated batch, and of the structs.
 _LENGTHS = struct.Struct("<QQQQ")
@@ -360,7 +360,7 @@ class Received:
         self._begin = at
         self._pipelines: List[Any] = []  # until the batch is delivered
 
-    def give_memory(self, batch: Batch, memory: Any, pin: bool) -> None:
+    def give_memory(self, batch: Batch, memory: Any, pin: bool) -> Told:
         """On the reading thread, once: all that the engine needs."""
         batch.shares = self._head.shares
         count = len(batch.indices)
@@ -374,11 +374,14 @@ class Received:
         )
         self._address = base + self._begin
         counts = self._head.counts or [len(self._head.kinds)] * count
-        self._firsts = [0]
-        for n in counts:
-            self._firsts.append(self._firsts[-1] + n)
-        if self._firsts[-1]:
-            self._relocate(self._firsts[-1], outs)
+        if any(counts):
+            self._relocate(sum(counts), outs)
+        errors: Dict[int, BaseException] = {
+            place: RecordingError(said)
+            for place, said in self._head.errors.items()
+        }
+        n_bytes = len(self._memory)
+        return Told(self._memory, self._address, counts, errors, n_bytes)
 
     def _columns(self, batch: Batch, memory: Any, pin: bool) -> Any:
         """An address for each image; rows of samples lie behind each other."""
@@ -421,17 +424,6 @@ class Received:
             column[column == theirs] = mine.handle
         if self._head.tables:
             words[self._head.tables] += self._address
-
-    def read(self, call: int, place: int) -> int:
-        """A sample for the engine: its status."""
-        error = self._head.errors.get(place)
-        if error is not None:
-            raise RecordingError(error)
-        first, end = self._firsts[place : place + 2]
-        if first == end:
-            return int(lib.read_recorded(call, None, 0))
-        at = self._address + first * packing.IMAGE.size
-        return int(lib.read_recorded(call, at, end - first))
 
     # ---- For the consumer
 

@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Callable, Deque, Dict, Generic, Optional, Tuple
-from typing import TypeVar
-
-from .._library import lib
+from typing import Any, Deque, Dict, Generic, Optional, Tuple, TypeVar
 
 B = TypeVar("B")
 
@@ -42,15 +39,3 @@ class BatchQueue(Generic[B]):
     def recorded(self, number: int) -> None:
         """The batch's last sample was asked for."""
         del self._batches[number]
-
-
-# (the call's address, that of a sample's structs, how many): the sample's
-# status. Tells the engine.
-read: Callable[[int, Optional[int], int], int] = lib.quick.read_recorded
-
-
-def tell(address: int, found: Any) -> int:
-    """A sample, as its batch has packed it, or what it raised: its status."""
-    if isinstance(found, BaseException):
-        raise found
-    return read(address, *found)

@@ -36,7 +36,8 @@ from .recorded_draws import SeededDraws, States, TorchDraws
 from .recorded_helper_count import Helping
 from .recorded_leaves import Copies
 from .recorded_memory import Memory
-from .recorded_queue import BatchQueue, tell
+from .recorded_queue import BatchQueue
+from .recorded_told import Told, told_of
 from .worker_info import as_worker
 
 Draws = Union[SeededDraws, TorchDraws]
@@ -123,28 +124,26 @@ class Run(BatchQueue[Batch]):
         """One sample, for the engine: its status. All of a batch are made with
         the first one."""
         (number, batch), place = self.asked(call), call.place
+        if batch.told is None:
+            batch.told = self._told_of(batch)
         try:
-            if place == 0:
-                self._record_all(batch)
-            if batch.made is not None:
-                return int(batch.made.read(address, place))
-            found = batch.recorded.pop(place)
+            return batch.told.tell(address, place)
         finally:
-            if place == len(batch.indices) - 1:
+            if batch.told.done == len(batch.indices):
                 self.recorded(number)
-        return tell(address, found)
 
-    def _record_all(self, batch: Batch) -> None:
-        """Here, or by a helper process."""
+    def _told_of(self, batch: Batch) -> Told:
+        """It is recorded here, or by a helper process."""
         if self._helpers is None:
             self.record_all(batch)
-            batch.pack()
-            return
-        self._helpers.record(batch, self.record_all)
-        if batch.made is None:
-            batch.pack()
         else:
-            batch.made.give_memory(batch, self._owner.memory, self._pin)
+            self._helpers.record(batch, self.record_all)
+        if batch.made is not None:
+            memory = self._owner.memory
+            told: Told = batch.made.give_memory(batch, memory, self._pin)
+            return told
+        recorded, batch.recorded = batch.recorded, {}
+        return told_of(recorded, len(batch.indices))
 
     def record_all(self, batch: Batch) -> None:
         """Fills batch.recorded: what failed has an exception there.

@@ -25,8 +25,9 @@ from ..deferred import Source, StreamRecording, key_of
 from .recorded_batch import Batch
 from .recorded_draws import States
 from .recorded_leaves import Copies
-from .recorded_queue import BatchQueue, tell
+from .recorded_queue import BatchQueue
 from .recorded_run import Draws, RecordedSet
+from .recorded_told import told_of
 from .sampler_kinds import is_stateful, state_of
 from .state_dict import DATASET, FETCHER, ITERATOR, ENDED
 from .worker_info import as_worker
@@ -137,13 +138,14 @@ class StreamRun(BatchQueue[StreamBatch]):
         """One sample, for the engine: its status. All of a batch are made with
         the first one."""
         (number, batch), place = self.asked(call), call.place
-        if place == 0:
+        if batch.told is None:
             self._fill(batch)
-            batch.pack()
-        found = batch.recorded.pop(place, (None, 0))
-        if place == batch.asked - 1:
+            recorded, batch.recorded = batch.recorded, {}
+            batch.told = told_of(recorded, batch.asked)
+        status = batch.told.tell(address, place)
+        if batch.told.done == batch.asked:
             self.recorded(number)
-        return tell(address, found)
+        return status
 
     def _fill(self, batch: StreamBatch) -> None:
         batch.hold(0)

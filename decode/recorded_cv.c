@@ -47,7 +47,8 @@ static const struct {
     enum fdl_cv_colour how;
 } colours[] = {{6, FDL_CV_RGB_TO_GRAY},   {36, FDL_CV_RGB_TO_YCRCB},
                {38, FDL_CV_YCRCB_TO_RGB}, {40, FDL_CV_RGB_TO_HSV},
-               {54, FDL_CV_HSV_TO_RGB},   {66, FDL_CV_RGB_TO_HSV_FULL}};
+               {54, FDL_CV_HSV_TO_RGB},   {66, FDL_CV_RGB_TO_HSV_FULL},
+               {44, FDL_CV_RGB_TO_LAB},   {56, FDL_CV_LAB_TO_RGB}};
 
 static int32_t plan_colour(struct fdl_plan *plan,
                            const struct feedline_recorded_step *s,
@@ -68,8 +69,8 @@ static int32_t plan_colour(struct fdl_plan *plan,
     }
     return fdl_fail(FEEDLINE_ERANGE,
                     "code is %" PRId32 "; it is OpenCV's of BGR or RGB to gray "
-                    "(6, 7), to YCrCb and back (36 to 39), to HSV and back "
-                    "(40, 41, 54, 55), or to HSV_FULL (66, 67)",
+                    "(6, 7), to HSV_FULL (66, 67), or to and from YCrCb (36 to "
+                    "39), HSV (40, 41, 54, 55) or Lab (44, 45, 56, 57)",
                     code);
 }
 

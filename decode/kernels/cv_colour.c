@@ -4,6 +4,7 @@
 #include "decode/kernels/cv_colour.h"
 
 #include "base/compiler.h"
+#include "decode/kernels/cv_lab.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -156,6 +157,12 @@ void fdl_cv_colour(enum fdl_cv_colour how, uint8_t *const plane[3],
         break;
     case FDL_CV_HSV_TO_RGB:
         rows_from_hsv(plane, width, height);
+        break;
+    case FDL_CV_RGB_TO_LAB:
+        fdl_cv_to_lab(plane, n);
+        break;
+    case FDL_CV_LAB_TO_RGB:
+        fdl_cv_from_lab(plane, n);
         break;
     }
 }

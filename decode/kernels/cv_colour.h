@@ -2,7 +2,7 @@
 /*
  * OpenCV's cvtColor of bytes, to the bit, from three planes to three, or from
  * three to the first. Planes are red, green and blue, or hue, saturation and
- * value, or luma, red and blue difference.
+ * value, or luma, red and blue difference, or L, a and b.
  *
  * HSV_TO_RGB is computed by OpenCV, where it has AVX2, in vectors of 32 pixels
  * that truncate, while the rest of each row is rounded: so pixels come in rows.
@@ -19,7 +19,9 @@ enum fdl_cv_colour {
     FDL_CV_YCRCB_TO_RGB,
     FDL_CV_RGB_TO_HSV,      /* hue below 180 */
     FDL_CV_RGB_TO_HSV_FULL, /* below 256 */
-    FDL_CV_HSV_TO_RGB       /* from below 180 */
+    FDL_CV_HSV_TO_RGB,      /* from below 180 */
+    FDL_CV_RGB_TO_LAB,
+    FDL_CV_LAB_TO_RGB
 };
 
 /* In place. plane[i]: width * height bytes. */

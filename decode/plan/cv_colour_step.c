@@ -38,8 +38,8 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
     fdl_step_values(step, &s, sizeof(s));
     uint8_t *first = fdl_image_row(image, 0, 0);
     uint8_t *last = fdl_image_row(image, 2, 0);
-    bool to_colours =
-        s.how == FDL_CV_YCRCB_TO_RGB || s.how == FDL_CV_HSV_TO_RGB;
+    bool to_colours = s.how == FDL_CV_YCRCB_TO_RGB ||
+                      s.how == FDL_CV_HSV_TO_RGB || s.how == FDL_CV_LAB_TO_RGB;
     if (s.bgr && !to_colours)
         exchange(first, last, image->plane);
     uint8_t *const planes[3] = {first, fdl_image_row(image, 1, 0), last};

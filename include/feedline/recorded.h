@@ -115,9 +115,9 @@ enum feedline_step_op {
 
     FEEDLINE_STEP_CV_COLOUR = 71, /* cvtColor's code, of 3 channels: of BGR or
                                      RGB to gray (6, 7), which makes one, to
-                                     YCrCb and back (36 to 39), to HSV and back
-                                     (40, 41, 54, 55), to HSV_FULL (66, 67) */
-
+                                     HSV_FULL (66, 67), or to and from YCrCb (36
+                                     to 39), HSV (40, 41, 54, 55), Lab (44, 45,
+                                     56, 57) */
     FEEDLINE_STEP_CV_GAUSSIAN_BLUR = 72, /* the kernel's width and height, 0 for
                                      those that sigma asks for, and sigma along
                                      x and y, 0 as OpenCV has it; edges are

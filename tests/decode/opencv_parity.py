@@ -214,7 +214,8 @@ ROWS.update((f"colour, {name}", colour(getattr(cv2, "COLOR_" + name)))
             for name in ("BGR2GRAY", "RGB2GRAY", "BGR2YCrCb", "RGB2YCrCb",
                          "YCrCb2BGR", "YCrCb2RGB", "BGR2HSV", "RGB2HSV",
                          "HSV2BGR", "HSV2RGB", "BGR2HSV_FULL",
-                         "RGB2HSV_FULL"))
+                         "RGB2HSV_FULL", "BGR2Lab", "RGB2Lab",
+                         "Lab2BGR", "Lab2RGB"))
 
 
 # ---- Images ------------------------------------------------------------------

@@ -124,6 +124,13 @@ MAPS = [
 KERNEL = (np.arange(15, dtype=np.float32).reshape(3, 5) - 4) / 50
 
 
+def equalized(a: Any) -> Any:
+    b = np.empty_like(a)
+    for n in range(3):
+        b[..., n] = cv2.equalizeHist(a[..., n])
+    return b
+
+
 def turned_twice(a: Any) -> Any:
     matrix = TURN.copy()
     a = cv2.warpAffine(a, matrix, (40, 30))
@@ -271,6 +278,10 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     ),
     "filter2D": lambda a: cv2.filter2D(a, -1, KERNEL),
     "equalizeHist": lambda a: cv2.equalizeHist(a[..., 1]),
+    "channels equalized": lambda a: equalized(a),
+    "merged of equalized ones": lambda a: cv2.merge(
+        [a[..., 2], cv2.equalizeHist(a[..., 1]), a[..., 1]]
+    ),
     "split and merged": lambda a: cv2.merge(cv2.split(a)[::-1]),
     "merged by hand": lambda a: cv2.merge([a[..., 2], a[..., 0], a[..., 1]]),
     "looked up": lambda a: cv2.LUT(a, 255 - np.arange(256, dtype=np.uint8)),

@@ -218,10 +218,11 @@ def channels_of(record: Record, chosen: Sequence[int]) -> Dict[str, Any]:
 def merged(records: Sequence[Record], call: Call, axes: str) -> Record:
     """Channels of one image as an image, in this order of dimensions."""
     first = records[0]
-    steps, _ = _channel_of(first)
-    chosen = []
+    steps, _, _ = _channel_of(first)
+    chosen: List[int] = []
+    then: List[op.Step] = []
     for record in records:
-        own, channel = _channel_of(record)
+        own, channel, behind = _channel_of(record)
         if (
             record.source is not first.source
             or own != steps
@@ -232,15 +233,17 @@ def merged(records: Sequence[Record], call: Call, axes: str) -> Record:
             or [e[0] for e in record.erased] != [e[0] for e in first.erased]
         ):
             raise NotRecorded
+        then += op.of_channel(behind, 0, len(chosen))
         chosen.append(channel)
     sides = {"c": len(records), "h": first.side("h"), "w": first.side("w")}
     shape = tuple(sides[axis] for axis in axes)
     tables = [table_of(record) for record in records]
     plain = all(record.table is None for record in records)
     values = zip(*([e[1] for e in record.erased] for record in records))
+    steps = op.select(steps, first.source.header.mode, chosen)
     return first.but(
         mode=op.MODE_OF[len(records)],
-        steps=op.select(steps, first.source.header.mode, chosen),
+        steps=(*steps, *then),
         table=None if plain else np.concatenate(tables),
         axes=axes,
         shape=shape,
@@ -253,12 +256,13 @@ def merged(records: Sequence[Record], call: Call, axes: str) -> Record:
     )
 
 
-def _channel_of(record: Record) -> Tuple[op.Steps, int]:
-    """(steps of an image, which of its channels this is)."""
-    steps = record.steps
-    if steps and steps[-1][0] == op.SELECT and len(steps[-1][1]) == 1:
-        return steps[:-1], int(steps[-1][1][0])
-    return steps, 0
+def _channel_of(record: Record) -> Tuple[op.Steps, int, op.Steps]:
+    """(steps of an image, which of its channels this is, steps of that)."""
+    steps, behind = op.parted(record.steps)
+    last = steps[-1] if steps else None
+    if last is not None and last[0] == op.SELECT and len(last[1]) == 1:
+        return steps[:-1], int(last[1][0]), behind
+    return steps, 0, behind
 
 
 def gray_to_rgb(record: Record) -> Dict[str, Any]:

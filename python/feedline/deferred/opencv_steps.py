@@ -7,6 +7,7 @@ the result, or raises NotRecorded. Strides are the caller's.
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from typing import Any, Tuple
@@ -115,6 +116,7 @@ def median_blur(record: Record, call: Call, ksize: int) -> Record:
 _INVERSE, _TRANSPARENT = 16, 5
 
 
+@functools.lru_cache(None)
 def _version() -> int:
     """Of OpenCV, whose arithmetic differs."""
     return int(str(sys.modules["cv2"].__version__).partition(".")[0])

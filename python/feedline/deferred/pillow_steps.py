@@ -168,6 +168,13 @@ def _cv_remap(cv2: Any, array: Any, v: Values) -> Any:
     return cv2.remap(array, *maps, v[2], **border)
 
 
+def _cv_equalize(cv2: Any, array: Any, v: Values) -> Any:
+    if array.ndim == 2:
+        return cv2.equalizeHist(array)
+    array[..., v[0]] = cv2.equalizeHist(array[..., v[0]].copy())
+    return array
+
+
 def _cv_filter(cv2: Any, array: Any, v: Values) -> Any:
     return cv2.filter2D(array, -1, _numbers(v[3], "f4").reshape(v[1], v[0]))
 
@@ -210,7 +217,7 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.CV_WARP_AFFINE: _opencv(_cv_affine),
     op.CV_WARP_PERSPECTIVE: _opencv(_cv_perspective),
     op.CV_REMAP: _opencv(_cv_remap),
-    op.CV_EQUALIZE: _opencv(lambda cv2, a, v: cv2.equalizeHist(a)),
+    op.CV_EQUALIZE: _opencv(_cv_equalize),
     op.CV_FILTER2D: _opencv(_cv_filter),
     op.CV_MEDIAN_BLUR: _opencv(lambda cv2, a, v: cv2.medianBlur(a, v[0])),
 }

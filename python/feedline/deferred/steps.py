@@ -6,7 +6,7 @@ A step is (op, numbers, data): data is bytes or None.
 
 from __future__ import annotations
 
-from typing import Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from .. import _c
 
@@ -93,13 +93,40 @@ def _channels(steps: Steps, mode: str) -> int:
     return CHANNELS[mode]
 
 
+# Steps of one channel of an image, whose number is the first value.
+_OF_ONE = frozenset((CV_EQUALIZE,))
+
+
+def parted(steps: Steps) -> Tuple[Steps, Steps]:
+    """(steps, those at the end that are of one channel each)."""
+    end = len(steps)
+    while end and steps[end - 1][0] in _OF_ONE:
+        end -= 1
+    return steps[:end], steps[end:]
+
+
+def of_channel(steps: Steps, channel: int, now: int) -> List[Step]:
+    """Of those at the end, what is done to a channel, which has another number
+    now."""
+    return [
+        (number, (now, *values[1:]), data)
+        for number, values, data in steps
+        if values[0] == channel
+    ]
+
+
 def select(steps: Steps, mode: str, chosen: Sequence[int]) -> Steps:
     """The channels `chosen` of what steps make of a file of that mode: no step
     where those are all of them, and one for several choices in a row."""
+    steps, behind = parted(steps)
+    then: List[Step] = []
+    for now, channel in enumerate(chosen):
+        then += of_channel(behind, channel, now)
     if steps and steps[-1][0] == SELECT:
         before = steps[-1][1]
         chosen, steps = [int(before[n]) for n in chosen], steps[:-1]
     whole = list(chosen) == list(range(_channels(steps, mode)))
     if whole and not (steps and steps[-1][:2] == (CONVERT, (5,))):
-        return steps  # of YCbCr the step says that bytes are taken as they are
-    return (*steps, (SELECT, tuple(chosen), None))
+        # Of YCbCr the step says that bytes are taken as they are.
+        return (*steps, *then)
+    return (*steps, (SELECT, tuple(chosen), None), *then)

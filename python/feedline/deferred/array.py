@@ -23,7 +23,7 @@ from .image_source import Source
 from .kinds import metaclass_of
 from .record import Call, Record, Table, as_bytes, as_pixels, dense
 from .record import image_size
-from .recording import lock, state
+from .recording import lock, no_run, state
 
 Handler = Callable[[Any, Any], Any]
 
@@ -250,7 +250,7 @@ def recorded_array(array: Any, leaf: bool = False) -> Optional[Record]:
 
 def real_array(array: Any, asked: str = "") -> Any:
     """The ndarray of a deferred array, which it is from here on."""
-    with lock:
+    with lock, no_run():
         record = array._record
         if record is not None:
             began = time.monotonic_ns()

@@ -26,6 +26,7 @@ from .array import (
     table_of,
 )
 from .image import DeferredImage, records
+from .memory_image import memory_image
 from .pillow_hooks import put
 from .record import Record, dense
 from .recording import state
@@ -157,6 +158,9 @@ def _given_real(original: Any) -> Any:
 def fromarray(original: Any) -> Any:
     def made(obj: Any, mode: Any = None) -> Any:
         if type(obj) is not DeferredArray:
+            image = memory_image(obj, mode, original)
+            if image is not None:
+                return image
             return original(obj) if mode is None else original(obj, mode)
         record = recorded_array(obj)
         if record is not None:

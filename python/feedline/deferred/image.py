@@ -20,7 +20,7 @@ from . import pillow_steps as replay
 from . import steps as op
 from .description import Deferred, Form
 from .kinds import metaclass_of
-from .recording import Run, lock, state
+from .recording import Run, lock, no_run, state
 from .image_source import Source, is_bomb
 from .steps import Steps
 
@@ -479,7 +479,7 @@ def records_opaque(image: Any, modes: Any) -> bool:
 
 def touch(image: Any, asked: str = "") -> None:
     """From here on it is real."""
-    with lock:
+    with lock, no_run():
         if isinstance(image, DeferredImage):
             began, run = time.monotonic_ns(), image._run
             image._make_real()

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from bisect import bisect_right
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 from typing import Sequence, Tuple
@@ -71,6 +72,16 @@ class _State(threading.local):
 
 
 state = _State()
+
+
+@contextmanager
+def no_run() -> Iterator[None]:
+    """What is made meanwhile, on this thread, is real."""
+    run, state.run = state.run, None
+    try:
+        yield
+    finally:
+        state.run = run
 
 
 class Recorder:

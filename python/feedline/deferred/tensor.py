@@ -24,7 +24,7 @@ from . import steps as op
 from .description import Deferred, Form
 from .record import Call, Record, Shape, Table, as_bytes, image_size
 from .kinds import metaclass_of
-from .recording import lock, state
+from .recording import lock, no_run, state
 from .steps import Steps
 
 # dtypes that the engine knows; of others it copies elements of a table.
@@ -299,7 +299,7 @@ def recorded(tensor: Any, leaf: bool = False) -> Optional[Record]:
 
 def make_real(tensor: Any, asked: str, swap: bool = True) -> Any:
     """The real tensor, which is the same object if that is possible."""
-    with lock:
+    with lock, no_run():
         if not isinstance(tensor, DeferredTensor):
             return tensor
         record: Any = tensor._record

@@ -22,6 +22,7 @@ from .array_hooks import fromarray
 from .image import COLORS, PLAIN, DeferredImage, records, records_opaque
 from .pillow_hooks import put
 from .record import Call, Record, is_plain, kept_order
+from .recording import no_run
 from .tensor import (
     POSSIBLE,
     DeferredTensor,
@@ -141,7 +142,9 @@ def _image_of(record: Record, original: Any, mode: Any) -> Any:
         return image
     if plain:
         return None
-    every = original(table_of(record).reshape(record.side("c"), 256, 1), mode)
+    every = table_of(record).reshape(record.side("c"), 256, 1)
+    with no_run():
+        every = original(every, mode)
     if every.mode != record.mode:
         return None
     table = b"".join(band.tobytes() for band in every.split())

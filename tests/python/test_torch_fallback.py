@@ -17,6 +17,7 @@ from torch_cases import T, Ours, Theirs, assert_same, data, folder, torch
 
 from feedline.torch import FallbackWarning, collated
 from feedline.torch import dataloader, epochs, process_count
+from feedline.torch._compat import batch_is_there
 from feedline.torch.process_count import Processes
 
 
@@ -131,7 +132,7 @@ def number_of_processes(enough: float, had: Processes, epochs: int = 9) -> int:
         step, waited = 1 / enough, max(0.0, 1 / had.count - 1 / enough)
         for batch in range(100):
             asked = batch * (step + waited)
-            waits.add(asked, asked + waited)
+            waits.add(asked, asked + waited, False)
     had.epoch(prefetch_factor=2)
     return had.count
 
@@ -147,12 +148,25 @@ def test_the_fewest_processes_that_are_enough(cores: int) -> None:
     assert number_of_processes(2 * cores, Processes(cores)) == cores
 
 
+def test_to_take_a_batch_is_no_waiting() -> None:
+    had = Processes(4)
+    waits = had.epoch(prefetch_factor=2)
+    for batch in range(100):
+        waits.add(batch, batch + 0.5, True)
+    had.epoch(prefetch_factor=2)
+    assert had.count == 2
+    batches = iter(Theirs(Own(), batch_size=4, num_workers=2))
+    while not batch_is_there(batches):
+        pass
+    assert len(list(batches)) == 3 and not batch_is_there(batches)
+
+
 def test_short_epochs_say_nothing() -> None:
     had = Processes(8)
     for _ in range(3):
         waits = had.epoch(prefetch_factor=2)
         for _ in range(40):
-            waits.add(0.0, 0.0)
+            waits.add(0.0, 0.0, False)
     had.epoch(prefetch_factor=2)
     assert had.count == 8
     assert had.words() == "- num_workers=8 processes: one for each core"

@@ -144,3 +144,13 @@ def bombs_are_errors() -> bool:
         if issubclass(warning, category) and matches and module is None:
             return action == "error"
     return False
+
+
+def batch_is_there(iterator: Any) -> bool:
+    """Whether a worker of torch's iterator has made a batch that nobody has
+    taken; False where this torch does not say."""
+    try:
+        first = iterator._task_info.get(iterator._rcvd_idx, ())
+        return len(first) > 1 or not iterator._data_queue.empty()
+    except (AttributeError, OSError, NotImplementedError):
+        return False

@@ -15,7 +15,8 @@ import feedline
 from ..watching import Meter, samples_of
 from . import state_dict as states
 from ._compat import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
-from ._compat import _SingleProcessDataLoaderIter, index_sampler_of, is_stream
+from ._compat import _SingleProcessDataLoaderIter, batch_is_there
+from ._compat import index_sampler_of, is_stream
 from .arguments import AutoInt, cores, is_auto
 from .chain import NotNative
 from .engine_pool import EnginePool
@@ -102,7 +103,7 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
     def __next__(self) -> Any:
         if self._waits is None:
             return super().__next__()
-        return self._waits.of(super().__next__)
+        return self._waits.of(super().__next__, batch_is_there(self))
 
     def _try_put_index(self) -> None:
         if not self._progress.traced.waits:

@@ -19,7 +19,7 @@ from typing import Callable, Optional, TypeVar
 
 T = TypeVar("T")
 
-# From this share of the time on a consumer waits; torch's queues cost less.
+# From this share of the time on a consumer waits.
 WAITING = 0.02
 # What an epoch has to have for a judgement, behind the batches that were ahead
 # of it: so many times those, and seconds.
@@ -37,21 +37,22 @@ class Waits:
         self._waited = 0.0
         self._since = self._last = 0.0
 
-    def of(self, function: Callable[[], T]) -> T:
+    def of(self, function: Callable[[], T], ready: bool) -> T:
         """What function() returns, as one call of next()."""
         began = time.perf_counter()
         try:
             return function()
         finally:
-            self.add(began, time.perf_counter())
+            self.add(began, time.perf_counter(), ready)
 
-    def add(self, began: float, ended: float) -> None:
-        """It began and ended then."""
+    def add(self, began: float, ended: float, ready: bool) -> None:
+        """It began and ended then. ready: its batch was there; to take that is
+        no waiting for a process, however long it lasts."""
         self._batches += 1
         self._last = ended
         if self._batches <= self._ahead:
             self._since = ended
-        else:
+        elif not ready:
             self._waited += ended - began
 
     @property

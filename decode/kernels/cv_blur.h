@@ -33,8 +33,8 @@ struct fdl_cv_blur_kernels {
      * pixel that the first of them takes. */
     void (*filter)(const uint8_t *const *taps, const float *weight,
                    int32_t n_taps, size_t n, uint8_t *out);
-    /* The middle of side * side pixels, of each row `side` from each of n on.
-     */
+    /* The middle of side * side pixels, of each row `side` from each of n on;
+     * 3 and more. */
     void (*median)(const uint8_t *const *rows, int32_t side, size_t n,
                    uint8_t *out);
 };

@@ -202,5 +202,6 @@ void fdl_plan_cv_box(struct fdl_plan *plan, const int32_t side[2])
 void fdl_plan_cv_median(struct fdl_plan *plan, int32_t side)
 {
     struct cv_blur s = {.kind = MEDIAN, .side = {side, side}};
-    fdl_plan_add(plan, &kind, &s, sizeof(s));
+    if (side > 1) /* else it is the pixel itself */
+        fdl_plan_add(plan, &kind, &s, sizeof(s));
 }

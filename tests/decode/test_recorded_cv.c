@@ -375,6 +375,69 @@ TEST(crops_are_made_by_the_resize_before_them)
         check_crop(&state);
 }
 
+/* Some step with random values. */
+static struct feedline_recorded_step draw_step(uint64_t *state,
+                                               const void *data)
+{
+    static const double filters[] = {0, 1, 3, 4};
+    double odd = 1 + 2 * make_within(state, 0, 5);
+    double width = make_within(state, 1, 90),
+           height = make_within(state, 1, 90);
+    double filter = filters[make_within(state, 0, 3)];
+    double mix = make_within(state, 0, 1), border = make_within(state, 0, 4);
+    double version = make_within(state, 4, 5);
+    const struct feedline_recorded_step steps[] = {
+        {STEP(RESIZE, width, height, filter)},
+        {STEP(RESIZE, width, height, filter)},
+        {STEP(GAUSSIAN_BLUR, odd, 3, 1.5, 0.7)},
+        {STEP(BOX_BLUR, 5, odd)},
+        {STEP(MEDIAN_BLUR, odd)},
+        {STEP(FILTER2D, odd, 3, version), .data = data},
+        {STEP(WARP_AFFINE, width, height, mix, border, version, MATRIX)},
+        {STEP(WARP_PERSPECTIVE, width, height, mix, border, version),
+         .data = data},
+        {STEP(REMAP, width, height, mix, border, version), .data = data}};
+    return steps[make_within(state, 0, FDL_COUNT_OF(steps) - 1)];
+}
+
+/* A random one on an image of random size, now and then twice as large as its
+ * result. */
+static void check_levels(uint64_t *state, enum fdl_cpu_level best,
+                         const void *data)
+{
+    struct feedline_recorded_step s = draw_step(state, data);
+    int32_t w = make_within(state, 1, 70), h = make_within(state, 1, 70);
+    if (s.op == FEEDLINE_STEP_CV_RESIZE && make_within(state, 0, 2) == 0) {
+        w = 2 * (int32_t)s.value[0];
+        h = 2 * (int32_t)s.value[1];
+    }
+    struct bench b[FDL_CPU_LEVELS];
+    for (int level = 0; level <= (int)best; level++) {
+        fdl_cpu_set_level((enum fdl_cpu_level)level);
+        begin(&b[level], w, h, 3);
+        add(&b[level], &s);
+        run(&b[level]);
+        const struct fdl_image *plain = &b[0].canvas.image;
+        const struct fdl_image *image = &b[level].canvas.image;
+        if (memcmp(plain->data, image->data, 3 * plain->plane) != 0)
+            fail_msg("step %u of %dx%d differs at level %d", s.op, w, h, level);
+    }
+    for (int level = 0; level <= (int)best; level++)
+        end(&b[level]);
+}
+
+TEST(levels_give_the_bytes_of_plain_c)
+{
+    static float data[2 * 90 * 90];
+    uint64_t state = test_seed();
+    enum fdl_cpu_level best = fdl_cpu_level();
+    for (size_t i = 0; i < FDL_COUNT_OF(data); i++)
+        data[i] = (float)make_within(&state, -100, 900) / 10;
+    for (int i = 0; i < 1000; i++)
+        check_levels(&state, best, data);
+    fdl_cpu_set_level(best);
+}
+
 TEST(a_crop_of_half_needs_half_of_the_image)
 {
     struct bench b;

@@ -72,9 +72,20 @@ static void down_c(const int32_t *const *rows, const int16_t *w, int32_t taps,
         down_8(rows, w, n, out);
 }
 
+static void halve_c(const uint8_t *above, const uint8_t *below, size_t n,
+                    uint8_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        int32_t sum = above[2 * i] + above[2 * i + 1];
+        sum += below[2 * i] + below[2 * i + 1];
+        out[i] = (uint8_t)((sum + 2) >> 2);
+    }
+}
+
 const struct fdl_cv_resize_kernels fdl_cv_resize_c = {
     .across = across_c,
     .down = down_c,
+    .halve = halve_c,
 };
 
 /* ---- Few pixels --------------------------------------------------------- */
@@ -183,25 +194,36 @@ static int32_t sum_block(const struct block *b)
     return total;
 }
 
-static void cover_whole(const struct fdl_cv_resize_job *job, int32_t c)
+/* Pixels [first, count) of row i. */
+static void cover_rest(const struct fdl_cv_resize_job *job, int32_t c,
+                       int32_t i, int32_t first, uint8_t *to)
 {
     const struct fdl_cv_axis *x = job->x, *y = job->y;
     int32_t all = x->whole * y->whole;
     float part = 1.0F / (float)all;
-    /* Four are rounded half up, if OpenCV has vectors for them. */
-    bool up = x->whole == 2 && y->whole == 2 && job->in->channels != 2;
+    for (int32_t p = first; p < x->count; p++) {
+        struct block b = {job->in, c, x->at[p], y->at[i], x->n[p], y->n[i]};
+        int32_t n = b.width * b.height;
+        float sum = (float)sum_block(&b);
+        to[p] =
+            to_byte((int32_t)lrintf(n == all ? sum * part : sum / (float)n));
+    }
+}
+
+static void cover_whole(const struct fdl_cv_resize_kernels *k,
+                        const struct fdl_cv_resize_job *job, int32_t c)
+{
+    const struct fdl_cv_axis *x = job->x, *y = job->y;
+    /* OpenCV has vectors for means of four, which it rounds half up. */
+    bool halves = x->whole == 2 && y->whole == 2 && job->in->channels != 2;
+    int32_t full = x->n[x->count - 1] == 2 ? x->count : x->count - 1;
     for (int32_t i = 0; i < y->count; i++) {
         uint8_t *to = fdl_image_row(job->out, c, i);
-        for (int32_t p = 0; p < x->count; p++) {
-            struct block b = {job->in, c, x->at[p], y->at[i], x->n[p], y->n[i]};
-            int32_t n = b.width * b.height, total = sum_block(&b);
-            if (n == all && up)
-                to[p] = (uint8_t)((total + 2) >> 2);
-            else if (n == all)
-                to[p] = to_byte((int32_t)lrintf((float)total * part));
-            else
-                to[p] = to_byte((int32_t)lrintf((float)total / (float)n));
-        }
+        int32_t done = halves && y->n[i] == 2 ? full : 0;
+        const uint8_t *above = fdl_image_row(job->in, c, y->at[i]) + x->at[0];
+        if (done > 0)
+            k->halve(above, above + job->in->width, (size_t)done, to);
+        cover_rest(job, c, i, done, to);
     }
 }
 
@@ -214,7 +236,7 @@ void fdl_cv_resize(const struct fdl_cv_resize_kernels *k,
         else if (job->y->taps > 0)
             sum(k, job, c);
         else if (job->x->whole > 0 && job->y->whole > 0)
-            cover_whole(job, c);
+            cover_whole(k, job, c);
         else
             cover(job, c);
     }

@@ -33,6 +33,9 @@ struct fdl_cv_resize_kernels {
     /* Of 2 or 8 rows. */
     void (*down)(const int32_t *const *rows, const int16_t *weight,
                  int32_t taps, size_t n, uint8_t *out);
+    /* n means of 2 * 2 pixels, rounded half up. */
+    void (*halve)(const uint8_t *above, const uint8_t *below, size_t n,
+                  uint8_t *out);
 };
 
 /* Bytes; 0: they do not fit a size_t. */

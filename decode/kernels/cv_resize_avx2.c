@@ -81,7 +81,29 @@ AVX2 static void down_avx2(const int32_t *const *rows, const int16_t *weight,
         fdl_cv_resize_c.down(rows, weight, taps, n, out);
 }
 
+/* Sums of neighbours, of 32 pixels. */
+AVX2 FDL_INLINE __m256i pairs(const uint8_t *from)
+{
+    return _mm256_maddubs_epi16(load(from), _mm256_set1_epi8(1));
+}
+
+AVX2 static void halve_avx2(const uint8_t *above, const uint8_t *below,
+                            size_t n, uint8_t *out)
+{
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m256i sum =
+            _mm256_add_epi16(pairs(above + 2 * i), pairs(below + 2 * i));
+        sum = _mm256_srli_epi16(_mm256_add_epi16(sum, _mm256_set1_epi16(2)), 2);
+        _mm_storeu_si128((__m128i *)(void *)(out + i),
+                         _mm_packus_epi16(_mm256_castsi256_si128(sum),
+                                          _mm256_extracti128_si256(sum, 1)));
+    }
+    fdl_cv_resize_c.halve(above + 2 * i, below + 2 * i, n - i, out + i);
+}
+
 const struct fdl_cv_resize_kernels fdl_cv_resize_avx2 = {
     .across = across_avx2,
     .down = down_avx2,
+    .halve = halve_avx2,
 };

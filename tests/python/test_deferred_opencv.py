@@ -131,6 +131,14 @@ def equalized(a: Any) -> Any:
     return b
 
 
+def clahe(a: Any) -> Any:
+    """As albumentations does it."""
+    a = cv2.cvtColor(a, cv2.COLOR_RGB2LAB)
+    made = cv2.createCLAHE(clipLimit=2.5, tileGridSize=(8, 8))
+    a[:, :, 0] = made.apply(a[:, :, 0])
+    return cv2.cvtColor(a, cv2.COLOR_LAB2RGB)
+
+
 def turned_twice(a: Any) -> Any:
     matrix = TURN.copy()
     a = cv2.warpAffine(a, matrix, (40, 30))
@@ -276,6 +284,12 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     "remap reflected": lambda a: cv2.remap(
         a, *MAPS, interpolation=0, borderMode=cv2.BORDER_REFLECT_101
     ),
+    "remap of pairs": lambda a: cv2.remap(
+        a, map1=np.stack(MAPS, 2), map2=None, interpolation=1
+    ),
+    "Lab": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2LAB),
+    "CLAHE": lambda a: cv2.createCLAHE(3.0, (4, 3)).apply(a[..., 0]),
+    "CLAHE in Lab": lambda a: clahe(a),
     "filter2D": lambda a: cv2.filter2D(a, -1, KERNEL),
     "equalizeHist": lambda a: cv2.equalizeHist(a[..., 1]),
     "channels equalized": lambda a: equalized(a),
@@ -400,6 +414,7 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "a transparent border": lambda a: cv2.warpAffine(
         a, TURN, (a.shape[1], a.shape[0]), dst=a.copy(), borderMode=5
     ),
+    "CLAHE of floats": lambda a: a[..., 0] / cv2.createCLAHE().getClipLimit(),
     "cubic warp": lambda a: cv2.warpAffine(a, TURN, (40, 30), flags=2),
     "maps of integers": lambda a: cv2.remap(
         a, *cv2.convertMaps(*MAPS, cv2.CV_16SC2), cv2.INTER_LINEAR

@@ -37,7 +37,8 @@ def _mover(move: Move) -> Callable[..., Any]:
             return NotImplemented
         if any(type(a) is DeferredArray for a in (*args, *kwargs.values())):
             return NotImplemented
-        args = tuple(a.copy() if type(a) is np.ndarray else a for a in args)
+        args = tuple(map(_kept, args))
+        kwargs = {name: _kept(value) for name, value in kwargs.items()}
         call = Call(record.call, original, 0, args, kwargs)
         try:
             new = move(record, call, *args, **kwargs)
@@ -46,6 +47,11 @@ def _mover(move: Move) -> Callable[..., Any]:
         return DeferredArray(new.but(strides=dense(new.shape)))
 
     return function
+
+
+def _kept(value: Any) -> Any:
+    """An argument, whatever becomes of it later."""
+    return value.copy() if type(value) is np.ndarray else value
 
 
 def _is_image(record: Record) -> bool:

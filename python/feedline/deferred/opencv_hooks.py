@@ -15,8 +15,23 @@ from .. import replaced
 from .array import DeferredArray, real_arrays
 from .opencv_functions import RECORDED
 from .opencv_images import imdecode, imread
+from .opencv_steps import Clahe
+from .recording import state
 
-_READERS = {"imread": imread, "imdecode": imdecode}
+
+def _create_clahe(original: Any) -> Any:
+    def create(*args: Any, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        return made if state.run is None else Clahe(made)
+
+    return create
+
+
+_OTHERS = {
+    "createCLAHE": _create_clahe,
+    "imdecode": imdecode,
+    "imread": imread,
+}
 
 
 def install() -> None:
@@ -27,8 +42,8 @@ def install() -> None:
             for key, value in list(vars(module).items()):
                 if type(value) is BuiltinFunctionType and key[0] != "_":
                     made = _of_deferred(value, RECORDED.get(key))
-                    if key in _READERS:
-                        made = _READERS[key](made)
+                    if key in _OTHERS:
+                        made = _OTHERS[key](made)
                     made = replaced.disguise(made, value, name, key)
                     pairs.setdefault(id(value), (value, made))
     replaced.replace(pairs)

@@ -15,8 +15,9 @@ from typing import Any, Tuple
 import numpy as np
 
 from . import steps as op
+from .array import DeferredArray, real_arrays, recorded_array
 from .array_views import NotRecorded
-from .record import Call, Record
+from .record import Call, Record, dense
 
 
 # ---- Resampling -------------------------------------------------------------
@@ -178,12 +179,14 @@ def remap(
     record: Record,
     call: Call,
     map1: Any,
-    map2: Any,
-    interpolation: int,
+    map2: Any = None,
+    interpolation: int = -1,
     *,
     borderMode: int = 0,
     borderValue: Any = 0,
 ) -> Record:
+    if map2 is None and map1.ndim == 3 and map1.shape[2] == 2:
+        map1, map2 = map1[..., 0], map1[..., 1]
     maps = map1, map2
     if any(type(m) is not np.ndarray or m.dtype != np.float32 for m in maps):
         raise NotRecorded
@@ -215,6 +218,40 @@ def equalize(record: Record, call: Call) -> Record:
     return _then(record, call, op.CV_EQUALIZE, 0)
 
 
+class Clahe:
+    """What createCLAHE() gives while a sample is recorded."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+    def apply(self, src: Any, *args: Any, **kwargs: Any) -> Any:
+        record = recorded_array(src) if type(src) is DeferredArray else None
+        if record is not None and not args and not kwargs:
+            try:
+                return DeferredArray(self._applied(record))
+            except NotRecorded:
+                pass
+        args, kwargs = real_arrays((src, *args)), real_arrays(kwargs)
+        return self._original.apply(*args, **kwargs)
+
+    def _applied(self, record: Record) -> Record:
+        if record.axes != "hw":
+            raise NotRecorded
+        limit = self._original.getClipLimit()
+        tiles = self._original.getTilesGridSize()
+        call = Call(record.call, _clahe, 0, (limit, tiles))
+        new = _then(record, call, op.CV_CLAHE, 0, limit, *tiles)
+        return new.but(strides=dense(new.shape))
+
+
+def _clahe(array: Any, limit: float, tiles: Any) -> Any:
+    create = sys.modules["cv2"].createCLAHE
+    return getattr(create, "__wrapped__", create)(limit, tiles).apply(array)
+
+
 _MOST_OF_KERNEL = 11  # a side
 
 
@@ -234,9 +271,11 @@ def filter_2d(record: Record, call: Call, ddepth: int, kernel: Any) -> Record:
 # ---- Colours ----------------------------------------------------------------
 
 # Those that the engine computes, of bytes: to gray, which is one channel; to
-# and from YCrCb and HSV.
+# and from YCrCb, HSV and Lab.
 _TO_GRAY = (6, 7)
-COMPUTED = frozenset((*_TO_GRAY, 36, 37, 38, 39, 40, 41, 54, 55, 66, 67))
+COMPUTED = frozenset(
+    (*_TO_GRAY, 36, 37, 38, 39, 40, 41, 44, 45, 54, 55, 56, 57, 66, 67)
+)
 
 
 def color(record: Record, call: Call, code: int) -> Record:

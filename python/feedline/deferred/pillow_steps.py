@@ -168,11 +168,20 @@ def _cv_remap(cv2: Any, array: Any, v: Values) -> Any:
     return cv2.remap(array, *maps, v[2], **border)
 
 
-def _cv_equalize(cv2: Any, array: Any, v: Values) -> Any:
-    if array.ndim == 2:
-        return cv2.equalizeHist(array)
-    array[..., v[0]] = cv2.equalizeHist(array[..., v[0]].copy())
-    return array
+def _of_channel(function: Callable[[Any, Any, Values], Any]) -> Any:
+    """function(cv2, a channel, values), of the one that values begin with."""
+
+    def apply(cv2: Any, array: Any, v: Values) -> Any:
+        if array.ndim == 2:
+            return function(cv2, array, v)
+        array[..., v[0]] = function(cv2, array[..., v[0]].copy(), v)
+        return array
+
+    return _opencv(apply)
+
+
+def _cv_clahe(cv2: Any, array: Any, v: Values) -> Any:
+    return cv2.createCLAHE(v[1], tuple(v[2:])).apply(array)
 
 
 def _cv_filter(cv2: Any, array: Any, v: Values) -> Any:
@@ -217,7 +226,8 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.CV_WARP_AFFINE: _opencv(_cv_affine),
     op.CV_WARP_PERSPECTIVE: _opencv(_cv_perspective),
     op.CV_REMAP: _opencv(_cv_remap),
-    op.CV_EQUALIZE: _opencv(_cv_equalize),
+    op.CV_EQUALIZE: _of_channel(lambda cv2, a, v: cv2.equalizeHist(a)),
+    op.CV_CLAHE: _of_channel(_cv_clahe),
     op.CV_FILTER2D: _opencv(_cv_filter),
     op.CV_MEDIAN_BLUR: _opencv(lambda cv2, a, v: cv2.medianBlur(a, v[0])),
 }

@@ -59,6 +59,7 @@ CV_WARP_AFFINE = _c.STEP_CV_WARP_AFFINE
 CV_WARP_PERSPECTIVE = _c.STEP_CV_WARP_PERSPECTIVE
 CV_REMAP = _c.STEP_CV_REMAP
 CV_EQUALIZE = _c.STEP_CV_EQUALIZE
+CV_CLAHE = _c.STEP_CV_CLAHE
 CV_FILTER2D = _c.STEP_CV_FILTER2D
 
 SCALE = _c.STEP_SCALE
@@ -94,7 +95,7 @@ def _channels(steps: Steps, mode: str) -> int:
 
 
 # Steps of one channel of an image, whose number is the first value.
-_OF_ONE = frozenset((CV_EQUALIZE,))
+_OF_ONE = frozenset((CV_EQUALIZE, CV_CLAHE))
 
 
 def parted(steps: Steps) -> Tuple[Steps, Steps]:

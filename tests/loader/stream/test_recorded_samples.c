@@ -337,7 +337,7 @@ static int32_t read_odd(struct feedline_read_call *call,
     return feedline_read_recorded(call, image, 1);                             \
   }
 
-static const struct feedline_recorded_step no_step = {.op = 77};
+static const struct feedline_recorded_step no_step = {.op = 1000};
 
 static const char *long_name;
 

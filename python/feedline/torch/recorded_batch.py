@@ -57,6 +57,9 @@ class Batch:
         self.recorded: Dict[int, Any] = {}
         self.told: Optional[Told] = None  # from then on
         self.shares = False  # samples have objects in common
+        self.here = ""  # why no other process can record it
+        # Plain tensors with attributes, which a worker does not send.
+        self.marked: List[Any] = []
         self.made: Any = None  # by a helper: a Received
         self.lost = 0  # helpers that ended with it
         self._rows: Dict[int, Rows] = {}
@@ -79,6 +82,11 @@ class Batch:
         self.samples[place] = copies.of(sample, room)
         self.recorded[place] = leaves, outs
         return leaves
+
+    def begin_again(self) -> None:
+        """Nothing has been recorded, and has memory."""
+        self.leaves = [[] for _ in self.leaves]
+        self._rows.clear()
 
     def room(
         self, place: int, leaf: Any, memory: Memory, pin: bool

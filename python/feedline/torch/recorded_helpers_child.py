@@ -180,6 +180,7 @@ class _Helper:
         draws = _Draws((0, 0), line)
         owner: Any = self._owner
         self._run = Run(owner, -1, work.dataset, draws, info, work.batched)
+        self._run.collated = not work.collate
 
     def do(self, task: bytearray) -> None:
         key, indices, copies = pickle.loads(task)

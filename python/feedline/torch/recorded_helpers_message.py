@@ -81,6 +81,10 @@ class Sent(Batch):
         super().__init__(indices, copies)
         self.slots: List[Slot] = []
 
+    def begin_again(self) -> None:
+        super().begin_again()
+        self.slots.clear()
+
     def room(
         self, place: int, leaf: Any, memory: Any, pin: bool
     ) -> Tuple[Any, int]:
@@ -115,6 +119,8 @@ def message_of(batch: Sent, collate: bool, counted: Any) -> List[Any]:
     """The parts of a message, whose bytes follow each other. Whatever pickle
     raises. collate: default_collate is what makes the batch."""
     slots = batch.slots
+    if batch.here:
+        raise ValueError(batch.here)
     if any(slot.leaf.parts for slot in slots):
         raise ValueError("a tensor is put together of several images")
     errors = {

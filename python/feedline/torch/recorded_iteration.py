@@ -207,6 +207,8 @@ class RecordedIterator(NativeIterator):
             self._pin_memory,
             self._use.helpers,
         )
+        usual = self._collate_fn is default_collate
+        run.collated = not (usual and self._auto_collation)
         # What a former run's workers write to is let go behind begin().
         former, lease.held = lease.held, run
         lease.engine.begin(run.number, self._progress.seed, position)
@@ -252,6 +254,9 @@ class RecordedIterator(NativeIterator):
         finally:
             if self._follows:
                 self._follow(made)
+        if self._num_workers > 0:
+            for tensor in made.marked:
+                vars(tensor).clear()
         return self._handed_over(data)
 
     def _handed_over(self, data: Any) -> Any:

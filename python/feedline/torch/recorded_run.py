@@ -86,6 +86,8 @@ class RecordedSet:
 class Run(BatchQueue[Batch]):
     """Batches that one engine makes, from begin() on."""
 
+    collated = False  # by a function of the program's, if at all
+
     def __init__(
         self,
         owner: RecordedSet,
@@ -192,14 +194,25 @@ class Run(BatchQueue[Batch]):
         return made, opened
 
     def _isolate_all(self, batch: Batch, made: List[Any]) -> None:
-        copies = Copies()
+        copies = self._isolated(batch, made, Copies())
+        if self.collated:
+            known = copies.views.copies()
+            if known:
+                batch.begin_again()
+                copies = self._isolated(batch, made, Copies(known))
+        batch.shares, batch.here = copies.shared, copies.here
+        batch.marked = copies.marked
+
+    def _isolated(
+        self, batch: Batch, made: List[Any], copies: Copies
+    ) -> Copies:
         memory, pin = self._owner.memory, self._pin
         for place, sample in enumerate(made):
             if isinstance(sample, Failed):
                 batch.recorded[place] = sample.error
                 continue
             batch.isolate(place, sample, copies, memory, pin)
-        batch.shares = copies.shared
+        return copies
 
     # ---- On any other ------------------------------------------------------
 

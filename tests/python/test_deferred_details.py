@@ -15,6 +15,7 @@ np = cases.np
 Image = cases.Image
 
 from PIL import ImageEnhance, ImageOps  # noqa: E402
+from torchvision import transforms  # noqa: E402
 from torchvision.transforms import functional as F  # noqa: E402
 
 
@@ -183,3 +184,59 @@ def test_an_enhancer_has_the_image_as_it_was(files: Dict[str, str]) -> None:
 
     for name in ("rgb.jpg", "alpha.png", "gray.png"):
         cases.check(program, files[name])
+
+
+# ---- What the libraries refuse, or do otherwise -----------------------------
+
+
+def tried(function: Callable[[], Any]) -> Any:
+    try:
+        return function()
+    except (TypeError, ValueError, OverflowError, RuntimeError, KeyError) as e:
+        return type(e).__name__
+
+
+def test_values_that_do_not_fit(files: Dict[str, str]) -> None:
+    def program(path: str) -> Any:
+        made = []
+        for value in (-1, 300, 255, 0.5):
+            array = np.array(rgb(path).convert("L"))
+            tensor = F.pil_to_tensor(rgb(path))
+            made += [
+                tried(lambda: np.pad(array, 1, constant_values=value)),
+                tried(lambda: F.pad(tensor, [1], fill=value)),
+                tried(lambda: F.pad(tensor / 2, [1], fill=value)),
+            ]
+        return made
+
+    cases.check(program, files["rgb.jpg"])
+
+
+def test_images_of_numbers_have_a_band(files: Dict[str, str]) -> None:
+    def program(path: str) -> Any:
+        gray = np.array(rgb(path).convert("L"))
+        made = Image.fromarray(gray.astype(np.float32))
+        return made.getbands(), F.get_dimensions(made), made
+
+    cases.check(program, files["rgb.jpg"])
+
+
+def test_bytes_of_an_array(files: Dict[str, str]) -> None:
+    cases.check(lambda p: bytes(np.array(rgb(p))[2:9]), files["rgb.jpg"])
+
+
+def test_random_blocks_as_arrays(files: Dict[str, str]) -> None:
+    erase = transforms.RandomErasing(p=1.0, value="random")
+    cases.check(lambda p: erase(F.to_tensor(rgb(p))).numpy(), files["rgb.jpg"])
+
+
+def test_the_class_that_torchvision_keeps(files: Dict[str, str]) -> None:
+    tv_tensors = pytest.importorskip("torchvision.tv_tensors")
+
+    def program(path: str) -> Any:
+        image = tv_tensors.Image(rgb(path))
+        with tv_tensors.set_return_type("TVTensor"):
+            kept = image / 2, image.shape, image[:, :4], image.float()
+        return kept, image / 2
+
+    cases.check(program, files["rgb.jpg"])

@@ -138,6 +138,9 @@ class DeferredArray(metaclass=_Meta):  # type: ignore[metaclass]
         name = func.__name__
         return func(*real_arrays(args, name), **real_arrays(kwargs, name))
 
+    def __bytes__(self) -> bytes:
+        return bytes(real_array(self, "bytes"))
+
     def __getattr__(self, name: str) -> Any:
         if name not in _NAMES:
             raise AttributeError(

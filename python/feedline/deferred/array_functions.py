@@ -624,8 +624,8 @@ def _pad(args: Any, kwargs: Any) -> Any:
         return DeferredArray(
             views.padded(record, call, pairs, given["mode"], fill)
         )
-    except (NotRecorded, TypeError, ValueError):
-        return NotImplemented
+    except (NotRecorded, TypeError, ValueError, OverflowError):
+        return NotImplemented  # NumPy says what is wrong, or does as it does
 
 
 def _bytes_of(record: Record, value: Any) -> Optional[Tuple[int, ...]]:

@@ -9,7 +9,7 @@ real.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Tuple
 
 import numpy as np
 from PIL import Image
@@ -34,6 +34,9 @@ def table_image(gray: Any, table: Any) -> Any:
 class TableImage(DeferredImage):
     _gray: Any
     _table: Any
+
+    def getbands(self) -> Tuple[str, ...]:
+        return (self._mode,)
 
     def _make_real(self) -> None:
         real = pillow_steps.image_of(self._source, self._steps)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import sys
 import time
 from functools import lru_cache
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -140,7 +141,9 @@ class DeferredTensor(torch.Tensor, metaclass=_Meta):  # type: ignore[metaclass]
         cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         handler = handlers.get(func)
-        if handler is not None:
+        # With set_return_type("TVTensor") what is computed keeps its class.
+        plain = cls is DeferredTensor or not _keeps_kinds()
+        if handler is not None and (plain or handler is ask):
             found = handler(func, args, kwargs or {})
             if found is not NotImplemented:
                 return found
@@ -213,6 +216,17 @@ def _form_of(axes: str, shape: Shape, dtype: Any, kind: Any) -> Form:
         element_bytes=dtype.itemsize,
         wrap=wrap_real,
     )
+
+
+def ask(func: Any, args: Any, kwargs: Any) -> Any:
+    """A handler of what a tensor says of itself."""
+    with Off():
+        return func(*args, **kwargs)
+
+
+def _keeps_kinds() -> bool:
+    helpers = sys.modules.get("torchvision.tv_tensors._torch_function_helpers")
+    return bool(getattr(helpers, "_TORCHFUNCTION_SUBCLASS", False))
 
 
 handlers: Dict[Any, Callable[[Any, Any, Any], Any]] = {}

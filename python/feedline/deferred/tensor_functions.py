@@ -30,6 +30,7 @@ from .tensor import (
     CODES,
     DeferredTensor,
     Off,
+    ask,
     handlers,
     recorded,
     table_of,
@@ -48,11 +49,6 @@ _PROPERTIES = (
     "is_quantized is_sparse itemsize layout names nbytes ndim requires_grad "
     "shape"
 ).split()
-
-
-def _ask(func: Any, args: Any, kwargs: Any) -> Any:
-    with Off():
-        return func(*args, **kwargs)
 
 
 # ---- Arithmetic -------------------------------------------------------------
@@ -764,6 +760,8 @@ def _numpy(tensor: Any, record: Record, call: Call) -> Any:
     table = table_of(record)
     kind = torch.empty(0, dtype=record.dtype).numpy().dtype
     erased = tuple((place, v.numpy()) for place, v in record.erased)
+    if any(v.dim() == 3 for _, v in record.erased):
+        return NotImplemented  # arrays have no such blocks
     tensor._viewed = True
     made = record.but(
         call=call,
@@ -830,6 +828,8 @@ def _byte_of(record: Record, value: float) -> Optional[Tuple[int, ...]]:
     """A byte for each channel that becomes that value."""
     table = table_of(record)
     wanted = torch.tensor(value).to(table.dtype)
+    if not table.is_floating_point() and wanted.item() != value:
+        return None  # torch may refuse it
     same = table == wanted
     if table.is_floating_point():  # -0.0 is not 0.0
         same &= torch.signbit(table) == torch.signbit(wanted)
@@ -880,13 +880,13 @@ def register() -> None:
             if function is not None:
                 handlers[function] = handler
     for name in _ASKED:
-        handlers[getattr(torch.Tensor, name)] = _ask
+        handlers[getattr(torch.Tensor, name)] = ask
     for name in _PROPERTIES:
         found = getattr(torch.Tensor, name, None)
         if hasattr(found, "__get__"):
-            handlers[found.__get__] = _ask  # type: ignore[union-attr]
+            handlers[found.__get__] = ask  # type: ignore[union-attr]
     for name in ("is_floating_point", "is_complex", "numel", "is_tensor"):
-        handlers[getattr(torch, name)] = _ask
+        handlers[getattr(torch, name)] = ask
     for name in ("mT", "T"):
         last = getattr(torch.Tensor, name)
         if name == "mT":

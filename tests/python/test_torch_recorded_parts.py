@@ -200,6 +200,23 @@ def written(samples: List[Any]) -> Any:
     return found
 
 
+class Stream(data.IterableDataset):  # type: ignore[misc]
+    def __init__(self, files: Files) -> None:
+        self.files = files
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.files[n] for n in range(len(self.files)))
+
+
+@pytest.mark.parametrize("name", ["view", "from_numpy", "turned view"])
+def test_memory_in_common_of_a_stream(tmp_path: Path, name: str) -> None:
+    stream = Stream(Files(tmp_path, SHARING[name]))
+    more = {"batch_size": 3, "num_workers": 1, "collate_fn": written}
+    ours = Ours(stream, verify=0, **more)
+    assert list(Theirs(stream, **more)) == list(ours)
+    assert ours.native
+
+
 @pytest.mark.parametrize("name", SHARING)
 def test_memory_in_common_stays_so(tmp_path: Path, name: str) -> None:
     compare(tmp_path, SHARING[name], written)

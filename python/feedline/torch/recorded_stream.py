@@ -105,6 +105,8 @@ class StreamSet(RecordedSet):
 class StreamRun(BatchQueue[StreamBatch]):
     """Batches that one engine makes of one iterator, from begin() on."""
 
+    collated = False  # by a function of the program's, if at all
+
     def __init__(self, owner: StreamSet, number: int, begin: Begin) -> None:
         super().__init__()
         self.number = number
@@ -169,12 +171,23 @@ class StreamRun(BatchQueue[StreamBatch]):
         samples = recording.call(self._several, batch.asked)
         batch.hold(len(samples))
         copies = Copies()
+        used = self._isolated(batch, samples, copies)
+        known = copies.views.copies() if self.collated else None
+        if known:
+            batch.begin_again()
+            used |= self._isolated(batch, samples, Copies(known))
+        batch.damaged = recording.settle(used)
+
+    def _isolated(
+        self, batch: StreamBatch, samples: List[Any], copies: Copies
+    ) -> Set[int]:
+        """Keeps copies; the sources of their images, by id."""
         memory, pin = self._owner.memory, self._begin.pin
         used: Set[int] = set()
         for place, sample in enumerate(samples):
             leaves = batch.isolate(place, sample, copies, memory, pin)
             used.update(id(leaf.source) for leaf in leaves)
-        batch.damaged = recording.settle(used)
+        return used
 
     def _several(self, count: int) -> List[Any]:
         """So many samples; fewer at the end."""

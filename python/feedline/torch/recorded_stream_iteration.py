@@ -132,6 +132,7 @@ class StreamIterator(RecordedIterator):
             pin=self._pin_memory,
         )
         run = self._owner.begin_stream(begin)
+        run.collated = self._collate_fn is not default_collate
         # What a former run's workers write to is let go behind begin().
         former, lease.held, self._run = lease.held, run, run
         seed, samples = self._progress.seed, self._progress.samples

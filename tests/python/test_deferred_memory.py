@@ -201,3 +201,21 @@ def test_a_data_set_in_memory_is_native() -> None:
     for (x, n), (y, m) in zip(got, want):
         cases.same(y, x)
         cases.same(m, n)
+
+
+def test_what_is_made_of_a_files_pixels(tmp_path: Any) -> None:
+    """Is real, for Python has had the work."""
+    from feedline.deferred import Recorder, deferred_of
+
+    path = str(tmp_path / "a.png")
+    images.picture((31, 22), 3).save(path)
+
+    def program(read: bool) -> Any:
+        image = Image.open(path)
+        if read:
+            image.getpixel((0, 0))
+        return Image.fromarray(pixels(32, 30, 3)).resize((9, 9))
+
+    for read in (True, False):
+        found = Recorder().run(program, read)
+        assert (deferred_of(found) is None) is read

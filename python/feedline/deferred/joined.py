@@ -60,7 +60,7 @@ def _parts_of(tensors: Any) -> List[Record]:
     not."""
     if not isinstance(tensors, (list, tuple)):
         return []
-    if not all(type(t) is DeferredTensor for t in tensors):
+    if not all(_is_plain(t) for t in tensors):
         return []
     found = [recorded(t, leaf=True) for t in tensors]
     records = [record for record in found if record is not None]
@@ -69,6 +69,10 @@ def _parts_of(tensors: Any) -> List[Record]:
     if any(isinstance(r, Joined) or r.run is not state.run for r in records):
         return []
     return records
+
+
+def _is_plain(tensor: Any) -> bool:
+    return isinstance(tensor, DeferredTensor) and tensor._kind is torch.Tensor
 
 
 def _dim_of(args: Any, kwargs: Any) -> Any:

@@ -5,7 +5,9 @@
     fill[type(image)]
 
 The class of a deferred object equals, as a key and by `==`, the class that it
-passes for, which is its `_kind`. Only `is` tells them apart.
+passes for, which is its `_kind`. Only `is` tells them apart. One that others
+are made of, and no object is of, passes for none (`_abstract`): who walks
+through the bases of a mask has to find no plain tensor in front of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def metaclass_of(*bases: Any) -> Any:
 
 
 def _kind_of(cls: Any) -> Any:
-    return cls._kind if hasattr(type(cls), "_passes") else cls
+    if not hasattr(type(cls), "_passes") or "_abstract" in cls.__dict__:
+        return cls
+    return cls._kind
 
 
 def _equals(cls: Any, other: Any) -> Any:
@@ -42,4 +46,4 @@ def _equals(cls: Any, other: Any) -> Any:
 
 
 def _hash(cls: Any) -> int:
-    return type.__hash__(cls._kind)
+    return type.__hash__(_kind_of(cls))

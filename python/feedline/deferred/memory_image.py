@@ -44,6 +44,8 @@ def memory_image(
         return None
     if not 0 < array.size <= MOST_BYTES:
         return None
+    if any(_is_read(source) for source in run.sources):
+        return None
     source = _source_of(array, own)
     if run.refuses(source):
         return None
@@ -57,6 +59,13 @@ def memory_image(
         image._pillows = (fromarray, mode)
     run.add(source)
     return image
+
+
+def _is_read(source: Source) -> bool:
+    """Python has the pixels of a file, of which the array may be made: then
+    the engine has nothing to gain, and a data set that is recorded for the
+    last step alone is slower than torch's processes."""
+    return (source.read or source.sound) and type(source) is not _Given
 
 
 class ViewImage(DeferredImage):

@@ -130,6 +130,7 @@ _Meta: Any = metaclass_of(torch.Tensor)
 
 
 class DeferredTensor(torch.Tensor, metaclass=_Meta):  # type: ignore[metaclass]
+    _abstract = True  # see class_of()
     _record: Any = None  # None: it is real
     # Of a view: the tensor that it shows, whose changes it would show.
     _base: Any = None
@@ -142,7 +143,7 @@ class DeferredTensor(torch.Tensor, metaclass=_Meta):  # type: ignore[metaclass]
     ) -> Any:
         handler = handlers.get(func)
         # With set_return_type("TVTensor") what is computed keeps its class.
-        plain = cls is DeferredTensor or not _keeps_kinds()
+        plain = cls._kind is torch.Tensor or not _keeps_kinds()
         if handler is not None and (plain or handler is ask):
             found = handler(func, args, kwargs or {})
             if found is not NotImplemented:
@@ -231,7 +232,7 @@ def _keeps_kinds() -> bool:
 
 handlers: Dict[Any, Callable[[Any, Any, Any], Any]] = {}
 
-_kinds: Dict[Any, Any] = {torch.Tensor: DeferredTensor}
+_kinds: Dict[Any, Any] = {}
 _empty: Dict[str, Any] = {}
 _make: Any = torch.Tensor._make_wrapper_subclass
 _subclass: Any = torch.Tensor._make_subclass
@@ -242,7 +243,9 @@ def class_of(kind: Any) -> Any:
     """The deferred class that passes for a class of tensors."""
     found = _kinds.get(kind)
     if found is None:
-        bases = DeferredTensor, kind
+        bases: Any = DeferredTensor, kind
+        if kind is torch.Tensor:
+            bases = (DeferredTensor,)
         members = {
             "_kind": kind,
             "__module__": kind.__module__,

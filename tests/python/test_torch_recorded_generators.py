@@ -22,6 +22,9 @@ np = pytest.importorskip("numpy")
 from PIL import Image  # noqa: E402
 
 KINDS = ["random", "Generator", "RandomState", "torch", "all", "and others"]
+# What is damaged does not depend on the kind.
+CASES = [(kind, "") for kind in KINDS]
+CASES += [("all", "cut"), ("all", "missing"), ("and others", "cut")]
 
 
 class Keeps(Files):
@@ -63,14 +66,13 @@ def arguments(dataset: Any, **more: Any) -> Dict[str, Any]:
     return {"dataset": dataset, "batch_size": 3, "shuffle": True, **more}
 
 
-@pytest.mark.parametrize("damaged", ["", "cut", "missing"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind, damaged", CASES)
 def test_batches_are_torchs(tmp_path: Path, kind: str, damaged: str) -> None:
     dataset = Keeps(tmp_path / "images", kind)
     if damaged:
         damage(dataset, damaged)
     theirs = torchs(arguments(dataset))
-    for workers in (1, 2, 7):
+    for workers in (1, 7):
         given = arguments(dataset, num_workers=workers, draws="torch")
         assert_equal(batches_of(Ours, given), theirs)
 
@@ -88,9 +90,8 @@ def test_in_this_process(tmp_path: Path, kind: str) -> None:
     assert_equal(*found)
 
 
-@pytest.mark.parametrize("damaged", ["", "cut"])
 @pytest.mark.parametrize("draws", ["engine", "torch"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind, damaged", CASES)
 def test_resumed(tmp_path: Path, kind: str, draws: str, damaged: str) -> None:
     root = tmp_path / "images"
     if damaged:
@@ -108,7 +109,7 @@ def test_resumed(tmp_path: Path, kind: str, draws: str, damaged: str) -> None:
     saved = json.dumps(first.state_dict())
     rest: List[Any] = list(batches)
     assert first.native and first.recorded, first.fallback_reason
-    for workers in (0, 1, 7):
+    for workers in (0, 7):
         resumed = loader(workers)
         resumed.load_state_dict(json.loads(saved))
         got = list(resumed)

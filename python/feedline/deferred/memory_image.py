@@ -24,6 +24,9 @@ from .recording import state
 # Beyond it Pillow's own image, which is made by one copy, is soon cheaper.
 MOST_BYTES = 1 << 16
 
+# Images of a run that were opened last: a run may have those of a large batch.
+_LOOKED_AT = 16
+
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 _COLOR_TYPES = {"L": 0, "LA": 4, "RGB": 2, "RGBA": 6}
 # Of which Pillow's image is a view, if they are contiguous.
@@ -44,7 +47,7 @@ def memory_image(
         return None
     if not 0 < array.size <= MOST_BYTES:
         return None
-    if any(_is_read(source) for source in run.sources):
+    if any(_is_read(source) for source in run.sources[-_LOOKED_AT:]):
         return None
     source = _source_of(array, own)
     if run.refuses(source):

@@ -17,6 +17,9 @@ from .record import Call, as_table, dense, kept_order
 from .tensor import POSSIBLE, wrap
 
 
+_from_numpy: Any = torch.from_numpy
+
+
 def install() -> None:
     if POSSIBLE:
         tensor_functions.register()
@@ -60,9 +63,12 @@ def _tensor_of(given: Any, original: Any, kwargs: Any, shares: bool) -> Any:
         return None
     if min(record.strides) < 0:
         return None  # torch raises an error
-    table = np.ascontiguousarray(array.every_pixel(record))
-    made = original(table.copy(), **kwargs)
-    same = made.dtype is torch_dtype(record.dtype)
+    if kwargs:
+        every = np.ascontiguousarray(array.every_pixel(record))
+        table = as_table(original(every.copy(), **kwargs), record)
+    else:
+        table = _from_numpy(array.table_of(record))  # nobody changes it
+    same = table.dtype is torch_dtype(record.dtype)
     if shares and same:
         strides, base = record.strides, array.Handle(given)
     else:
@@ -74,8 +80,8 @@ def _tensor_of(given: Any, original: Any, kwargs: Any, shares: bool) -> Any:
         for place, value in record.erased
     )
     new = record.but(
-        table=None if plain else as_table(made, record),
-        dtype=made.dtype,
+        table=None if plain else table,
+        dtype=table.dtype,
         strides=strides,
         erased=erased,
         kind=torch.Tensor,

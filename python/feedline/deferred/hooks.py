@@ -22,6 +22,7 @@ _HOOKS = {
     "torch": "array_torch_hooks",
     "cv2": "opencv_hooks",
     "albucore.functions": "albucore_hooks",
+    "albumentations": "albumentations_hooks",
 }
 # What those need to be loaded, too.
 _NEEDS = {
@@ -29,6 +30,7 @@ _NEEDS = {
     "torch": "numpy",
     "cv2": "PIL.Image",
     "albucore.functions": "PIL.Image",
+    "albumentations": "albucore.functions",
 }
 _waiting: Dict[str, str] = dict(_HOOKS)
 _lock = threading.Lock()

@@ -107,6 +107,11 @@ def image_size(axes: str, shape: Shape) -> Tuple[int, int, int]:
 
 def dense(shape: Sequence[int]) -> Shape:
     """Strides of a contiguous tensor."""
+    return _dense(tuple(shape))
+
+
+@lru_cache(maxsize=256)
+def _dense(shape: Shape) -> Shape:
     strides, step = [0] * len(shape), 1
     for at in range(len(shape) - 1, -1, -1):
         strides[at] = step

@@ -7,6 +7,8 @@
 #include "decode/plan/cv_equalize_step.h"
 #include "decode/plan/cv_filter_step.h"
 #include "decode/plan/cv_resize_step.h"
+#include "decode/plan/cv_sep_step.h"
+#include "decode/plan/cv_sum_step.h"
 #include "decode/plan/cv_warp_step.h"
 #include "decode/plan/turn.h"
 #include "decode/recorded_image.h"
@@ -52,6 +54,9 @@ enum kind {
     CV_CLIP,
     CV_TILES,
     CV_SIDE,
+    CV_SEP_SIDE,
+    CV_DEPTH,
+    CV_QUALITY,
     ANY
 };
 
@@ -88,6 +93,9 @@ static const struct {
     [CV_CLIP] = {false, 0, 1e6},
     [CV_TILES] = {true, 1, FDL_CV_TILES_MAX},
     [CV_SIDE] = {true, 1, FDL_CV_FILTER_SIDE},
+    [CV_SEP_SIDE] = {true, 1, FDL_CV_SEP_SIDE},
+    [CV_DEPTH] = {true, FDL_CV_U8, FDL_CV_F32},
+    [CV_QUALITY] = {true, 0, 100},
     [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
 
@@ -191,6 +199,18 @@ static const struct op_rule rules[] = {
          .value = {{"width", SIDE}, {"height", SIDE}, {"flags", CV_FLAGS},
                    {"the border", CV_BORDER}, {"the version", CV_VERSION},
                    {"fill", FILL}}),
+    RULE(CV_SEP_FILTER2D, .least = 4, .most = 4, .data = true,
+         .value = {{"a side of the kernel", CV_SEP_SIDE},
+                   [2] = {"the border", CV_BORDER},
+                   {"the version", CV_VERSION}}),
+    RULE(CV_ADD, .least = 4, .most = 4, .data = true,
+         .value = {{"width", SIDE}, {"height", SIDE}, {"the type", CV_DEPTH},
+                   {"whether sums are cut off", SWITCH}}),
+    RULE(CV_ADD_GRAY, .least = 2, .most = 2,
+         .value = {{"a weight", COEFFICIENT}}),
+    RULE(CV_CONTRAST, .least = 1, .most = 1, .value = {{"the factor", FACTOR}}),
+    RULE(CV_RECOMPRESS, .least = 1, .most = 1,
+         .value = {{"the quality", CV_QUALITY}}),
     RULE(SCALE, .group = TO_ELEMENTS, .most = 1,
          .value = {{"its rounding", SWITCH}}),
     RULE(NORMALIZE, .group = ON_FLOATS, .least = 2, .most = 8,
@@ -336,6 +356,41 @@ static int32_t check_gauss(const double *side)
     return check_kernel(side[0] == 0 ? 1 : side[0], side[1] == 0 ? 1 : side[1]);
 }
 
+static int32_t check_cv_sep(const struct feedline_recorded_step *step)
+{
+    const double *v = step->value;
+    int32_t status = check_kernel(v[0], v[1]);
+    if (!status)
+        status = check_floats(step);
+    if (status)
+        return status;
+    if (v[2] == FDL_CV_WRAP)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "the border is 3 (wrap), which OpenCV refuses, too");
+    struct fdl_cv_sep s = {
+        .kernel = step->data, .width = (int32_t)v[0], .height = (int32_t)v[1]};
+    if (fdl_cv_sep_is_in_float(&s))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "kernelY is not the same from both sides, or both kernels "
+                    "are whole parts of 1 / 256, which OpenCV sums in another "
+                    "way");
+}
+
+static int32_t check_cv_add(const struct feedline_recorded_step *step)
+{
+    double depth = step->value[2];
+    size_t bytes = depth == FDL_CV_F32 ? 4 : depth == FDL_CV_S16 ? 2 : 1;
+    if (depth != FDL_CV_U8 && bytes == 1)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "the type is %g; it is 0 (uint8), 3 (int16) or 5 "
+                        "(float32)",
+                        depth);
+    if ((uintptr_t)step->data % bytes != 0)
+        return fdl_fail(FEEDLINE_EINVAL, "data is not aligned to its elements");
+    return FEEDLINE_OK;
+}
+
 static int32_t check_erase(const struct feedline_recorded_image *image,
                            const struct feedline_recorded_step *step)
 {
@@ -414,6 +469,10 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
     case FEEDLINE_STEP_CV_FILTER2D:
         status = check_kernel(step->value[0], step->value[1]);
         return status ? status : check_floats(step);
+    case FEEDLINE_STEP_CV_SEP_FILTER2D:
+        return check_cv_sep(step);
+    case FEEDLINE_STEP_CV_ADD:
+        return check_cv_add(step);
     case FEEDLINE_STEP_CV_GAUSSIAN_BLUR:
         return check_gauss(step->value);
     case FEEDLINE_STEP_GRAYSCALE:

@@ -6,7 +6,10 @@
 #include "decode/plan/cv_colour_step.h"
 #include "decode/plan/cv_equalize_step.h"
 #include "decode/plan/cv_filter_step.h"
+#include "decode/plan/cv_recompress_step.h"
 #include "decode/plan/cv_resize_step.h"
+#include "decode/plan/cv_sep_step.h"
+#include "decode/plan/cv_sum_step.h"
 #include "decode/plan/cv_warp_step.h"
 #include "decode/recorded_image.h"
 
@@ -199,6 +202,58 @@ static int32_t plan_equalize(struct fdl_plan *plan,
     return FEEDLINE_OK;
 }
 
+static void plan_sep(struct fdl_plan *plan,
+                     const struct feedline_recorded_step *s)
+{
+    struct fdl_cv_sep sep = {.kernel = s->data,
+                             .width = (int32_t)s->value[0],
+                             .height = (int32_t)s->value[1],
+                             .border = (enum fdl_cv_border)s->value[2],
+                             .rest = s->value[3] == 5};
+    fdl_plan_cv_sep(plan, &sep);
+}
+
+static int32_t plan_add(struct fdl_plan *plan,
+                        const struct feedline_recorded_step *s)
+{
+    const double *v = s->value;
+    struct fdl_cv_added added = {
+        .data = s->data, .depth = (enum fdl_cv_depth)v[2], .cut = v[3] == 1};
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    if (v[0] != width || v[1] != height)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "an array of %gx%g is added to an image of %" PRId32
+                        "x%" PRId32,
+                        v[0], v[1], width, height);
+    fdl_plan_cv_add(plan, &added);
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_add_gray(struct fdl_plan *plan,
+                             const struct feedline_recorded_step *s,
+                             int32_t channels)
+{
+    if (channels != 3)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "it is for 3 channels, the image has %" PRId32,
+                        channels);
+    fdl_plan_cv_add_gray(plan, s->value[0], s->value[1]);
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_recompress(struct fdl_plan *plan,
+                               const struct feedline_recorded_step *s)
+{
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    if (FDL_MAX(width, height) > FDL_CV_JPEG_SIDE_MAX)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "JPEG has sides up to %d, the image is of %" PRId32
+                        "x%" PRId32,
+                        FDL_CV_JPEG_SIDE_MAX, width, height);
+    fdl_plan_cv_recompress(plan, (int32_t)s->value[0]);
+    return FEEDLINE_OK;
+}
+
 int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
                              const struct feedline_recorded_step *s,
                              int32_t *channels)
@@ -223,6 +278,18 @@ int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
         return plan_warp(plan, s, *channels, FDL_CV_PERSPECTIVE);
     case FEEDLINE_STEP_CV_REMAP:
         return plan_warp(plan, s, *channels, FDL_CV_REMAP);
+    case FEEDLINE_STEP_CV_SEP_FILTER2D:
+        plan_sep(plan, s);
+        return FEEDLINE_OK;
+    case FEEDLINE_STEP_CV_ADD:
+        return plan_add(plan, s);
+    case FEEDLINE_STEP_CV_ADD_GRAY:
+        return plan_add_gray(plan, s, *channels);
+    case FEEDLINE_STEP_CV_CONTRAST:
+        fdl_plan_cv_contrast(plan, s->value[0]);
+        return FEEDLINE_OK;
+    case FEEDLINE_STEP_CV_RECOMPRESS:
+        return plan_recompress(plan, s);
     case FEEDLINE_STEP_CV_MEDIAN_BLUR:
         fdl_plan_cv_median(plan, (int32_t)s->value[0]);
         return FEEDLINE_OK;

@@ -597,6 +597,11 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_CV_FILTER2D] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_WARP_PERSPECTIVE] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_REMAP] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_SEP_FILTER2D] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_ADD] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_ADD_GRAY] = {plan_cv, MODES_CV},
+    [FEEDLINE_STEP_CV_CONTRAST] = {plan_cv, MODES_PLAIN},
+    [FEEDLINE_STEP_CV_RECOMPRESS] = {plan_cv, MODES_PLAIN},
 };
 /* clang-format on */
 

@@ -144,6 +144,27 @@ enum feedline_step_op {
     FEEDLINE_STEP_CV_REMAP = 80, /* the same, without WARP_INVERSE_MAP; data: of
                                     each pixel of the result a float, its x in
                                     the image, then of each its y */
+    FEEDLINE_STEP_CV_SEP_FILTER2D =
+        81, /* width and height of a kernel, odd and up to 127, the border (0
+               constant zeros, 1 replicate, 2 reflect, 4 reflect_101), 4 or 5:
+               the arithmetic of that OpenCV; data: the floats of kernelX, then
+               those of kernelY, which are the same from both sides. Not if both
+               kernels are whole parts of 1 / 256: such ones OpenCV sums in
+               another way */
+    FEEDLINE_STEP_CV_ADD = 82, /* width and height of the image, OpenCV's number
+                                  of a type (0 uint8, 3 int16, 5 float32), and 1
+                                  if sums of floats are cut off, not rounded;
+                                  data: an array [height][width][channels] that
+                                  is added; sums end at 0 and 255 */
+    FEEDLINE_STEP_CV_ADD_GRAY = 83,   /* a, b: addWeighted of the image, of red,
+                                       green and blue, and its gray one; gamma
+                                       is 0 */
+    FEEDLINE_STEP_CV_CONTRAST = 84,   /* factor: as albumentations' ColorJitter,
+                                       by the mean of the gray image; of one
+                                       channel, or red, green and blue */
+    FEEDLINE_STEP_CV_RECOMPRESS = 85, /* quality, 0 to 100: imencode as JPEG,
+                                         and imdecode; of one channel, or of
+                                         three, the first of which is blue */
 
     /* Then from bytes to elements, at most one of LOOKUP and SCALE. */
     FEEDLINE_STEP_SCALE = 40, /* none or 0: x / 255 in float32, as to_tensor; 1:

@@ -34,7 +34,8 @@ U8 = 1
 CONVERT, CROP = 1, 2
 CV_RESIZE, CV_COLOUR, CV_GAUSSIAN_BLUR, CV_BOX_BLUR, CV_MEDIAN_BLUR, \
     CV_WARP_AFFINE, CV_EQUALIZE, CV_CLAHE, CV_FILTER2D, \
-    CV_WARP_PERSPECTIVE, CV_REMAP = range(70, 81)
+    CV_WARP_PERSPECTIVE, CV_REMAP, CV_SEP_FILTER2D, CV_ADD, CV_ADD_GRAY, \
+    CV_CONTRAST, CV_RECOMPRESS = range(70, 86)
 VERSION = int(cv2.__version__[0])
 PHOTO = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
 NOISE_SIDE, SIDE_MAX = 70, 400
@@ -200,9 +201,80 @@ def filter2d(rng, image):
         cv2.filter2D(image, -1, kernel)
 
 
+def smooth(rng, most):
+    """A Gaussian, or anything that is the same from both sides."""
+    side = rng.randrange(1, most, 2)
+    if rng.random() < 0.6:
+        sigma = rng.uniform(0.3, most / 7)
+        at = np.arange(-(side // 2), side // 2 + 1)
+        kernel = np.exp(-0.5 * (at / sigma) ** 2)
+        return kernel / kernel.sum()
+    half = [rng.gauss(0, 0.4) for _ in range(side // 2 + 1)]
+    return np.array(half + half[-2::-1])
+
+
+def sep_filter2d(rng, image):
+    border = rng.choice((0, 1, 2, 4))
+    x, y = (smooth(rng, rng.choice((8, 24, 120))) for _ in range(2))
+    data = np.concatenate([x, y]).astype(np.float32).tobytes()
+    return (CV_SEP_FILTER2D, [len(x), len(y), border, VERSION], data), \
+        cv2.sepFilter2D(image, -1, x, y, borderType=border)
+
+
+def add(rng, image):
+    """Noise of bytes, shorts or floats; sums of these NumPy cuts off."""
+    draw = np.random.default_rng(rng.getrandbits(32))
+    kind = rng.choice((np.uint8, np.int16, np.float32))
+    noise = draw.normal(0, rng.uniform(1, 200), image.shape)
+    noise = np.clip(noise, 0, 255).astype(kind) if kind == np.uint8 else \
+        noise.astype(kind)
+    cut = int(kind == np.float32 and rng.random() < 0.5)
+    if cut:
+        want = np.clip(cv2.add(image.astype(kind), noise), 0, 255)
+        want = want.reshape(image.shape).astype(np.uint8)
+    else:
+        want = cv2.add(image, noise, dtype=cv2.CV_8U)
+    values = [*image.shape[1::-1], {1: 0, 2: 3, 4: 5}[noise.itemsize], cut]
+    return (CV_ADD, values, noise.tobytes()), want
+
+
+def add_gray(rng, image):
+    if image.shape[2] != 3:
+        return None
+    factor = rng.choice((0.5, 2, rng.uniform(-1, 3)))
+    gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    gray = cv2.cvtColor(gray, cv2.COLOR_GRAY2RGB)
+    return (CV_ADD_GRAY, [factor, 1 - factor], b""), \
+        cv2.addWeighted(image, factor, gray, 1 - factor, 0)
+
+
+def contrast(rng, image):
+    """As albumentations has it: a table by NumPy."""
+    if image.shape[2] == 4:
+        return None
+    factor = rng.choice((0, 1, rng.uniform(0, 3)))
+    gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) \
+        if image.shape[2] == 3 else image
+    added = float(gray.mean() * (1 - factor))
+    table = np.arange(256, dtype=np.float32) * factor + added
+    return (CV_CONTRAST, [factor], b""), \
+        np.clip(table, 0, 255).astype(np.uint8)[image]
+
+
+def recompress(rng, image):
+    if image.shape[2] == 4:
+        return None
+    quality = rng.choice((0, 1, 100, rng.randint(0, 100)))
+    _, file = cv2.imencode(".jpg", image, (cv2.IMWRITE_JPEG_QUALITY, quality))
+    return (CV_RECOMPRESS, [quality], b""), \
+        cv2.imdecode(file, cv2.IMREAD_UNCHANGED)
+
+
 ROWS = {"Gaussian blur": gaussian_blur, "box blur": box_blur,
         "median blur": median_blur, "equalize": equalize,
-        "CLAHE": clahe, "filter2D": filter2d}
+        "CLAHE": clahe, "filter2D": filter2d, "sepFilter2D": sep_filter2d,
+        "add": add, "addWeighted of gray": add_gray, "contrast": contrast,
+        "recompress": recompress}
 for name in "nearest", "linear", "cubic":
     if name != "cubic" or VERSION == 4:
         number = getattr(cv2, "INTER_" + name.upper())

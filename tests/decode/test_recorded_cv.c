@@ -298,6 +298,87 @@ TEST(filters_and_equalizations)
           28, 113, 203, 56, 184, 255, 85, 180, 42, 160, 227, 57, 151, 255,
           132, 184, 28, 122, 227, 80);
 }
+
+TEST(separable_filters)
+{
+    static const float kernels[] = {0.1F, 0.25F, 0.3F, 0.25F, 0.1F,
+                                    -0.5F, 2.1F, -0.5F};
+#define SEP_4     STEP(SEP_FILTER2D, 5, 3, 4, 4), .data = kernels
+#define SEP_5     STEP(SEP_FILTER2D, 5, 3, 4, 5), .data = kernels
+#define SEP_ZEROS STEP(SEP_FILTER2D, 5, 3, 0, 5), .data = kernels
+    CHECK(SEP_4, 1,
+          61, 77, 131, 157, 147, 204, 174, 108, 49, 26, 135, 166, 200, 234,
+          255, 79, 97, 112, 127, 144);
+    CHECK(SEP_5, 1,
+          61, 77, 131, 157, 147, 204, 174, 108, 49, 26, 135, 166, 200, 234,
+          255, 79, 97, 112, 127, 144);
+    CHECK(SEP_ZEROS, 1,
+          54, 129, 189, 194, 131, 161, 165, 108, 60, 33, 103, 160, 200, 194,
+          148, 113, 163, 188, 176, 131);
+}
+
+TEST(sums)
+{
+    uint8_t bytes[WIDTH * HEIGHT];
+    int16_t shorts[WIDTH * HEIGHT];
+    float floats[WIDTH * HEIGHT];
+    for (int32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        shorts[i] = (int16_t)(i * 37 % 400 - 200);
+        bytes[i] = (uint8_t)shorts[i];
+        floats[i] = (float)shorts[i] / 3;
+    }
+#define ADD_BYTES  STEP(ADD, WIDTH, HEIGHT, 0, 0), .data = bytes
+#define ADD_SHORTS STEP(ADD, WIDTH, HEIGHT, 3, 0), .data = shorts
+#define ADD_FLOATS STEP(ADD, WIDTH, HEIGHT, 5, 0), .data = floats
+#define ADD_CUT    STEP(ADD, WIDTH, HEIGHT, 5, 1), .data = floats
+#define ADD_GRAY   STEP(ADD_GRAY, 1.4, 1 - 1.4)
+#define CONTRAST   STEP(CONTRAST, 1.6)
+    CHECK(ADD_BYTES, 1,
+          69, 203, 255, 215, 255, 255, 105, 239, 117, 251, 255, 119, 253,
+          255, 255, 255, 255, 155, 255, 167);
+    CHECK(ADD_SHORTS, 1,
+          0, 0, 81, 0, 93, 227, 105, 239, 117, 251, 255, 0, 0, 131, 9, 143,
+          21, 155, 255, 167);
+    CHECK(ADD_FLOATS, 1,
+          0, 56, 165, 18, 128, 237, 90, 200, 53, 162, 255, 0, 101, 210, 64,
+          173, 26, 136, 245, 98);
+    CHECK(ADD_CUT, 1,
+          0, 55, 165, 18, 127, 237, 90, 199, 53, 162, 255, 0, 101, 210, 63,
+          173, 26, 135, 245, 98);
+    CHECK(ADD_GRAY, 3,
+          0, 134, 231, 12, 169, 255, 47, 204, 0, 142, 239, 20, 177, 255, 55,
+          212, 0, 150, 255, 28, 184, 0, 79, 219, 17, 126, 254, 52, 192, 0,
+          87, 227, 25, 134, 255, 60, 200, 0, 107, 235, 33, 190, 255, 68,
+          225, 0, 103, 255, 41, 198, 255, 76, 233, 0, 111, 255, 49, 206, 0,
+          84);
+    CHECK(CONTRAST, 1,
+          0, 99, 254, 0, 155, 255, 55, 211, 0, 111, 255, 12, 167, 255, 68,
+          223, 0, 124, 255, 25);
+    CHECK(CONTRAST, 3,
+          0, 101, 255, 1, 157, 255, 57, 213, 0, 113, 255, 14, 169, 255, 70,
+          225, 0, 126, 255, 27, 182, 0, 83, 238, 0, 139, 255, 40, 195, 0,
+          96, 251, 0, 152, 255, 53, 208, 0, 109, 255, 9, 165, 255, 65, 221,
+          0, 121, 255, 22, 177, 255, 78, 233, 0, 134, 255, 35, 190, 0, 91);
+}
+
+TEST(recompressed)
+{
+#define JPEG_90 STEP(RECOMPRESS, 90)
+#define JPEG_20 STEP(RECOMPRESS, 20)
+#define JPEG_75 STEP(RECOMPRESS, 75)
+    CHECK(JPEG_90, 1,
+          16, 111, 205, 51, 138, 235, 80, 185, 21, 119, 220, 56, 155, 248,
+          89, 191, 28, 118, 224, 69);
+    CHECK(JPEG_20, 1,
+          63, 111, 212, 0, 160, 157, 110, 199, 80, 162, 223, 72, 155, 196,
+          135, 207, 19, 105, 248, 73);
+    CHECK(JPEG_75, 3,
+          95, 79, 173, 165, 116, 125, 147, 171, 139, 85, 148, 166, 111, 128,
+          170, 135, 154, 88, 101, 135, 112, 81, 146, 118, 60, 138, 147, 146,
+          104, 56, 156, 163, 90, 115, 195, 140, 151, 66, 100, 189, 91, 75,
+          166, 167, 143, 122, 141, 160, 138, 106, 149, 158, 89, 113, 185,
+          138, 146, 60, 80, 146);
+}
 /* clang-format on */
 
 TEST(what_does_not_fit_the_image_is_refused)
@@ -309,7 +390,9 @@ TEST(what_does_not_fit_the_image_is_refused)
         {STEP(CLAHE, 1, 3, 2, 2)},
         {STEP(WARP_AFFINE, 6, 4, 1, 4, 4, MATRIX, 1, 2, 3)},
         {STEP(GAUSSIAN_BLUR, 0, 3, 0, 0)},
-        {STEP(GAUSSIAN_BLUR, 0, 3, 50, 0)}};
+        {STEP(GAUSSIAN_BLUR, 0, 3, 50, 0)},
+        {STEP(ADD, WIDTH, HEIGHT + 1, 0, 0)},
+        {STEP(ADD_GRAY, 1, 0)}};
     for (size_t i = 0; i < FDL_COUNT_OF(refused); i++) {
         struct bench b;
         begin(&b, WIDTH, HEIGHT, 1);
@@ -317,6 +400,51 @@ TEST(what_does_not_fit_the_image_is_refused)
         if (status != FEEDLINE_EINVAL && status != FEEDLINE_ERANGE)
             fail_msg("step %zu is taken", i);
         end(&b);
+    }
+}
+
+/* What is said of a step before there is an image. */
+static int32_t status_of(const struct feedline_recorded_step *s)
+{
+    uint8_t out[WIDTH * HEIGHT];
+    struct feedline_recorded_image image = {.struct_size = sizeof(image),
+                                            .n_steps = 1,
+                                            .steps = s,
+                                            .out = out,
+                                            .out_bytes = sizeof(out),
+                                            .dtype = FEEDLINE_U8,
+                                            .channels = 1,
+                                            .height = HEIGHT,
+                                            .width = WIDTH};
+    return fdl_recorded_check(&image);
+}
+
+TEST(what_opencv_does_otherwise_is_refused)
+{
+    static const float uneven[] = {1, 0.2F, 0.5F, 0.3F},
+                       parts[] = {0.25F, 0.5F, 0.25F, 0.25F, 0.5F, 0.25F},
+                       good[] = {1, 0.2F, 0.6F, 0.2F};
+    const struct feedline_recorded_step refused[] = {
+        {STEP(SEP_FILTER2D, 1, 3, 4, 4), .data = uneven},
+        {STEP(SEP_FILTER2D, 3, 3, 4, 4), .data = parts},
+        {STEP(SEP_FILTER2D, 2, 3, 4, 4), .data = good},
+        {STEP(SEP_FILTER2D, 1, 3, 3, 4), .data = good},
+        {STEP(SEP_FILTER2D, 1, 129, 4, 4), .data = good},
+        {STEP(SEP_FILTER2D, 1, 3, 4, 4), .data = (const char *)good + 1},
+        {STEP(SEP_FILTER2D, 1, 3, 4, 4)},
+        {STEP(ADD, WIDTH, HEIGHT, 4, 0), .data = good},
+        {STEP(ADD, WIDTH, HEIGHT, 3, 0), .data = (const char *)good + 1},
+        {STEP(ADD, WIDTH, HEIGHT, 0, 2), .data = good},
+        {STEP(RECOMPRESS, 101)},
+        {STEP(RECOMPRESS, 7.5)},
+        {STEP(CONTRAST, INFINITY)}};
+    const struct feedline_recorded_step taken = {STEP(SEP_FILTER2D, 1, 3, 4, 4),
+                                                 .data = good};
+    assert_int_equal(status_of(&taken), FEEDLINE_OK);
+    for (size_t i = 0; i < FDL_COUNT_OF(refused); i++) {
+        int32_t status = status_of(&refused[i]);
+        if (status != FEEDLINE_EINVAL && status != FEEDLINE_ERANGE)
+            fail_msg("step %zu is taken", i);
     }
 }
 
@@ -396,7 +524,11 @@ static struct feedline_recorded_step draw_step(uint64_t *state,
         {STEP(WARP_AFFINE, width, height, mix, border, version, MATRIX)},
         {STEP(WARP_PERSPECTIVE, width, height, mix, border, version),
          .data = data},
-        {STEP(REMAP, width, height, mix, border, version), .data = data}};
+        {STEP(REMAP, width, height, mix, border, version), .data = data},
+        {STEP(SEP_FILTER2D, odd, odd, border == 3 ? 0 : border, version),
+         .data = data},
+        {STEP(ADD_GRAY, border / 3, height / 90)},
+        {STEP(CONTRAST, width / 30)}};
     return steps[make_within(state, 0, FDL_COUNT_OF(steps) - 1)];
 }
 

@@ -102,6 +102,16 @@ OF_COLORS: Dict[str, Callable[[Any], Any]] = {
     "assign a box of colours": lambda a: assigned(
         a.copy(), np.s_[:5, 4:-4, :], [1, 2, 3]
     ),
+    "assign a channel": lambda a: assigned(a.copy(), np.s_[..., 1], 7),
+    "assign channels": lambda a: assigned(
+        a.copy(), np.s_[:, :, [2, 0]], (3, 200)
+    ),
+    "assign channels in front": lambda a: assigned(
+        a.transpose(2, 0, 1).astype(np.float32), np.s_[1:], -0.5
+    ),
+    "assign a channel behind a box": lambda a: assigned(
+        assigned(a.copy(), np.s_[2:9, 3:20], 9), np.s_[..., 0], 1
+    ),
     "arithmetic behind a box": lambda a: assigned(
         a.astype(np.float32), np.s_[1:4, 1:7], 9
     )
@@ -148,6 +158,11 @@ OF_COLORS: Dict[str, Callable[[Any], Any]] = {
     ),
     "BGR": lambda a: a[:, :, ::-1].copy(),
     "BGR by dots": lambda a: a[..., ::-1] / 255,
+    "channels in a list": lambda a: a[..., [2, 0, 1]],
+    "channels in an array": lambda a: a[:, :, np.array([1, -1])] / 2,
+    "channels in a list, contiguous": lambda a: np.ascontiguousarray(
+        a[3:, 2:][..., [1, 1, 0]]
+    ),
     "BGR in front": lambda a: np.ascontiguousarray(
         a.transpose(2, 0, 1)[::-1].astype(np.float32)
     ),

@@ -94,6 +94,7 @@ def test_as_stored(flags: int, files: Dict[str, str]) -> None:
 
 
 FLOATS = np.linspace(-1, 2, 256).astype(np.float32)
+FLIPS = np.arange(256, dtype=np.uint8)[::-1].copy()
 
 
 def filled(a: Any) -> Any:
@@ -291,6 +292,10 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     "CLAHE": lambda a: cv2.createCLAHE(3.0, (4, 3)).apply(a[..., 0]),
     "CLAHE in Lab": lambda a: clahe(a),
     "filter2D": lambda a: cv2.filter2D(a, -1, KERNEL),
+    "filter2D by doubles": lambda a: cv2.filter2D(
+        a, ddepth=-1, kernel=KERNEL.astype(np.float64) / 3
+    ),
+    "no destination": lambda a: cv2.flip(a, 1, dst=None),
     "equalizeHist": lambda a: cv2.equalizeHist(a[..., 1]),
     "channels equalized": lambda a: equalized(a),
     "merged of equalized ones": lambda a: cv2.merge(
@@ -300,6 +305,12 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     "merged by hand": lambda a: cv2.merge([a[..., 2], a[..., 0], a[..., 1]]),
     "looked up": lambda a: cv2.LUT(a, 255 - np.arange(256, dtype=np.uint8)),
     "looked up as floats": lambda a: cv2.LUT(a, FLOATS),
+    "looked up by channel": lambda a: cv2.LUT(
+        a, np.stack([FLOATS, FLOATS * 2, 1 - FLOATS], 1)[:, None]
+    ),
+    "bytes looked up by channel": lambda a: cv2.LUT(
+        a, np.stack([FLIPS, FLIPS // 2, FLIPS // 3], 1)[None]
+    ),
     "by channels": lambda a: cv2.merge(
         [cv2.LUT(a[:, :, n], FLOATS * n) for n in range(3)]
     ),
@@ -352,6 +363,13 @@ GRAYS: Dict[str, Callable[[Any], Any]] = {
         a, 1, 2, 3, 4, cv2.BORDER_CONSTANT, value=255
     ),
     "to colours": lambda a: cv2.cvtColor(a, cv2.COLOR_GRAY2BGR),
+    "resize of three dimensions": lambda a: cv2.resize(
+        a[:, :, None], (20, 31), interpolation=0
+    ),
+    "flip of three dimensions": lambda a: cv2.flip(a[..., np.newaxis], 0),
+    "border of three dimensions": lambda a: cv2.copyMakeBorder(
+        a[:, :, None], 1, 2, 3, 4, cv2.BORDER_CONSTANT, value=9, dst=None
+    ),
     "classes": lambda a: (cv2.transpose(a) > 7).astype(np.int64),
 }
 

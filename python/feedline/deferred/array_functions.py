@@ -416,6 +416,30 @@ def _mover(name: str, move: Callable[..., Record]) -> Handler:
     return handler
 
 
+def _get_item(args: Any, kwargs: Any) -> Any:
+    array, index = args
+    if type(index) is tuple and index:
+        if isinstance(index[-1], (list, np.ndarray)):
+            return _chosen(array, index)
+    return _view_of_item(args, kwargs)
+
+
+_view_of_item = _mover("__getitem__", views.indexed)
+
+
+def _chosen(array: Any, index: Any) -> Any:
+    """array[..., [2, 0, 1]], which is no view."""
+    record = recorded_array(array)
+    if record is None:
+        return NotImplemented
+    kept = *index[:-1], snapshot(index[-1])
+    call = Call(record.call, np.ndarray.__getitem__, 0, (kept,))
+    try:
+        return DeferredArray(views.chosen(record, call, index))
+    except NotRecorded:
+        return NotImplemented
+
+
 def _transpose(record: Record, call: Call, *given: Any) -> Record:
     axes = views.many(given)
     n = len(record.axes)
@@ -441,7 +465,6 @@ def _reshape(record: Record, call: Call, *given: Any) -> Record:
 
 
 _VIEWS: Dict[str, Callable[..., Record]] = {
-    "__getitem__": views.indexed,
     "reshape": _reshape,
     "squeeze": _squeeze,
     "swapaxes": _swapaxes,
@@ -667,6 +690,7 @@ def _register() -> None:
         "__pow__": _power,
         "__copy__": _deepcopy,
         "__deepcopy__": _deepcopy,
+        "__getitem__": _get_item,
         "astype": _astype,
         "clip": _clip,
         "copy": _copy,

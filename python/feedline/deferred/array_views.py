@@ -15,7 +15,7 @@ import numpy as np
 
 from . import steps as op
 from .array import table_of
-from .record import Call, Record, dense, parts_of, selected
+from .record import Call, Record, dense, kept_order, parts_of, selected
 
 
 class NotRecorded(Exception):
@@ -187,6 +187,60 @@ def indexed(record: Record, call: Call, index: Any) -> Record:
         axes=axes, shape=tuple(shape), strides=tuple(strides), steps=boxed
     )
     return moved(record, call, **changed)
+
+
+def channels_in(record: Record, index: Any) -> Optional[List[int]]:
+    """Those that array[index] = ... writes to, where all of each and not all
+    of them. None: it says something else."""
+    parts = parts_of(index, len(record.axes))
+    at = record.axes.find("c")
+    if parts is None or at < 0 or len(parts) != len(record.axes):
+        return None
+    if any(d != at and not _is_whole(i) for d, i in parts):
+        return None
+    every = list(range(record.shape[at]))
+    chosen = parts[at][1]
+    if isinstance(chosen, slice):
+        found = every[chosen]
+        return None if found == every else found
+    if isinstance(chosen, (list, tuple, np.ndarray)):
+        return _listed(every, np.asarray(chosen))
+    if isinstance(chosen, bool) or not hasattr(chosen, "__index__"):
+        return None
+    where = operator.index(chosen)
+    return [every[where]] if -len(every) <= where < len(every) else None
+
+
+def _is_whole(i: Any) -> bool:
+    return isinstance(i, slice) and i == slice(None)
+
+
+def _listed(every: List[int], numbers: Any) -> Optional[List[int]]:
+    n = len(every)
+    if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
+        return None
+    if numbers.min() < -n or numbers.max() >= n:
+        return None
+    return [every[i] for i in numbers.tolist()]
+
+
+def chosen(record: Record, call: Call, index: Any) -> Record:
+    """Of array[..., [2, 0, 1]], which is a copy."""
+    given = index[-1] if isinstance(index, tuple) else None
+    if record.axes != "hwc" or not isinstance(given, (list, np.ndarray)):
+        raise NotRecorded
+    found = channels_in(record, index)
+    if found is None:
+        raise NotRecorded
+    small = np.empty((2, 3, record.shape[2]), np.uint8)[index]
+    shape = (*record.shape[:2], len(found))
+    in_memory = record.but(shape=shape, strides=small.strides)
+    return record.but(
+        call=call,
+        shape=shape,
+        strides=kept_order(in_memory),
+        **channels_of(record, found),
+    )
 
 
 def _boxed(record: Record, steps: op.Steps, box: Dict[str, Any]) -> op.Steps:

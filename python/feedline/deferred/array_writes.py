@@ -34,6 +34,9 @@ def _set_item(args: Any, kwargs: Any) -> Any:
         return _set_chosen(array, record, index, value)
     if type(value) is DeferredArray:
         return _set_channel(array, record, index, value)
+    chosen = views.channels_in(record, index)
+    if chosen is not None:
+        return _set_channels(array, index, value, len(chosen))
     if not is_operand(value, record) or record.dtype not in ERASED:
         return NotImplemented
     try:
@@ -57,6 +60,25 @@ def _set_chosen(array: Any, record: Record, index: Any, value: Any) -> Any:
         return given
 
     found = elementwise(assign, (array, index), {}, in_place=True)
+    return found if found is NotImplemented else None
+
+
+def _set_channels(array: Any, index: Any, value: Any, n: int) -> Any:
+    """array[..., 1] = 0, or array[..., [0, 2]] = (0, 128)."""
+    numbers, kept = np.asarray(value), snapshot(value)
+    if numbers.dtype.kind not in "biuf" or numbers.shape not in ((), (n,)):
+        return NotImplemented
+    if array.dtype.kind in "iu":  # how others are cast is not defined
+        limits = np.iinfo(array.dtype)
+        inside = (numbers >= limits.min) & (numbers <= limits.max)
+        if not inside.all():
+            return NotImplemented
+
+    def assign(given: Any) -> Any:
+        given[index] = kept
+        return given
+
+    found = elementwise(assign, (array,), {}, in_place=True)
     return found if found is NotImplemented else None
 
 

@@ -29,12 +29,17 @@ _TYPES = tuple(map(np.dtype, (np.uint8, np.uint16, np.int16, np.float32)))
 
 
 def _mover(move: Move) -> Callable[..., Any]:
-    """OpenCV's function gives an array of its own, which is contiguous."""
+    """OpenCV's function gives an array of its own, which is contiguous. What
+    has one channel in a dimension of its own it gives back without it."""
 
     def function(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
         record = recorded_array(array)
+        if record is not None and record.axes == "hw1":
+            record = record.but(axes="hw", shape=record.shape[:2])
         if record is None or not _is_image(record):
             return NotImplemented
+        if "dst" in kwargs and kwargs["dst"] is None:
+            kwargs.pop("dst")
         if any(type(a) is DeferredArray for a in (*args, *kwargs.values())):
             return NotImplemented
         args = tuple(map(_kept, args))
@@ -55,8 +60,6 @@ def _kept(value: Any) -> Any:
 
 
 def _is_image(record: Record) -> bool:
-    """What has one channel in a dimension of its own, OpenCV gives back
-    without it."""
     if record.dtype not in _TYPES or record.axes not in ("hw", "hwc"):
         return False
     return record.axes == "hw" or record.side("c") > 1
@@ -207,10 +210,15 @@ def _look_up(original: Any, array: Any, lut: Any) -> Any:
     record = recorded_array(array)
     if record is None or not _is_image(record) or record.dtype != np.uint8:
         return NotImplemented
-    if type(lut) is not np.ndarray or lut.size != 256:
+    if type(lut) is not np.ndarray or lut.size not in (256, _values(record)):
         return NotImplemented
     lut = lut.copy()
     return elementwise(lambda a: original(a, lut), (array,))
+
+
+def _values(record: Record) -> int:
+    """Of a table for each channel."""
+    return 256 * record.side("c")
 
 
 RECORDED: Dict[str, Callable[..., Any]] = {

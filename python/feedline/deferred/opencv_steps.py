@@ -253,19 +253,20 @@ def _clahe(array: Any, limit: float, tiles: Any) -> Any:
 
 
 _MOST_OF_KERNEL = 11  # a side
+# OpenCV casts the second for bytes, too.
+_KERNELS = tuple(map(np.dtype, (np.float32, np.float64)))
 
 
 def filter_2d(record: Record, call: Call, ddepth: int, kernel: Any) -> Record:
     if ddepth != -1 or type(kernel) is not np.ndarray or kernel.ndim != 2:
         raise NotRecorded
     h, w = kernel.shape
-    if kernel.dtype != np.float32 or w % 2 == 0 or h % 2 == 0:
+    if kernel.dtype not in _KERNELS or w % 2 == 0 or h % 2 == 0:
         raise NotRecorded
     if max(w, h) > _MOST_OF_KERNEL:
         raise NotRecorded
-    return _then(
-        record, call, op.CV_FILTER2D, w, h, _version(), data=kernel.tobytes()
-    )
+    data = kernel.astype(np.float32).tobytes()
+    return _then(record, call, op.CV_FILTER2D, w, h, _version(), data=data)
 
 
 # ---- Colours ----------------------------------------------------------------

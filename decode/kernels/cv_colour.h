@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OpenCV's cvtColor of bytes, to the bit, from three planes to three, or from
- * three to the first. Planes are red, green and blue, or hue, saturation and
- * value, or luma, red and blue difference, or L, a and b.
+ * three to one. Planes are red, green and blue, or hue, saturation and value,
+ * or luma, red and blue difference, or L, a and b.
  *
  * HSV_TO_RGB is computed by OpenCV, where it has AVX2, in vectors of 32 pixels
  * that truncate, while the rest of each row is rounded: so pixels come in rows.
+ *
+ * All levels give the same bytes.
  */
 #ifndef FDL_DECODE_CV_COLOUR_H
 #define FDL_DECODE_CV_COLOUR_H
@@ -21,11 +23,24 @@ enum fdl_cv_colour {
     FDL_CV_RGB_TO_HSV_FULL, /* below 256 */
     FDL_CV_HSV_TO_RGB,      /* from below 180 */
     FDL_CV_RGB_TO_LAB,
-    FDL_CV_LAB_TO_RGB
+    FDL_CV_LAB_TO_RGB,
+    FDL_CV_COLOURS
 };
 
-/* In place. plane[i]: width * height bytes. */
-void fdl_cv_colour(enum fdl_cv_colour how, uint8_t *const plane[3],
-                   size_t width, size_t height);
+/* Planes of width * height bytes, which may be the same ones, in any order; of
+ * gray there is out[0] alone. */
+struct fdl_cv_planes {
+    const uint8_t *in[3];
+    uint8_t *out[3];
+    size_t width, height;
+};
+
+struct fdl_cv_colour_kernels {
+    void (*convert[FDL_CV_COLOURS])(const struct fdl_cv_planes *p);
+};
+
+/* Of each level; levels.h has them all. */
+extern const struct fdl_cv_colour_kernels fdl_cv_colour_c, fdl_cv_colour_avx2,
+    fdl_cv_colour_avx512;
 
 #endif

@@ -74,23 +74,23 @@ static void make_to_lab(struct to_lab *t)
             to_xyz[k / 3][k % 3] / white[k / 3] * (1 << MATRIX_BITS));
 }
 
-void fdl_cv_to_lab(uint8_t *const plane[3], size_t n)
+void fdl_cv_to_lab(const struct fdl_cv_planes *p)
 {
     const int32_t scale = (116 * 255 + 50) / 100;
     const int32_t black = (16 * 255 * (1 << ROOT_BITS) + 50) / 100;
     const int32_t middle = 128 << ROOT_BITS;
     struct to_lab t;
     make_to_lab(&t);
-    for (size_t i = 0; i < n; i++) {
-        int32_t r = t.light[plane[0][i]], g = t.light[plane[1][i]];
-        int32_t b = t.light[plane[2][i]], f[3];
+    for (size_t i = 0; i < p->width * p->height; i++) {
+        int32_t r = t.light[p->in[0][i]], g = t.light[p->in[1][i]];
+        int32_t b = t.light[p->in[2][i]], f[3];
         for (int32_t k = 0; k < 3; k++) {
             const int32_t *m = t.matrix[k];
             f[k] = t.root[down(r * m[0] + g * m[1] + b * m[2], MATRIX_BITS)];
         }
-        plane[0][i] = to_byte(down(scale * f[1] - black, ROOT_BITS));
-        plane[1][i] = to_byte(down(500 * (f[0] - f[1]) + middle, ROOT_BITS));
-        plane[2][i] = to_byte(down(200 * (f[1] - f[2]) + middle, ROOT_BITS));
+        p->out[0][i] = to_byte(down(scale * f[1] - black, ROOT_BITS));
+        p->out[1][i] = to_byte(down(500 * (f[0] - f[1]) + middle, ROOT_BITS));
+        p->out[2][i] = to_byte(down(200 * (f[1] - f[2]) + middle, ROOT_BITS));
     }
 }
 
@@ -147,12 +147,12 @@ static int32_t cube(int32_t root)
     return root * root / BASE * root / BASE;
 }
 
-void fdl_cv_from_lab(uint8_t *const plane[3], size_t n)
+void fdl_cv_from_lab(const struct fdl_cv_planes *p)
 {
     struct from_lab t;
     make_from_lab(&t);
-    for (size_t i = 0; i < n; i++) {
-        int32_t l = plane[0][i], a = plane[1][i], b = plane[2][i];
+    for (size_t i = 0; i < p->width * p->height; i++) {
+        int32_t l = p->in[0][i], a = p->in[1][i], b = p->in[2][i];
         int32_t to_x = ((5 * a * 53687 + 128) >> 13) - 128 * BASE / 500;
         int32_t to_z = ((b * 41943 + 16) >> 9) - 128 * BASE / 200 + 1;
         int32_t x = cube(t.root[l] + to_x), z = cube(t.root[l] - to_z);
@@ -160,7 +160,7 @@ void fdl_cv_from_lab(uint8_t *const plane[3], size_t n)
             const int32_t *m = t.matrix[k];
             int32_t v = down(m[0] * x + m[1] * t.y[l] + m[2] * z,
                              MATRIX_BITS + BASE_BITS - 12);
-            plane[k][i] = t.byte[FDL_MAX(FDL_MIN(v, LIGHTS - 1), 0)];
+            p->out[k][i] = t.byte[FDL_MAX(FDL_MIN(v, LIGHTS - 1), 0)];
         }
     }
 }

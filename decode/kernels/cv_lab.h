@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCV's conversion of bytes between sRGB and Lab, to the bit, in place. */
+/* OpenCV's conversion of bytes between sRGB and Lab, to the bit. */
 #ifndef FDL_DECODE_CV_LAB_H
 #define FDL_DECODE_CV_LAB_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "decode/kernels/cv_colour.h"
 
-/* Planes of n bytes: red, green, blue, or L, a, b. */
-void fdl_cv_to_lab(uint8_t *const plane[3], size_t n);
-void fdl_cv_from_lab(uint8_t *const plane[3], size_t n);
+void fdl_cv_to_lab(const struct fdl_cv_planes *p);
+void fdl_cv_from_lab(const struct fdl_cv_planes *p);
 
 #endif

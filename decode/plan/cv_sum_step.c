@@ -5,7 +5,6 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/kernels/cv_colour.h"
 #include "decode/kernels/levels.h"
 
 #include <math.h>
@@ -89,13 +88,16 @@ static int32_t gray_of(struct fdl_canvas *c, uint8_t **gray)
     int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP, bytes, gray);
     if (status)
         return status;
-    memcpy(*gray, image->data, image->plane);
-    if (image->channels < 3)
+    if (image->channels < 3) {
+        memcpy(*gray, image->data, image->plane);
         return FEEDLINE_OK;
-    uint8_t *const planes[3] = {*gray, fdl_image_row(image, 1, 0),
-                                fdl_image_row(image, 2, 0)};
-    fdl_cv_colour(FDL_CV_RGB_TO_GRAY, planes, (size_t)image->width,
-                  (size_t)image->height);
+    }
+    struct fdl_cv_planes p = {.out = {*gray},
+                              .width = (size_t)image->width,
+                              .height = (size_t)image->height};
+    for (int32_t i = 0; i < 3; i++)
+        p.in[i] = fdl_image_row(image, i, 0);
+    fdl_kernels[fdl_cpu_level()].cv_colour->convert[FDL_CV_RGB_TO_GRAY](&p);
     return FEEDLINE_OK;
 }
 

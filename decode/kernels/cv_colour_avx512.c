@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenCV's conversions for AVX-512: as many pixels, in half as many vectors. */
+#include "base/compiler.h"
+
+#define TARGET FDL_TARGET("avx512f,avx512bw,avx512vl,fma")
+
+#include "decode/kernels/cv_colour_loops.h"
+#include "decode/kernels/cv_lab.h"
+
+const struct fdl_cv_colour_kernels fdl_cv_colour_avx512 = {{CV_COLOUR_LOOPS}};

@@ -3,10 +3,14 @@
 #define TARGET
 
 #include "decode/kernels/cv_blur_loops.h"
+#include "decode/kernels/cv_box_loops.h"
+#include "decode/kernels/cv_median_loops.h"
 
 const struct fdl_cv_blur_kernels fdl_cv_blur_c = {
     .columns = columns_loop,
     .row = row_loop,
+    .slide = slide_loop,
+    .box = box_loop,
     .filter = filter_loop,
     .median = median_loop,
 };
@@ -21,22 +25,6 @@ void fdl_cv_filter_rest(const uint8_t *const *taps, const float *weight,
             sum += product;
         }
         out[i] = (uint8_t)FDL_MAX(FDL_MIN(lrintf(sum), 255), 0);
-    }
-}
-
-/* Division by `area` is a multiplication, exact below 256 * 2^16. */
-void fdl_cv_box_row(const uint16_t *in, int32_t taps, int32_t area, size_t n,
-                    uint8_t *out)
-{
-    uint64_t unit = (uint64_t)1 << 40;
-    uint64_t part = (unit + (uint64_t)area - 1) / (uint64_t)area;
-    uint32_t sum = (uint32_t)area / 2;
-    for (int32_t t = 0; t < taps - 1; t++)
-        sum += in[t];
-    for (size_t i = 0; i < n; i++) {
-        sum += in[i + (size_t)taps - 1];
-        out[i] = (uint8_t)((sum * part) >> 40);
-        sum -= in[i];
     }
 }
 

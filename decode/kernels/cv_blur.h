@@ -16,25 +16,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FDL_CV_BLOCK 64
+#define FDL_CV_BLOCK     64
+#define FDL_CV_BOX_BLOCK 256
 
 /* Largest median by choosing, and without it. */
 #define FDL_CV_CHOICE_MAX 7
-#define FDL_CV_KERNEL_MAX 255
+
+/* Elements of a line that may be read behind its end. */
+#define FDL_CV_MEDIAN_MORE (5 * FDL_CV_BLOCK)
+#define FDL_CV_KERNEL_MAX  255
 
 struct fdl_cv_blur_kernels {
-    /* Sums of n columns: of `taps` rows, weighed. */
+    /* Sums of n columns: of `taps` rows, weighed the same from both sides. */
     void (*columns)(const uint8_t *const *rows, const uint16_t *weight,
                     int32_t taps, size_t n, uint16_t *out);
     /* Sums of `taps` elements from each of n on, weighed, >> 16, rounded. */
     void (*row)(const uint16_t *in, const uint16_t *weight, int32_t taps,
                 size_t n, uint8_t *out);
+    /* Sums of n columns: another row comes to them, and one goes. */
+    void (*slide)(uint16_t *sums, const uint8_t *add, const uint8_t *drop,
+                  size_t n);
+    /* Means of sums of `taps` elements from each of n on, which are of `area`
+     * pixels, an odd number; reads FDL_CV_BOX_BLOCK more. */
+    void (*box)(const uint16_t *in, int32_t taps, int32_t area, size_t n,
+                uint8_t *out);
     /* Sums of n_taps products in float, fused, from each of n on; taps[t]: the
      * pixel that the first of them takes. */
     void (*filter)(const uint8_t *const *taps, const float *weight,
                    int32_t n_taps, size_t n, uint8_t *out);
     /* The middle of side * side pixels, of each row `side` from each of n on;
-     * 3 and more. */
+     * 3 to FDL_CV_CHOICE_MAX. Reads FDL_CV_MEDIAN_MORE. */
     void (*median)(const uint8_t *const *rows, int32_t side, size_t n,
                    uint8_t *out);
 };
@@ -44,16 +55,12 @@ struct fdl_cv_blur_kernels {
 void fdl_cv_filter_rest(const uint8_t *const *taps, const float *weight,
                         int32_t n_taps, size_t from, size_t n, uint8_t *out);
 
-/* Means of sums of `taps` elements from each of n on, which are of `area`
- * pixels, an odd number. */
-void fdl_cv_box_row(const uint16_t *in, int32_t taps, int32_t area, size_t n,
-                    uint8_t *out);
-
 /* As median, with a side above FDL_CV_CHOICE_MAX. */
 void fdl_cv_median_wide(const uint8_t *const *rows, int32_t side, size_t n,
                         uint8_t *out);
 
 /* Of each level; levels.h has them all. */
-extern const struct fdl_cv_blur_kernels fdl_cv_blur_c, fdl_cv_blur_avx2;
+extern const struct fdl_cv_blur_kernels fdl_cv_blur_c, fdl_cv_blur_avx2,
+    fdl_cv_blur_avx512;
 
 #endif

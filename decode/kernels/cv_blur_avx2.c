@@ -5,10 +5,14 @@
 #define TARGET FDL_TARGET("avx2,fma")
 
 #include "decode/kernels/cv_blur_loops.h"
+#include "decode/kernels/cv_box_loops.h"
+#include "decode/kernels/cv_median_loops.h"
 
 const struct fdl_cv_blur_kernels fdl_cv_blur_avx2 = {
     .columns = columns_loop,
     .row = row_loop,
+    .slide = slide_loop,
+    .box = box_loop,
     .filter = filter_loop,
     .median = median_loop,
 };

@@ -12,43 +12,96 @@
 #include "decode/kernels/cv_blur.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-#define LANES 32          /* pixels of a median */
 #define WHOLE 12582912.0F /* what is added to this is rounded half to even */
+
+/* Up to `left` pixels of a block; one of known size is a few stores. */
+TARGET FDL_INLINE void put(uint8_t *to, const uint8_t *block, size_t left)
+{
+    if (left >= FDL_CV_BLOCK)
+        memcpy(to, block, FDL_CV_BLOCK);
+    else
+        memcpy(to, block, left);
+}
+
+/*
+ * Weights are the same from both sides, so two pixels are added before they are
+ * weighed: `half` pairs and the pixel between them. The pair next to that comes
+ * with it, the others by twos, so that sums stay in registers for a while.
+ */
+
+/* Two pairs, of which `one` has only the first. */
+TARGET FDL_INLINE void add_rows(const uint8_t *const *rows,
+                                const uint16_t *weight, int32_t last, size_t i,
+                                int32_t p, bool one, uint16_t *sum)
+{
+    int32_t q = one ? p : p + 1;
+    const uint8_t *a = rows[p] + i, *b = rows[last - p] + i;
+    const uint8_t *c = rows[q] + i, *d = rows[last - q] + i;
+    uint32_t w = weight[p], v = one ? 0 : weight[q];
+    for (size_t k = 0; k < FDL_CV_BLOCK; k++) {
+        uint32_t first = (uint16_t)(a[k] + b[k]);
+        uint32_t second = one ? 0 : (uint16_t)(c[k] + d[k]);
+        sum[k] = (uint16_t)(sum[k] + w * first + v * second);
+    }
+}
 
 TARGET static void columns_loop(const uint8_t *const *rows,
                                 const uint16_t *weight, int32_t taps, size_t n,
                                 uint16_t *out)
 {
+    int32_t half = taps / 2, p = FDL_MAX(half - 1, 0);
+    uint32_t w = weight[half], next = half > 0 ? weight[p] : 0;
     for (size_t i = 0; i < n; i += FDL_CV_BLOCK) {
-        uint16_t sum[FDL_CV_BLOCK] = {0};
-        for (int32_t t = 0; t < taps; t++) {
-            const uint8_t *from = rows[t] + i;
-            for (size_t k = 0; k < FDL_CV_BLOCK; k++)
-                sum[k] = (uint16_t)(sum[k] + weight[t] * from[k]);
-        }
+        uint16_t sum[FDL_CV_BLOCK];
+        const uint8_t *middle = rows[half] + i;
+        const uint8_t *a = rows[p] + i, *b = rows[taps - 1 - p] + i;
+        for (size_t k = 0; k < FDL_CV_BLOCK; k++)
+            sum[k] = (uint16_t)(w * middle[k] + next * (uint16_t)(a[k] + b[k]));
+        for (int32_t t = 0; t < p / 2; t++)
+            add_rows(rows, weight, taps - 1, i, 2 * t, false, sum);
+        if (p % 2 != 0)
+            add_rows(rows, weight, taps - 1, i, p - 1, true, sum);
         memcpy(out + i, sum, sizeof(sum));
+    }
+}
+
+TARGET FDL_INLINE void add_neighbours(const uint16_t *in,
+                                      const uint16_t *weight, int32_t last,
+                                      int32_t p, bool one, uint32_t *sum)
+{
+    int32_t q = one ? p : p + 1;
+    const uint16_t *a = in + p, *b = in + last - p;
+    const uint16_t *c = in + q, *d = in + last - q;
+    uint32_t w = weight[p], v = one ? 0 : weight[q];
+    for (size_t k = 0; k < FDL_CV_BLOCK; k++) {
+        uint32_t first = (uint32_t)a[k] + b[k];
+        uint32_t second = one ? 0 : (uint32_t)c[k] + d[k];
+        sum[k] += w * first + v * second;
     }
 }
 
 TARGET static void row_loop(const uint16_t *in, const uint16_t *weight,
                             int32_t taps, size_t n, uint8_t *out)
 {
-    for (size_t i = 0; i < n; i += FDL_CV_BLOCK) {
+    int32_t half = taps / 2, p = FDL_MAX(half - 1, 0);
+    uint32_t w = weight[half], next = half > 0 ? weight[p] : 0;
+    for (size_t i = 0; i < n; i += FDL_CV_BLOCK, in += FDL_CV_BLOCK) {
         uint32_t sum[FDL_CV_BLOCK];
         uint8_t bytes[FDL_CV_BLOCK];
+        const uint16_t *middle = in + half, *a = in + p, *b = in + taps - 1 - p;
         for (size_t k = 0; k < FDL_CV_BLOCK; k++)
-            sum[k] = 1U << 15;
-        for (int32_t t = 0; t < taps; t++) {
-            const uint16_t *from = in + i + t;
-            uint32_t w = weight[t];
-            for (size_t k = 0; k < FDL_CV_BLOCK; k++)
-                sum[k] += w * from[k];
-        }
+            sum[k] =
+                (1U << 15) + w * middle[k] + next * ((uint32_t)a[k] + b[k]);
+        for (int32_t t = 0; t < p / 2; t++)
+            add_neighbours(in, weight, taps - 1, 2 * t, false, sum);
+        if (p % 2 != 0)
+            add_neighbours(in, weight, taps - 1, p - 1, true, sum);
         for (size_t k = 0; k < FDL_CV_BLOCK; k++)
             bytes[k] = (uint8_t)(sum[k] >> 16);
-        memcpy(out + i, bytes, FDL_MIN(n - i, sizeof(bytes)));
+        put(out + i, bytes, n - i);
     }
 }
 
@@ -67,51 +120,7 @@ TARGET static void filter_loop(const uint8_t *const *taps, const float *weight,
             float v = FDL_MAX(FDL_MIN(sum[k], 255.0F), 0.0F);
             bytes[k] = (uint8_t)(int32_t)((v + WHOLE) - WHOLE);
         }
-        memcpy(out + i, bytes, FDL_MIN(n - i, sizeof(bytes)));
-    }
-}
-
-typedef uint8_t lane_block[LANES];
-
-/* a gets the smaller ones. */
-TARGET FDL_INLINE void order(uint8_t *a, uint8_t *b)
-{
-    for (size_t k = 0; k < LANES; k++) {
-        uint8_t low = a[k] < b[k] ? a[k] : b[k];
-        uint8_t high = a[k] < b[k] ? b[k] : a[k];
-        a[k] = low;
-        b[k] = high;
-    }
-}
-
-/* Moves the least of v[0, n) to the front and the greatest to the end. */
-TARGET FDL_INLINE void ends_out(lane_block *v, int32_t n)
-{
-    for (int32_t i = 0; i < n / 2; i++)
-        order(v[i], v[n - 1 - i]);
-    for (int32_t i = 1; i < (n + 1) / 2; i++)
-        order(v[0], v[i]);
-    for (int32_t i = n / 2; i < n - 1; i++)
-        order(v[i], v[n - 1]);
-}
-
-/* Of more than half of all pixels the least and the greatest are not the
- * middle: one more comes in their place, until three are left. */
-TARGET static void median_loop(const uint8_t *const *rows, int32_t side,
-                               size_t n, uint8_t *out)
-{
-    int32_t all = side * side, first = all / 2 + 2;
-    for (size_t i = 0; i < n; i += LANES) {
-        lane_block v[FDL_CV_CHOICE_MAX * FDL_CV_CHOICE_MAX / 2 + 2];
-        for (int32_t p = 0; p < first; p++)
-            memcpy(v[p], rows[p / side] + i + p % side, LANES);
-        int32_t count = first;
-        for (int32_t p = first; p < all; p++, count--) {
-            ends_out(v, count);
-            memcpy(v[0], rows[p / side] + i + p % side, LANES);
-        }
-        ends_out(v, count);
-        memcpy(out + i, v[1], FDL_MIN(n - i, (size_t)LANES));
+        put(out + i, bytes, n - i);
     }
 }
 

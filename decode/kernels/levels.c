@@ -20,7 +20,7 @@ const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS] = {
                       &fdl_cv_floats_avx2, &fdl_cv_colour_avx2},
     [FDL_CPU_AVX512] = {&fdl_resample_avx512, &fdl_finish_avx2, &fdl_blend_avx2,
                         &fdl_map_avx2, &fdl_gauss_avx2, &fdl_mix_avx2,
-                        &fdl_cv_resize_avx2, &fdl_cv_blur_avx2,
+                        &fdl_cv_resize_avx2, &fdl_cv_blur_avx512,
                         &fdl_cv_warp_avx2, &fdl_cv_floats_avx2,
                         &fdl_cv_colour_avx512},
 };

@@ -91,26 +91,43 @@ static void reflect_ends(uint16_t *line, int32_t n, int32_t margin)
     }
 }
 
+static const uint8_t *row_at(const struct fdl_image *in, int32_t c, int32_t y)
+{
+    return fdl_image_row(in, c,
+                         fdl_cv_source(FDL_CV_REFLECT_101, y, in->height));
+}
+
+/* Of a box only one row differs from those of the line before. */
+static void sum_columns(const struct sums *p, const struct fdl_image *in,
+                        int32_t c, int32_t y)
+{
+    const uint8_t *rows[SIDE_MAX];
+    int32_t height = p->s->side[1], above = y - height / 2;
+    size_t n = (size_t)in->width;
+    if (p->s->kind == BOX && y > 0) {
+        p->kernels->slide(p->line, row_at(in, c, above + height - 1),
+                          row_at(in, c, above - 1), n);
+        return;
+    }
+    for (int32_t i = 0; i < height; i++)
+        rows[i] = row_at(in, c, above + i);
+    p->kernels->columns(rows, p->weight[1], height, n, p->line);
+}
+
 static void sum_plane(const struct sums *p, const struct fdl_image *in,
                       const struct fdl_image *out, int32_t c)
 {
-    int32_t width = p->s->side[0], height = p->s->side[1];
+    int32_t width = p->s->side[0], area = width * p->s->side[1];
     const uint16_t *from = p->line - width / 2;
     size_t n = (size_t)in->width;
     for (int32_t y = 0; y < in->height; y++) {
-        const uint8_t *rows[SIDE_MAX];
         uint8_t *to = fdl_image_row(out, c, y);
-        for (int32_t i = 0; i < height; i++) {
-            int32_t at = fdl_cv_source(FDL_CV_REFLECT_101, y + i - height / 2,
-                                       in->height);
-            rows[i] = fdl_image_row(in, c, at);
-        }
-        p->kernels->columns(rows, p->weight[1], height, n, p->line);
+        sum_columns(p, in, c, y);
         reflect_ends(p->line, in->width, width / 2);
         if (p->s->kind == GAUSS)
             p->kernels->row(from, p->weight[0], width, n, to);
         else
-            fdl_cv_box_row(from, width, width * height, n, to);
+            p->kernels->box(from, width, area, n, to);
     }
 }
 
@@ -118,7 +135,8 @@ static int32_t sum(const struct cv_blur *s, struct fdl_canvas *c,
                    const struct fdl_image *out)
 {
     struct sums p = {.s = s, .kernels = fdl_kernels[fdl_cpu_level()].cv_blur};
-    size_t elements = (size_t)c->image.width + 2 * SIDE_MAX + 2 * FDL_CV_BLOCK;
+    size_t elements =
+        (size_t)c->image.width + 2 * SIDE_MAX + 2 * FDL_CV_BOX_BLOCK;
     uint8_t *memory;
     int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP,
                                         elements * sizeof(*p.line), &memory);

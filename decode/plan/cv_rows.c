@@ -24,7 +24,8 @@ int32_t fdl_cv_rows_begin(struct fdl_cv_rows *r, struct fdl_canvas *c,
     size_t bytes;
     *r = (struct fdl_cv_rows){
         .image = &c->image, .border = border, .margin = margin};
-    r->pitch = fdl_plane_bytes(c->image.width + 2 * margin) + FDL_CV_BLOCK;
+    r->pitch =
+        fdl_plane_bytes(c->image.width + 2 * margin) + FDL_CV_MEDIAN_MORE;
     if (!fdl_mul_size(r->pitch, (size_t)slots_of(r), &bytes))
         return fdl_fail_memory(UINT64_MAX, "scratch of an operation");
     return fdl_canvas_scratch(c, FDL_SCRATCH_STEP, bytes, &r->memory);

@@ -20,8 +20,8 @@ struct fdl_cv_rows {
     size_t pitch;
 };
 
-/* Of the image of a canvas, with FDL_CV_BLOCK bytes behind each row; memory:
- * scratch of its step. ENOMEM. */
+/* Of the image of a canvas, with FDL_CV_MEDIAN_MORE bytes behind each row;
+ * memory: scratch of its step. ENOMEM. */
 int32_t fdl_cv_rows_begin(struct fdl_cv_rows *r, struct fdl_canvas *c,
                           int32_t margin, enum fdl_cv_border border);
 

@@ -61,4 +61,87 @@ TEST(levels_convert_colours_alike)
     }
 }
 
+/* ---- Blurs -------------------------------------------------------------- */
+
+#define KERNEL 31 /* rows, and elements of one, at most */
+#define LINE   (3 * FDL_CV_BOX_BLOCK)
+#define ROOM   (LINE + FDL_CV_BOX_BLOCK + FDL_CV_MEDIAN_MORE + KERNEL)
+#define WHOLE  256 /* of weights */
+
+struct blur {
+    uint8_t rows[KERNEL][ROOM];
+    uint16_t sums[ROOM];
+    const uint8_t *row[KERNEL];
+    uint16_t weight[KERNEL];
+    float factor[KERNEL];
+    int32_t taps;
+    size_t n;
+};
+
+struct blurred {
+    uint16_t sums[ROOM];
+    uint8_t row[ROOM], box[ROOM], filter[ROOM], median[ROOM];
+};
+
+/* Sums that are as large as weights allow, and tails of every length. */
+static void draw_blur(struct blur *b, uint64_t *state)
+{
+    b->n = (size_t)make_within(state, 1, LINE);
+    b->taps = 2 * (int32_t)make_within(state, 0, KERNEL / 2) + 1;
+    int32_t left = WHOLE, half = b->taps / 2;
+    for (int32_t t = 0; t < half; t++) {
+        int32_t w = (int32_t)make_within(state, 0, left / half);
+        b->weight[t] = b->weight[b->taps - 1 - t] = (uint16_t)(w / 2);
+        left -= w / 2 * 2;
+    }
+    b->weight[half] = (uint16_t)left;
+    fill(state, b->rows[0], sizeof(b->rows));
+    for (size_t i = 0; i < ROOM; i++)
+        b->sums[i] = (uint16_t)make_within(state, 0, 255 * b->taps);
+    for (int32_t t = 0; t < KERNEL; t++) {
+        b->row[t] = b->rows[t];
+        b->factor[t] = (float)make_within(state, -999, 999) / 1000;
+    }
+}
+
+static void blur(const struct fdl_cv_blur_kernels *k, const struct blur *b,
+                 struct blurred *out)
+{
+    int32_t side = b->taps % 3 * 2 + 3;
+    memset(out, 0, sizeof(*out));
+    k->columns(b->row, b->weight, b->taps, b->n, out->sums);
+    k->row(b->sums, b->weight, b->taps, b->n, out->row);
+    k->box(b->sums, b->taps, b->taps * b->taps, b->n, out->box);
+    k->filter(b->row, b->factor, b->taps, b->n, out->filter);
+    k->median(b->row, side, b->n, out->median);
+    memset(out->sums + b->n, 0, (ROOM - b->n) * sizeof(*out->sums));
+    k->slide(out->sums, b->rows[1], b->rows[0], b->n);
+}
+
+static void check_blurs(const struct fdl_kernels *k, uint64_t *state)
+{
+    static struct blur b;
+    static struct blurred want, got;
+    draw_blur(&b, state);
+    blur(fdl_kernels[FDL_CPU_C].cv_blur, &b, &want);
+    blur(k->cv_blur, &b, &got);
+    if (memcmp(&want, &got, sizeof(want)) != 0)
+        fail_msg("%zu pixels, %d taps: %s", b.n, b.taps,
+                 memcmp(want.sums, got.sums, sizeof(want.sums)) ? "columns"
+                 : memcmp(want.row, got.row, ROOM)              ? "row"
+                 : memcmp(want.box, got.box, ROOM)              ? "box"
+                 : memcmp(want.filter, got.filter, ROOM)        ? "filter"
+                                                                : "median");
+}
+
+TEST(levels_blur_alike)
+{
+    uint64_t seed = test_seed();
+    for (int level = FDL_CPU_AVX2; level <= (int)fdl_cpu_level(); level++) {
+        uint64_t state = seed;
+        for (int i = 0; i < ROUNDS / 4; i++)
+            check_blurs(&fdl_kernels[level], &state);
+    }
+}
+
 TEST_MAIN("decode_cv")

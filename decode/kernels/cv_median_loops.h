@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loops of a median, as those of cv_blur_loops.h. Pixels are put in order
+ * by pairs. Columns of 3 and 5 pixels are shared by as many medians: they are
+ * sorted once.
+ */
+#ifndef FDL_DECODE_CV_MEDIAN_LOOPS_H
+#define FDL_DECODE_CV_MEDIAN_LOOPS_H
+
+#ifndef TARGET
+#  error "TARGET says for which processor these loops are compiled"
+#endif
+
+#include "base/compiler.h"
+#include "decode/kernels/cv_blur.h"
+
+#include <string.h>
+
+#define LANES   FDL_CV_BLOCK
+#define WIDE    (4 * LANES)    /* medians that are made together */
+#define COLUMNS (WIDE + LANES) /* that they need */
+
+/* a gets the smaller one. */
+TARGET FDL_INLINE void order(uint8_t *a, uint8_t *b)
+{
+    uint8_t low = *a < *b ? *a : *b, high = *a < *b ? *b : *a;
+    *a = low;
+    *b = high;
+}
+
+/* ---- 3 x 3 -------------------------------------------------------------- */
+
+TARGET FDL_INLINE void sort_3(uint8_t v[3])
+{
+    order(&v[0], &v[1]);
+    order(&v[1], &v[2]);
+    order(&v[0], &v[1]);
+}
+
+/* Of the least ones of three columns the greatest, of the greatest the least,
+ * and of the middle ones the middle: the middle of these is that of all. */
+TARGET FDL_INLINE uint8_t middle_of_9(const uint8_t *low, const uint8_t *middle,
+                                      const uint8_t *high)
+{
+    uint8_t v[3] = {FDL_MAX(low[0], low[1]), 0, FDL_MIN(high[0], high[1])};
+    uint8_t m[3] = {middle[0], middle[1], middle[2]};
+    sort_3(m);
+    v[0] = FDL_MAX(v[0], low[2]);
+    v[1] = m[1];
+    v[2] = FDL_MIN(v[2], high[2]);
+    sort_3(v);
+    return v[1];
+}
+
+TARGET static void median_of_9(const uint8_t *const *rows, size_t i,
+                               uint8_t out[WIDE])
+{
+    uint8_t low[COLUMNS], middle[COLUMNS], high[COLUMNS];
+    const uint8_t *a = rows[0] + i, *b = rows[1] + i, *c = rows[2] + i;
+    for (size_t k = 0; k < COLUMNS; k++) {
+        uint8_t v[3] = {a[k], b[k], c[k]};
+        sort_3(v);
+        low[k] = v[0];
+        middle[k] = v[1];
+        high[k] = v[2];
+    }
+    for (size_t k = 0; k < WIDE; k++)
+        out[k] = middle_of_9(low + k, middle + k, high + k);
+}
+
+/* ---- 5 x 5 -------------------------------------------------------------- */
+
+TARGET FDL_INLINE void sort_5(uint8_t v[5])
+{
+    order(&v[0], &v[1]);
+    order(&v[3], &v[4]);
+    order(&v[2], &v[4]);
+    order(&v[2], &v[3]);
+    order(&v[1], &v[4]);
+    order(&v[0], &v[3]);
+    order(&v[0], &v[2]);
+    order(&v[1], &v[3]);
+    order(&v[1], &v[2]);
+}
+
+TARGET FDL_INLINE void sort_row_of_5(const uint8_t *from, uint8_t v[5])
+{
+    memcpy(v, from, 5);
+    sort_5(v);
+}
+
+/* Of five sorted columns: with their rows sorted, too, half a row's pixels are
+ * too small or too great for their place. Of the 13 that are left these pairs
+ * can be in the wrong order, as the 252 such squares of 0 and 1 say. */
+TARGET FDL_INLINE uint8_t middle_of_25(const uint8_t (*sorted)[COLUMNS],
+                                       size_t k)
+{
+    uint8_t a[5], b[5], c[5], d[5], e[5];
+    sort_row_of_5(&sorted[0][k], a);
+    sort_row_of_5(&sorted[1][k], b);
+    sort_row_of_5(&sorted[2][k], c);
+    sort_row_of_5(&sorted[3][k], d);
+    sort_row_of_5(&sorted[4][k], e);
+    order(&b[4], &e[1]);
+    order(&a[3], &d[0]);
+    order(&b[2], &c[1]);
+    order(&c[3], &d[2]);
+    order(&b[3], &d[1]);
+    order(&b[3], &c[1]);
+    order(&c[3], &d[1]);
+    order(&a[4], &e[0]);
+    order(&c[3], &e[0]);
+    order(&a[4], &c[1]);
+    order(&b[4], &c[2]);
+    order(&c[2], &d[0]);
+    order(&b[4], &c[2]);
+    order(&c[2], &c[3]);
+    order(&c[1], &c[2]);
+    order(&c[2], &c[3]);
+    return c[2];
+}
+
+TARGET static void median_of_25(const uint8_t *const *rows, size_t i,
+                                uint8_t out[WIDE])
+{
+    uint8_t sorted[5][COLUMNS];
+    const uint8_t *a = rows[0] + i, *b = rows[1] + i, *c = rows[2] + i;
+    const uint8_t *d = rows[3] + i, *e = rows[4] + i;
+    for (size_t k = 0; k < COLUMNS; k++) {
+        uint8_t v[5] = {a[k], b[k], c[k], d[k], e[k]};
+        sort_5(v);
+        for (size_t t = 0; t < 5; t++)
+            sorted[t][k] = v[t];
+    }
+    for (size_t k = 0; k < WIDE; k++)
+        out[k] = middle_of_25(sorted, k);
+}
+
+/* ---- More --------------------------------------------------------------- */
+
+typedef uint8_t lane_block[LANES];
+
+TARGET FDL_INLINE void order_lanes(uint8_t *a, uint8_t *b)
+{
+    for (size_t k = 0; k < LANES; k++)
+        order(&a[k], &b[k]);
+}
+
+/* Moves the least of v[0, n) to the front and the greatest to the end. */
+TARGET FDL_INLINE void ends_out(lane_block *v, int32_t n)
+{
+    for (int32_t i = 0; i < n / 2; i++)
+        order_lanes(v[i], v[n - 1 - i]);
+    for (int32_t i = 1; i < (n + 1) / 2; i++)
+        order_lanes(v[0], v[i]);
+    for (int32_t i = n / 2; i < n - 1; i++)
+        order_lanes(v[i], v[n - 1]);
+}
+
+/* Of more than half of all pixels the least and the greatest are not the
+ * middle: one more comes in their place, until three are left. */
+TARGET static void median_of_many(const uint8_t *const *rows, int32_t side,
+                                  size_t n, uint8_t *out)
+{
+    int32_t all = side * side, first = all / 2 + 2;
+    for (size_t i = 0; i < n; i += LANES) {
+        lane_block v[FDL_CV_CHOICE_MAX * FDL_CV_CHOICE_MAX / 2 + 2];
+        for (int32_t p = 0; p < first; p++)
+            memcpy(v[p], rows[p / side] + i + p % side, LANES);
+        int32_t count = first;
+        for (int32_t p = first; p < all; p++, count--) {
+            ends_out(v, count);
+            memcpy(v[0], rows[p / side] + i + p % side, LANES);
+        }
+        ends_out(v, count);
+        memcpy(out + i, v[1], FDL_MIN(n - i, sizeof(v[1])));
+    }
+}
+
+TARGET static void median_loop(const uint8_t *const *rows, int32_t side,
+                               size_t n, uint8_t *out)
+{
+    uint8_t bytes[WIDE];
+    if (side > 5) {
+        median_of_many(rows, side, n, out);
+        return;
+    }
+    for (size_t i = 0; i < n; i += WIDE) {
+        if (side == 3)
+            median_of_9(rows, i, bytes);
+        else
+            median_of_25(rows, i, bytes);
+        memcpy(out + i, bytes, FDL_MIN(n - i, sizeof(bytes)));
+    }
+}
+
+#endif

@@ -115,6 +115,10 @@ class Recorder:
         """Images that this thread's run has opened so far."""
         return 0 if state.run is None else len(state.run.sources)
 
+    def sources(self, first: int) -> Sequence[Source]:
+        """Those from that number on."""
+        return () if state.run is None else state.run.sources[first:]
+
     def unfinished(
         self, leaves: List[Any], parts: Sequence[int]
     ) -> Iterator[Tuple[int, Exception]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Deque, Dict, Generic, Optional, Tuple, TypeVar
+from typing import Any, Deque, Dict, Generic, List, Optional, Tuple, TypeVar
 
 B = TypeVar("B")
 
@@ -28,6 +28,10 @@ class BatchQueue(Generic[B]):
     def take(self) -> B:
         """The oldest batch, which the engine has delivered."""
         return self._waiting.popleft()
+
+    def waiting(self) -> List[B]:
+        """That were appended and not taken."""
+        return list(self._waiting)
 
     def asked(self, call: Any) -> Tuple[int, B]:
         """The number and batch of a sample that the engine asks for."""

@@ -33,6 +33,7 @@ from ..deferred import Recorder
 from .recorded_batch import Batch
 from .recorded_chains import Chains
 from .recorded_draws import SeededDraws, States, TorchDraws
+from .recorded_foresight import Foresight
 from .recorded_helper_count import Helping
 from .recorded_leaves import Copies
 from .recorded_memory import Memory
@@ -109,9 +110,11 @@ class Run(BatchQueue[Batch]):
         self.draws = draws
         self._info = info
         self._pin = pin
+        self.foresight = Foresight()
 
     def append(self, batch: Batch) -> None:
         super().append(batch)
+        self.foresight.ahead(self.dataset, batch.indices)
         if self._helpers is not None:
             self._helpers.submit(batch)
 
@@ -183,7 +186,10 @@ class Run(BatchQueue[Batch]):
             return made, [self._recorder.opened()]
         get = partial(getitem, self.dataset)
         made, opened = [], []
+        foresees = False
         for index, copy in zip(batch.indices, batch.copies):
+            if len(made) % 8 == 0:
+                foresees = self.foresight.wants
             begin(key, (index,), (copy,))
             try:
                 made.append(self.draws.run(get, index, copy))
@@ -191,7 +197,20 @@ class Run(BatchQueue[Batch]):
                 self._recorder.failed(error)
                 made.append(Failed(error))
             opened.append(self._recorder.opened())
+            if foresees:
+                self._foresee(batch, index, opened)
         return made, opened
+
+    def _foresee(self, batch: Batch, index: Any, opened: List[int]) -> None:
+        """Learns from a sample where paths come from; with that, looks at all
+        samples that are waiting already."""
+        first = opened[-2] if len(opened) > 1 else 0
+        sources = self._recorder.sources(first)
+        if self.foresight.seen(self.dataset, index, sources):
+            rest = batch.indices[len(opened) :]
+            self.foresight.ahead(self.dataset, rest)
+            for waiting in self.waiting():
+                self.foresight.ahead(self.dataset, waiting.indices)
 
     def _isolate_all(self, batch: Batch, made: List[Any]) -> None:
         copies = self._isolated(batch, made, Copies())

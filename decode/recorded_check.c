@@ -589,10 +589,17 @@ static int32_t check_output(const struct feedline_recorded_image *image)
                         " channels of %" PRId32 "x%" PRId32
                         " with elements of %" PRIu32 " take %" PRIu64,
                         image->out_bytes, c, w, h, element, bytes);
-    if (!image->out || (uintptr_t)image->out % element != 0)
+    bool is_placed = image->out || fdl_recorded_is_bytes(image);
+    if (!is_placed || (uintptr_t)image->out % element != 0)
         return fdl_fail(FEEDLINE_EINVAL, "out is %s",
-                        image->out ? "not aligned to an element" : "NULL");
+                        is_placed ? "not aligned to an element" : "NULL");
     return FEEDLINE_OK;
+}
+
+bool fdl_recorded_is_bytes(const struct feedline_recorded_image *image)
+{
+    return image->dtype == FEEDLINE_U8 && image->nhwc &&
+           fdl_recorded_element(image) == 1;
 }
 
 int32_t fdl_recorded_check(const struct feedline_recorded_image *image)
@@ -611,6 +618,8 @@ int32_t fdl_recorded_check(const struct feedline_recorded_image *image)
     int32_t status = check_output(image);
     if (!status)
         status = check_steps(image);
+    if (!status && image->canvas)
+        status = fdl_recorded_check_canvas(image->canvas);
     return status || !image->pipeline ? status
                                       : fdl_recorded_check_draws(image);
 }

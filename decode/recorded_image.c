@@ -52,6 +52,8 @@ int32_t fdl_recorded_render(struct fdl_decoder *d,
                             struct fdl_render_cost *cost)
 {
     int32_t status = fdl_recorded_check(image);
+    if (!status && !image->out)
+        status = fdl_fail(FEEDLINE_EINVAL, "out is NULL");
     if (!status)
         status = fdl_decoder_open(d, bytes, info);
     if (status)

@@ -29,6 +29,23 @@ int32_t fdl_recorded_render(struct fdl_decoder *d,
                             struct fdl_image_info *info,
                             struct fdl_render_cost *cost);
 
+/* Whether it may be a part of a canvas: bytes, pixel by pixel. Such a one need
+ * not have an out to be checked, but to be rendered. */
+bool fdl_recorded_is_bytes(const struct feedline_recorded_image *image);
+
+/* The canvas of a program in place of bytes: where the pixels of its parts are,
+ * rows without gaps. out: width x height x channels of the canvas. */
+struct fdl_canvas_source {
+    const uint8_t *pixels;
+    int32_t width, height;
+};
+void fdl_recorded_compose(const struct feedline_canvas *canvas,
+                          const struct fdl_canvas_source *parts, uint8_t *out);
+
+/* Those pixels as bytes for fdl_recorded_render. */
+struct fdl_encoded fdl_recorded_canvas(const struct feedline_canvas *canvas,
+                                       const uint8_t *pixels);
+
 /* Several programs for one file, which is decoded once for all of them: what
  * they need together is kept. false: that is not less than what each needs
  * alone, or cannot be, or one of them failed. Then each has to be rendered by
@@ -51,6 +68,9 @@ bool fdl_recorded_on_pixels(uint32_t op);
 
 /* An element of the output, bytes; 0: of none. */
 uint32_t fdl_recorded_element(const struct feedline_recorded_image *image);
+
+/* What can be said of a canvas without its parts. */
+int32_t fdl_recorded_check_canvas(const struct feedline_canvas *canvas);
 
 /* Its pipeline, in what does not depend on an image. EFORK, too. */
 int32_t fdl_recorded_check_draws(const struct feedline_recorded_image *image);

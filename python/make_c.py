@@ -62,6 +62,7 @@ SCALARS = {
     "int64_t": "c_int64",
     "uint32_t": "c_uint32",
     "uint64_t": "c_uint64",
+    "uint8_t": "ctypes.c_uint8",
 }
 # Given as an address: op_call.from_address costs less than a pointer object,
 # and images that were packed are bytes.

@@ -15,7 +15,12 @@
  * has delivered the sample's batch. Pixels are those of Pillow, torchvision or
  * OpenCV, step by step; what the steps do not need is not decoded, and
  * resampling, flips and crops are fused as they are in a pipeline. An image may
- * also have a pipeline, with which the engine draws the rest.
+ * also have a pipeline, with which the engine draws the rest; and it may be put
+ * together of other images of its sample, which then need no memory:
+ *
+ *     images[0] = the bytes of a file, crop                       -> NULL
+ *     images[1] = the bytes of another one, resize                -> NULL
+ *     images[2] = a canvas with both, warp, transpose             -> memory
  *
  * The data set is one of feedline_dataset_open_source with
  * FEEDLINE_SOURCE_RECORDED. Batches carry no pixels of their own, and the
@@ -187,6 +192,38 @@ struct feedline_recorded_step {
     double value[FEEDLINE_STEP_VALUES];
 };
 
+/* Pixels that are put together of images before it in the sample, on a canvas:
+ * mosaics, pasted objects, mixed images. */
+enum feedline_canvas_how {
+    FEEDLINE_CANVAS_PASTE = 0,   /* a later part lies on those before */
+    FEEDLINE_CANVAS_SUM_F64 = 1, /* the sum of all parts, each times its weight
+                                    and as large as the canvas, in doubles; then
+                                    cut off to a whole number from 0 to 255 */
+    FEEDLINE_CANVAS_SUM_F32 = 2  /* in floats, of weights that are rounded */
+};
+
+/* Parts of a canvas at most, and bytes of all images of a sample that have no
+ * place of their own, and of its largest canvas. */
+#define FEEDLINE_CANVAS_PARTS_MAX 256
+#define FEEDLINE_CANVAS_BYTES_MAX (1u << 30)
+
+struct feedline_canvas_part {
+    uint32_t image;      /* its number in the sample, from 0 */
+    int32_t left, top;   /* where it lies, all of it inside of the canvas */
+    uint32_t reserved;   /* 0 */
+    double weight;       /* of a sum */
+    const uint8_t *mask; /* [height][width] of the part, which is pasted where
+                            this is not 0; or NULL. Stays, as `out` does. */
+};
+
+struct feedline_canvas {
+    int32_t width, height, channels; /* 1 or 3, as its parts have */
+    uint32_t how;                    /* enum feedline_canvas_how */
+    uint8_t fill[4];                 /* by channel, where nothing is pasted */
+    uint32_t n_parts;
+    const struct feedline_canvas_part *parts; /* copied */
+};
+
 /* One image: where its bytes are, what is done, where it goes. What is copied
  * may go when the read has returned; data of steps and `out` have to stay until
  * the sample's batch is delivered, or next() has failed, or the loader is
@@ -202,7 +239,8 @@ struct feedline_recorded_image {
     uint64_t offset;  /* in the file, of its first byte */
     int64_t length;   /* of it; -1: to the end of the file */
 
-    void *out;          /* dense, aligned to an element */
+    void *out;          /* dense, aligned to an element; NULL: it has no place
+                           but in canvases behind it */
     uint64_t out_bytes; /* of all of it: what follows says so, too */
     int32_t dtype;      /* FEEDLINE_U8, F32, F16, BF16; LOOKUP: any */
     int32_t nhwc;       /* 0: channels, height, width; 1: height, width,
@@ -234,6 +272,11 @@ struct feedline_recorded_image {
     uint64_t draw_sample; /* below 2^48 */
     uint32_t draw_copy;   /* below 2^16 */
     uint32_t draw_view;   /* below FEEDLINE_VIEWS_MAX */
+
+    /* NULL, or in place of a file and data, whose members are 0: an image L or
+     * RGB. Parts are images before this one, of bytes in the order height,
+     * width, channels, with or without an `out`. Copied. */
+    const struct feedline_canvas *canvas;
 };
 
 /* Inside read of a source with FEEDLINE_SOURCE_RECORDED, once: these are the

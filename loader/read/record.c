@@ -55,6 +55,11 @@ const char *fdl_record_name(const struct feedline_recorded_image *image,
 
 static int32_t check_bytes(const struct feedline_recorded_image *image)
 {
+    if (image->canvas && (image->path || image->data))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "it has a canvas, and a path or data as well");
+    if (image->canvas)
+        return FEEDLINE_OK;
     if (!image->path && !image->data)
         return fdl_fail(FEEDLINE_EINVAL, "path and data are NULL");
     if (!image->path && image->length < 0)
@@ -85,7 +90,7 @@ static int32_t check_image(const struct feedline_recorded_image *images,
                         image->struct_size, images->struct_size);
     struct feedline_recorded_image whole = known(images, i);
     int32_t status = fdl_recorded_check(&whole);
-    return status < 0 ? status : check_bytes(image);
+    return status < 0 ? status : check_bytes(&whole);
 }
 
 static int32_t check(const struct feedline_recorded_image *images, uint32_t n)
@@ -118,8 +123,8 @@ static int32_t check(const struct feedline_recorded_image *images, uint32_t n)
 static bool have_the_same(const struct feedline_recorded_image *a,
                           const struct feedline_recorded_image *b)
 {
-    if (a->length != b->length || !a->path != !b->path)
-        return false;
+    if (a->length != b->length || !a->path != !b->path || !(a->path || a->data))
+        return false; /* a canvas has no bytes */
     if (!a->path)
         return a->data == b->data;
     return a->offset == b->offset && a->seen_inode == b->seen_inode &&
@@ -149,7 +154,8 @@ static uint64_t data_bytes(const struct feedline_recorded_image *images,
                            uint32_t i)
 {
     const struct feedline_recorded_image *image = image_at(images, i);
-    bool own = !image->path && first_with_the_same(images, i) == i;
+    bool own =
+        image->data && !image->path && first_with_the_same(images, i) == i;
     return own ? (uint64_t)image->length + FDL_ENCODED_PADDING : 0;
 }
 
@@ -170,8 +176,9 @@ static int32_t measure(const struct feedline_recorded_image *images, uint32_t n,
                             "max_file_bytes=%" PRIu64 " allows",
                             most);
         sum += bytes;
+        struct feedline_recorded_image whole = known(images, i);
         *out += image->n_steps * (uint64_t)sizeof(*image->steps) + own +
-                path_bytes(image);
+                path_bytes(image) + fdl_record_canvas_bytes(&whole);
     }
     return FEEDLINE_OK;
 }
@@ -189,7 +196,7 @@ static void copy_data(struct fdl_record *record, uint32_t i, uint8_t **at)
 {
     struct fdl_record_image *to = &record->images[i];
     const struct fdl_record_image *first = &record->images[to->same];
-    if (to->image.path)
+    if (to->image.path || to->image.canvas)
         return;
     to->n_bytes = (uint64_t)to->image.length;
     to->bytes = first->bytes;
@@ -206,6 +213,7 @@ static void fill(struct fdl_record *record,
 {
     uint8_t *at = (uint8_t *)&record->images[n];
     record->n = n;
+    record->part_bytes = record->canvas_bytes = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct fdl_record_image *to = &record->images[i];
         *to = (struct fdl_record_image){.image = known(images, i),
@@ -213,6 +221,7 @@ static void fill(struct fdl_record *record,
         if (to->image.n_steps > 0)
             to->image.steps = put(&at, to->image.steps,
                                   to->image.n_steps * sizeof(*to->image.steps));
+        fdl_record_copy_canvas(&to->image, &at);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct feedline_recorded_image *image = &record->images[i].image;
@@ -235,6 +244,10 @@ int32_t fdl_record_make(const struct feedline_recorded_image *images,
     if (!record)
         return fdl_fail_memory(bytes, "the record of a sample");
     fill(record, images, n);
-    *out = record;
-    return FEEDLINE_OK;
+    status = fdl_record_place_parts(record);
+    if (status < 0)
+        free(record);
+    else
+        *out = record;
+    return status;
 }

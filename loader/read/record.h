@@ -4,7 +4,7 @@
  * call of the program to the worker. Made in that call, in one piece, to which
  * its pointers lead:
  *
- *     record | images | their steps | bytes from memory, zeros | paths
+ *     record | images | steps, canvases | bytes from memory, zeros | paths
  *
  * but for those to what stays the program's: tables of steps, and the memory of
  * the output. Bytes of files are in the read's buffer.
@@ -14,6 +14,7 @@
 
 #include <feedline/recorded.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fdl_record_image {
@@ -22,10 +23,14 @@ struct fdl_record_image {
                              NULL: not read yet */
     uint64_t n_bytes;
     uint32_t same; /* the first image that has the same bytes */
+    bool inside; /* it has no out: its pixels lie in the worker's memory ... */
+    uint64_t at; /* ... from here on */
 };
 
 struct fdl_record {
     uint32_t n;
+    uint64_t part_bytes;   /* of images without an out */
+    uint64_t canvas_bytes; /* of the largest canvas */
     struct fdl_record_image images[];
 };
 
@@ -33,6 +38,19 @@ struct fdl_record {
  * ENOMEM: the error line names the image. */
 int32_t fdl_record_make(const struct feedline_recorded_image *images,
                         uint32_t n, uint64_t most, struct fdl_record **out);
+
+/* ---- Between the files of this ------------------------------------------ */
+
+/* Bytes of a canvas with its parts; 0: there is none. */
+uint64_t fdl_record_canvas_bytes(const struct feedline_recorded_image *image);
+
+/* Copies it to *at, behind which it leaves it, and makes it the image's. */
+void fdl_record_copy_canvas(struct feedline_recorded_image *image,
+                            uint8_t **at);
+
+/* Of a record that is filled: that parts fit their canvases, and images without
+ * an out are parts, which gives them their places. EINVAL, ERANGE. */
+int32_t fdl_record_place_parts(struct fdl_record *record);
 
 /* What messages call image `i`: the end of its path, or "image 2". buf: for
  * that. */

@@ -38,6 +38,7 @@ static void worker_destroy(struct fdl_worker *w)
         return;
     fdl_decoder_destroy(w->decoder);
     fdl_decoder_destroy(w->masks);
+    fdl_recorded_memory_fini(&w->recorded);
     free(w->notes);
     free(w);
 }

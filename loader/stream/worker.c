@@ -151,7 +151,7 @@ static int32_t render_recorded(struct fdl_worker *w, const struct fdl_read *r,
                                struct fdl_render_cost *cost)
 {
     const struct fdl_recorded_tools tools = {w->decoder, w->engine->entries,
-                                             w->notes};
+                                             w->notes, &w->recorded};
     w->made = (struct fdl_recorded_made){0};
     return fdl_worker_render_recorded(&tools, r, cost, &w->made);
 }
@@ -357,7 +357,8 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     fdl_progress_leave(&w->at);
     fdl_timebook_mark(&w->time, record.end);
     atomic_store_explicit(&times->work_done, record.end, memory_order_relaxed);
-    uint64_t scratch = fdl_decoder_memory(w->decoder);
+    uint64_t scratch = fdl_decoder_memory(w->decoder) +
+                       fdl_recorded_memory_bytes(&w->recorded);
     if (w->masks)
         scratch += fdl_decoder_memory(w->masks);
     atomic_store_explicit(&w->scratch_bytes, scratch, memory_order_relaxed);

@@ -35,6 +35,7 @@ struct fdl_worker {
     struct fdl_stage read; /* what it reads itself; written by it only */
     struct fdl_recorded_made made; /* of its sample; of one that is not
                                       recorded width and height alone */
+    struct fdl_recorded_memory recorded;
     struct fdl_decoder *decoder;
     struct fdl_decoder *masks;     /* its own, where there are masks */
     struct fdl_entry_notes *notes; /* NULL: there is no JPEG index */

@@ -2,7 +2,9 @@
 /* Carries out the record of a sample, image by image. */
 #include "loader/stream/worker_recorded.h"
 
+#include "base/clock.h"
 #include "base/compiler.h"
+#include "base/status.h"
 #include "decode/recorded_image.h"
 #include "loader/read/record.h"
 
@@ -92,6 +94,75 @@ static bool render_shared(const struct fdl_recorded_tools *tools,
     return true;
 }
 
+/* ---- Canvases ------------------------------------------------------------ */
+
+/* What has no place of its own gets one in the worker's memory. */
+static int32_t give_places(struct fdl_recorded_memory *memory,
+                           struct fdl_record *record)
+{
+    int32_t status = fdl_scratch_grow(&memory->parts, record->part_bytes,
+                                      "the parts of canvases");
+    if (!status)
+        status =
+            fdl_scratch_grow(&memory->canvas, record->canvas_bytes, "a canvas");
+    for (uint32_t i = 0; i < record->n && !status; i++) {
+        struct fdl_record_image *image = &record->images[i];
+        if (image->inside)
+            image->image.out = memory->parts.data + image->at;
+    }
+    return status;
+}
+
+/* Its pixels, in place of bytes of a file. */
+static struct fdl_encoded compose(const struct fdl_recorded_tools *tools,
+                                  const struct fdl_record *record,
+                                  const struct feedline_canvas *canvas)
+{
+    struct fdl_canvas_source parts[FEEDLINE_CANVAS_PARTS_MAX];
+    for (uint32_t k = 0; k < canvas->n_parts; k++) {
+        const struct feedline_recorded_image *image =
+            &record->images[canvas->parts[k].image].image;
+        parts[k] =
+            (struct fdl_canvas_source){image->out, image->width, image->height};
+    }
+    fdl_recorded_compose(canvas, parts, tools->memory->canvas.data);
+    return fdl_recorded_canvas(canvas, tools->memory->canvas.data);
+}
+
+static int32_t render_canvas(const struct fdl_recorded_tools *tools,
+                             const struct fdl_record *record, uint32_t i,
+                             struct fdl_render_cost *cost,
+                             struct fdl_recorded_made *made)
+{
+    const struct feedline_recorded_image *image = &record->images[i].image;
+    struct fdl_image_info info;
+    struct fdl_render_cost one = {0};
+    int64_t began = fdl_now_ns();
+    struct fdl_encoded bytes = compose(tools, record, image->canvas);
+    one.augment_ns = fdl_now_ns() - began;
+    one.clock_reads = 2;
+    int32_t status =
+        fdl_recorded_render(tools->decoder, &bytes, image, &info, &one);
+    if (status < 0)
+        return status;
+    add_cost(cost, &one);
+    add_made(made, &info, image);
+    return FEEDLINE_OK;
+}
+
+void fdl_recorded_memory_fini(struct fdl_recorded_memory *memory)
+{
+    fdl_scratch_fini(&memory->parts);
+    fdl_scratch_fini(&memory->canvas);
+}
+
+uint64_t fdl_recorded_memory_bytes(const struct fdl_recorded_memory *memory)
+{
+    return memory->parts.bytes + memory->canvas.bytes;
+}
+
+/* ---- All of it ----------------------------------------------------------- */
+
 /* How many images from the i-th on have the same bytes. */
 static uint32_t of_one_file(const struct fdl_record *record, uint32_t i)
 {
@@ -107,26 +178,29 @@ int32_t fdl_worker_render_recorded(const struct fdl_recorded_tools *tools,
                                    struct fdl_render_cost *cost,
                                    struct fdl_recorded_made *made)
 {
-    const struct fdl_record *record = r->record;
+    struct fdl_record *record = r->record;
     struct fdl_recorded_tools others = *tools;
     char buf[FDL_RECORD_NAME_BYTES];
     uint32_t apart = 0; /* images up to here are made one by one */
     others.notes = NULL;
-    for (uint32_t i = 0; i < record->n; i++) {
+    int32_t status = give_places(tools->memory, record);
+    for (uint32_t i = 0; i < record->n && !status; i++) {
         const struct fdl_record_image *from = &record->images[i];
         bool noted = from->bytes == record->images[0].bytes;
         const struct fdl_recorded_tools *own = noted ? tools : &others;
-        uint32_t n = i < apart ? 1 : of_one_file(record, i);
+        bool canvas = from->image.canvas;
+        uint32_t n = i < apart || canvas ? 1 : of_one_file(record, i);
         apart = FDL_MAX(apart, i + n);
         if (n > 1 && render_shared(own, from, n, r->index, cost, made)) {
             i += n - 1;
             continue;
         }
-        int32_t status = render_one(own, from, r->index, cost, made);
+        status = canvas ? render_canvas(tools, record, i, cost, made)
+                        : render_one(own, from, r->index, cost, made);
         if (status < 0)
             return fdl_fail(status, "%s: %s",
                             fdl_record_name(&from->image, i, buf),
                             fdl_last_error());
     }
-    return FEEDLINE_OK;
+    return status;
 }

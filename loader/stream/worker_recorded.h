@@ -5,8 +5,18 @@
 #define FDL_LOADER_WORKER_RECORDED_H
 
 #include "decode/decoder.h"
+#include "decode/pixels/scratch.h"
 #include "loader/dataset/entry_store.h"
 #include "loader/read/window.h"
+
+/* Of images that are parts of others, and of those before their steps; a worker
+ * keeps it. Zeroed memory is an empty one. */
+struct fdl_recorded_memory {
+    struct fdl_scratch parts, canvas;
+};
+
+void fdl_recorded_memory_fini(struct fdl_recorded_memory *memory);
+uint64_t fdl_recorded_memory_bytes(const struct fdl_recorded_memory *memory);
 
 /* What they take. */
 struct fdl_recorded_tools {
@@ -14,6 +24,7 @@ struct fdl_recorded_tools {
     struct fdl_entry_store *entries; /* the JPEG index: of the first image's
                                         bytes, which others may have as well */
     struct fdl_entry_notes *notes;   /* NULL: there is none */
+    struct fdl_recorded_memory *memory;
 };
 
 /* And what comes of them. */

@@ -109,6 +109,9 @@ STEP_SCALE = 40
 STEP_NORMALIZE = 41
 STEP_LOOKUP = 42
 STEP_ERASE = 60
+CANVAS_PASTE = 0
+CANVAS_SUM_F64 = 1
+CANVAS_SUM_F32 = 2
 SOURCE_ONE_AT_A_TIME = 0x1
 SOURCE_RECORDED = 0x2
 SOURCE_IN_ORDER = 0x4
@@ -426,6 +429,7 @@ class recorded_image(SizedStructure):
         ("draw_sample", c_uint64),
         ("draw_copy", c_uint32),
         ("draw_view", c_uint32),
+        ("canvas", c_void_p),
     ]
 
 

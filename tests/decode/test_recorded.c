@@ -234,7 +234,10 @@ TEST(outputs_are_checked)
     expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "out has 3599 bytes");
     image = good;
     image.out = NULL;
+    image.nhwc = 0;
     expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "out is NULL");
+    image.nhwc = 1; /* it may be a part of a canvas */
+    assert_int_equal(fdl_recorded_check(&image), FEEDLINE_OK);
     image = good;
     image.channels = 5;
     expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "5 channels");

@@ -16,6 +16,7 @@ import feedline  # noqa: E402
 import test_deferred_programs as programs  # noqa: E402
 from feedline._library import lib  # noqa: E402
 from feedline.deferred import Recorder, deferred_of, pack  # noqa: E402
+from feedline.deferred.canvas import one_sample  # noqa: E402
 
 files = programs.files
 
@@ -27,9 +28,10 @@ def engine_made(found: List[Any]) -> List[bytes]:
 
     def record(call: Any, address: int) -> int:
         at = call.index
-        memory, images_at = pack([found[at]], [places[at]])
+        every = one_sample(found[at], places[at])
+        memory, images_at = pack(*every)
         assert memory  # which is kept until it has been read
-        return int(lib.read_recorded(address, images_at, 1))
+        return int(lib.read_recorded(address, images_at, len(every[0])))
 
     dataset = feedline.Dataset.recorded(record, len(found))
     with feedline.Loader(

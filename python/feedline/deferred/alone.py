@@ -13,6 +13,7 @@ from ..dataset import Dataset
 from ..errors import Error
 from ..loader import Loader
 from ..pipeline import Pipeline
+from .canvas import one_sample
 from .description import Deferred
 from .packing import pack
 
@@ -23,8 +24,9 @@ def made_alone(deferred: Deferred) -> Any:
     made = []
 
     def record(call: Any, address: int) -> int:
-        memory, images = pack([deferred], [tensor.data_ptr()])
-        status = int(lib.read_recorded(address, images, 1))
+        every = one_sample(deferred, tensor.data_ptr())
+        memory, images = pack(*every)
+        status = int(lib.read_recorded(address, images, len(every[0])))
         del memory  # which has been copied
         return status
 

@@ -236,7 +236,7 @@ def recorded_array(array: Any, leaf: bool = False) -> Optional[Record]:
     leaf: as part of a sample, which also may be that of the last run.
     """
     record: Optional[Record] = array._record
-    if record is None:
+    if record is None or record.whole:
         return None
     run = record.run
     if run is not state.run and not (leaf and run is state.last):

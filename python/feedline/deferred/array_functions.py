@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from . import array_views as views
+from . import canvas_functions as canvases
 from . import steps as op
 from .array import (
     DeferredArray,
@@ -283,6 +284,13 @@ def _of_operator(name: str) -> Handler:
     return handler
 
 
+def _add(args: Any, kwargs: Any) -> Any:
+    found = elementwise(operator.add, args, kwargs)
+    if found is not NotImplemented or len(args) != 2 or kwargs:
+        return found
+    return canvases.added(*args)
+
+
 def _of_reflected(name: str) -> Handler:
     function = getattr(operator, "__%s__" % name)
 
@@ -301,6 +309,13 @@ def _of_in_place(name: str) -> Handler:
     return handler
 
 
+def _np_add(args: Any, kwargs: Any) -> Any:
+    return _add(args, kwargs) if not kwargs else _ADD(args, kwargs)
+
+
+_ADD = _of_ufunc(np.add)
+
+
 def _power(args: Any, kwargs: Any) -> Any:
     """Squares, which NumPy multiplies."""
     array, exponent, *more = args
@@ -312,9 +327,13 @@ def _power(args: Any, kwargs: Any) -> Any:
 def _astype(args: Any, kwargs: Any) -> Any:
     array = args[0]
     record = recorded_array(array)
-    if record is None or len(args) != 2 or set(kwargs) - {"copy", "casting"}:
+    if len(args) != 2 or set(kwargs) - {"copy", "casting"}:
         return NotImplemented
     kind = np.dtype(args[1])
+    if type(array._record) is canvases.Summed:
+        return canvases.as_bytes(array, kind)
+    if record is None:
+        return NotImplemented
     if kind == record.dtype and not kwargs.get("copy", True):
         return array
 
@@ -687,6 +706,7 @@ def _register() -> None:
         if hasattr(function, "_implementation"):
             handlers[function] = _by_methods(function)
     plain: Dict[Any, Handler] = {
+        "__add__": _add,
         "__pow__": _power,
         "__copy__": _deepcopy,
         "__deepcopy__": _deepcopy,
@@ -695,6 +715,7 @@ def _register() -> None:
         "clip": _clip,
         "copy": _copy,
         "round": _round,
+        np.add: _np_add,
         np.clip: _clip,
         np.copy: _np_copy,
         np.round: _round,

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from .. import replaced
-from . import array_functions, array_writes
+from . import array_functions, array_writes, canvas_functions
 from . import steps as op
 from .array import (
     DeferredArray,
@@ -46,6 +46,7 @@ def install() -> None:
     put(pairs, np, "require", _require)
     put(pairs, np.random, "shuffle", _given_real)
     put(pairs, Image, "fromarray", fromarray)
+    canvas_functions.install(pairs)
     replaced.replace(pairs)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import array_views as views
+from . import canvas_functions as canvases
 from . import steps as op
 from .array import DeferredArray, alone, handlers, recorded_array
 from .array_functions import (
@@ -22,6 +23,7 @@ from .array_functions import (
     snapshot,
 )
 from .array_views import NotRecorded
+from .canvas import Canvas
 from .record import Call, Record, selected
 
 
@@ -33,10 +35,16 @@ def _set_item(args: Any, kwargs: Any) -> Any:
     if type(index) is DeferredArray:
         return _set_chosen(array, record, index, value)
     if type(value) is DeferredArray:
+        if len(value.shape) == 3:
+            return canvases.put_in(array, record, index, value)
         return _set_channel(array, record, index, value)
     chosen = views.channels_in(record, index)
     if chosen is not None:
         return _set_channels(array, index, value, len(chosen))
+    if type(record.source) is Canvas:
+        found = canvases.fill_in(array, record, index, value)
+        if found is not NotImplemented:
+            return found
     if not is_operand(value, record) or record.dtype not in ERASED:
         return NotImplemented
     try:
@@ -161,6 +169,15 @@ def _empty_like(args: Any, kwargs: Any) -> Any:
     return copied(args[0], "K", np.ndarray.copy, ("K",))
 
 
+def _fill(args: Any, kwargs: Any) -> Any:
+    """array.fill(value)"""
+    if len(args) != 2 or kwargs:
+        return NotImplemented
+    return _set_item((args[0], (...,), args[1]), {})
+
+
 def install() -> None:
+    canvases.register()
+    handlers["fill"] = _fill
     handlers["__setitem__"] = _set_item
     handlers[np.empty_like] = _empty_like

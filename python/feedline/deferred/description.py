@@ -67,6 +67,8 @@ class Deferred:
     # in memory; the dimension that they are stacked along.
     parts: Tuple["Deferred", ...] = ()
     dim = 0
+    # Of a canvas: it, and the numbers of its parts in the sample.
+    laid: Any = None
 
     def __init__(
         self,

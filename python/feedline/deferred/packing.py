@@ -14,11 +14,16 @@ from .description import OUTPUT_BYTES, Deferred
 
 # struct feedline_recorded_image and feedline_recorded_step; the latter with as
 # many numbers as are given.
-IMAGE = struct.Struct("@IIPPPQqP%dsQQqPQQQII" % OUTPUT_BYTES)
+IMAGE = struct.Struct("@IIPPPQqP%dsQQqPQQQIIP" % OUTPUT_BYTES)
 _ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 MOST_VALUES = _c.STEP_VALUES
 STEPS = [struct.Struct("@IIP%dd" % n) for n in range(MOST_VALUES + 1)]
 STEP_BYTES = STEPS[MOST_VALUES].size
+
+
+# struct feedline_canvas and feedline_canvas_part.
+_CANVAS = struct.Struct("@iiiI4sIP")
+_PART = struct.Struct("@IiiIdP")
 
 
 def pack(
@@ -62,8 +67,11 @@ def write(
             n = len(values)
             STEPS[n].pack_into(memory, place, number, n, table, *values)
             place += STEP_BYTES
-        path = given = length = 0
-        if source.data is None:
+        path = given = length = canvas = 0
+        if image.laid is not None:
+            canvas = base + end
+            end = _write_canvas(memory, base, end, image.laid, place_of)
+        elif source.data is None:
             name: Any = source.path
             if type(name) is str:
                 name = name.encode(*_ENCODING)  # in less time than fsencode()
@@ -89,9 +97,33 @@ def write(
             image.form.output,
             *source.seen,
             *image.draws,
+            canvas,
         )
         at += IMAGE.size
     return end
+
+
+def _write_canvas(
+    memory: bytearray,
+    base: int,
+    at: int,
+    laid: Any,
+    place_of: Callable[[bytes], int],
+) -> int:
+    canvas = laid.canvas
+    parts, n = at + _CANVAS.size, len(canvas.parts)
+    w, h = canvas.size
+    fill = bytes(canvas.fill)
+    _CANVAS.pack_into(
+        memory, at, w, h, len(fill), canvas.how, fill, n, base + parts
+    )
+    for number, part in zip(laid.numbers, canvas.parts):
+        mask = 0 if part.mask is None else place_of(part.mask)
+        _PART.pack_into(
+            memory, parts, number, part.left, part.top, 0, part.weight, mask
+        )
+        parts += _PART.size
+    return parts
 
 
 def most_bytes(images: Sequence[Deferred]) -> int:
@@ -104,6 +136,8 @@ def _bytes_of(image: Deferred) -> int:
     path = image.source.path
     needed = IMAGE.size + STEP_BYTES * len(image.steps)
     needed += 0 if path is None else len(path) * 4 + 16
+    if image.laid is not None:
+        needed += _CANVAS.size + _PART.size * len(image.laid.numbers)
     return needed
 
 

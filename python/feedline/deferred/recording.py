@@ -50,6 +50,8 @@ class Run:
 
     __slots__ = ("recorder", "sources", "has_arrays")
 
+    canvases = True  # images are put together
+
     def __init__(self, recorder: "Recorder") -> None:
         self.recorder = recorder
         self.sources: List[Source] = []

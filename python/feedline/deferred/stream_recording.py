@@ -38,6 +38,8 @@ class StreamRecording(Run):
 
     __slots__ = ("position", "opened", "_refused", "_real_from")
 
+    canvases = False  # of an image that lasts, a batch is told by its file
+
     def __init__(
         self,
         recorder: Recorder,

@@ -15,6 +15,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 import torch
 from torch.utils.data.dataloader import default_collate
 
+from ..deferred.canvas import lay
 from ..deferred.packing import address_in
 from . import _compat
 from .recorded_draws import States
@@ -74,6 +75,7 @@ class Batch:
         def room(leaf: Any) -> Any:
             made, out = self.room(place, leaf, memory, pin)
             for part in leaf.parts or (leaf,):
+                lay(part, leaves, outs)
                 leaves.append(part)
                 outs.append(out)
                 out += part.form.nbytes

@@ -27,6 +27,7 @@ from PIL import Image
 
 from .. import _c
 from ..deferred import packing
+from ..deferred.canvas import Canvas
 from . import _compat
 from .native import pipeline_of
 from .recorded_batch import Batch
@@ -123,6 +124,8 @@ def message_of(batch: Sent, collate: bool, counted: Any) -> List[Any]:
         raise ValueError(batch.here)
     if any(slot.leaf.parts for slot in slots):
         raise ValueError("a tensor is put together of several images")
+    if any(type(slot.leaf.source) is Canvas for slot in slots):
+        raise ValueError("an image is put together of several images")
     errors = {
         place: "%s: %s" % (type(error).__name__, error)
         for place, error in batch.recorded.items()

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pixels that are put together of those of other images. */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/formats/format.h"
+#include "decode/plan/plan.h"
+#include "decode/recorded_image.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- What can be said before --------------------------------------------- */
+
+static int32_t check_weights(const struct feedline_canvas *canvas)
+{
+    if (canvas->how == FEEDLINE_CANVAS_PASTE)
+        return FEEDLINE_OK;
+    if (canvas->n_parts == 0)
+        return fdl_fail(FEEDLINE_EINVAL, "canvas: a sum of no parts");
+    for (uint32_t i = 0; i < canvas->n_parts; i++) {
+        if (!isfinite(canvas->parts[i].weight))
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "canvas: the weight of part %" PRIu32 " is %g",
+                            i + 1, canvas->parts[i].weight);
+    }
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_recorded_check_canvas(const struct feedline_canvas *canvas)
+{
+    int32_t c = canvas->channels, h = canvas->height, w = canvas->width;
+    if ((c != 1 && c != 3) || h < 1 || h > FDL_OP_SIDE_MAX || w < 1 ||
+        w > FDL_OP_SIDE_MAX)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "a canvas of %" PRId32 " channels, %" PRId32 "x%" PRId32
+                        ": there are 1 or 3, and sides up to %d",
+                        c, w, h, FDL_OP_SIDE_MAX);
+    if (canvas->how > FEEDLINE_CANVAS_SUM_F32)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "canvas: how is %" PRIu32 "; it is from 0 to %d",
+                        canvas->how, FEEDLINE_CANVAS_SUM_F32);
+    if (canvas->n_parts > FEEDLINE_CANVAS_PARTS_MAX)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "%" PRIu32 " parts; a canvas has %d at most",
+                        canvas->n_parts, FEEDLINE_CANVAS_PARTS_MAX);
+    if (canvas->n_parts > 0 && !canvas->parts)
+        return fdl_fail(FEEDLINE_EINVAL, "canvas: parts is NULL");
+    return check_weights(canvas);
+}
+
+/* ---- Pasting ------------------------------------------------------------- */
+
+static void fill_canvas(const struct feedline_canvas *canvas, uint8_t *out)
+{
+    const uint8_t *fill = canvas->fill;
+    size_t pixels = (size_t)canvas->width * (size_t)canvas->height;
+    if (canvas->channels == 1 || (fill[0] == fill[1] && fill[0] == fill[2])) {
+        memset(out, fill[0], pixels * (size_t)canvas->channels);
+        return;
+    }
+    for (size_t i = 0; i < pixels; i++)
+        memcpy(out + 3 * i, fill, 3);
+}
+
+static void paste_row(uint8_t *to, const uint8_t *from, const uint8_t *mask,
+                      size_t width, size_t pixel)
+{
+    if (!mask) {
+        memcpy(to, from, width * pixel);
+        return;
+    }
+    for (size_t x = 0; x < width; x++) {
+        if (mask[x])
+            memcpy(to + x * pixel, from + x * pixel, pixel);
+    }
+}
+
+static void paste(const struct feedline_canvas *canvas,
+                  const struct feedline_canvas_part *part,
+                  const struct fdl_canvas_source *from, uint8_t *out)
+{
+    size_t pixel = (size_t)canvas->channels, width = (size_t)from->width;
+    size_t stride = (size_t)canvas->width * pixel;
+    uint8_t *to = out + (size_t)part->top * stride + (size_t)part->left * pixel;
+    for (size_t y = 0; y < (size_t)from->height; y++)
+        paste_row(to + y * stride, from->pixels + y * width * pixel,
+                  part->mask ? part->mask + y * width : NULL, width, pixel);
+}
+
+/* Whether its parts leave nothing of the fill. */
+static bool is_covered(const struct feedline_canvas *canvas,
+                       const struct fdl_canvas_source *parts)
+{
+    for (uint32_t k = 0; k < canvas->n_parts; k++) {
+        if (!canvas->parts[k].mask && parts[k].width == canvas->width &&
+            parts[k].height == canvas->height)
+            return true;
+    }
+    return false;
+}
+
+static void paste_all(const struct feedline_canvas *canvas,
+                      const struct fdl_canvas_source *parts, uint8_t *out)
+{
+    if (!is_covered(canvas, parts))
+        fill_canvas(canvas, out);
+    for (uint32_t k = 0; k < canvas->n_parts; k++)
+        paste(canvas, &canvas->parts[k], &parts[k], out);
+}
+
+/* ---- Sums ---------------------------------------------------------------- */
+
+/* Bytes of a sum that are worked on at once, in the first-level cache. */
+#define RUN 512
+
+static uint8_t cut_off(double value)
+{
+    return value > 0 ? (uint8_t)FDL_MIN(value, 255.0) : 0;
+}
+
+static void sum_doubles(const struct feedline_canvas *canvas,
+                        const struct fdl_canvas_source *parts, size_t at,
+                        size_t n, uint8_t *out)
+{
+    double sum[RUN];
+    for (uint32_t k = 0; k < canvas->n_parts; k++) {
+        const uint8_t *from = parts[k].pixels + at;
+        double weight = canvas->parts[k].weight;
+        for (size_t i = 0; i < n; i++) {
+            double value = from[i] * weight;
+            sum[i] = k == 0 ? value : sum[i] + value;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        out[at + i] = cut_off(sum[i]);
+}
+
+static void sum_floats(const struct feedline_canvas *canvas,
+                       const struct fdl_canvas_source *parts, size_t at,
+                       size_t n, uint8_t *out)
+{
+    float sum[RUN];
+    for (uint32_t k = 0; k < canvas->n_parts; k++) {
+        const uint8_t *from = parts[k].pixels + at;
+        float weight = (float)canvas->parts[k].weight;
+        for (size_t i = 0; i < n; i++) {
+            float value = (float)from[i] * weight;
+            sum[i] = k == 0 ? value : sum[i] + value;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        out[at + i] = cut_off((double)sum[i]);
+}
+
+void fdl_recorded_compose(const struct feedline_canvas *canvas,
+                          const struct fdl_canvas_source *parts, uint8_t *out)
+{
+    size_t bytes = (size_t)canvas->width * (size_t)canvas->height *
+                   (size_t)canvas->channels;
+    if (canvas->how == FEEDLINE_CANVAS_PASTE) {
+        paste_all(canvas, parts, out);
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += RUN) {
+        size_t n = FDL_MIN(bytes - at, (size_t)RUN);
+        if (canvas->how == FEEDLINE_CANVAS_SUM_F64)
+            sum_doubles(canvas, parts, at, n, out);
+        else
+            sum_floats(canvas, parts, at, n, out);
+    }
+}
+
+struct fdl_encoded fdl_recorded_canvas(const struct feedline_canvas *canvas,
+                                       const uint8_t *pixels)
+{
+    uint64_t bytes = (uint64_t)canvas->width * (uint64_t)canvas->height *
+                     (uint64_t)canvas->channels;
+    return (struct fdl_encoded){.data = pixels,
+                                .size = bytes,
+                                .readable = bytes,
+                                .format = &fdl_format_raw,
+                                .raw_width = canvas->width,
+                                .raw_height = canvas->height,
+                                .raw_channels = canvas->channels};
+}

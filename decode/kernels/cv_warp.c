@@ -14,7 +14,7 @@
 #define PART_BITS   FDL_CV_PART_BITS
 #define WEIGHT_BITS 15
 #define TAPS        16 /* of a cubic */
-#define ARRAYS      7  /* of a row */
+#define ARRAYS      11 /* of a row */
 
 #define CUBIC_BYTES ((size_t)PARTS * PARTS * TAPS * sizeof(int16_t))
 
@@ -45,6 +45,8 @@ static void set_arrays(struct fdl_cv_warp_job *j, uint8_t *memory)
     j->step_y = at + 4 * n;
     j->p.part_x.whole = at + 5 * n;
     j->p.part_y.whole = at + 6 * n;
+    for (size_t t = 0; t < FDL_COUNT_OF(j->p.corners); t++)
+        j->p.corners[t] = at + (7 + t) * n;
     if (j->w->floats) {
         j->p.part_x.real = (float *)(void *)(at + 5 * n);
         j->p.part_y.real = j->p.part_x.real + n;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warps with AVX2 and FMA: eight pixels of a row at a time, if none of them
- * needs a border. A gather brings a pixel and its neighbour to the right.
+ * Warps with AVX2 and FMA: eight pixels of a row at a time. If none of them
+ * needs a border, a gather brings a pixel and its neighbour to the right; else
+ * each of the four that are mixed has a gather of its own, which leaves the
+ * border's value where there is none.
  */
 #include "base/compiler.h"
 
@@ -37,26 +39,30 @@ TARGET FDL_INLINE bool all_inside(__m256i at)
     return _mm256_movemask_ps(_mm256_castsi256_ps(at)) == 0;
 }
 
+/* What corner t of pixels i to i + 7 is. */
+TARGET FDL_INLINE __m256i corner(const struct fdl_cv_warp_job *j, int32_t c,
+                                 int32_t t, int32_t i)
+{
+    __m256i at = load(j->p.corners[t] + i);
+    __m256i there = _mm256_cmpgt_epi32(at, _mm256_set1_epi32(-1));
+    __m256i v = _mm256_mask_i32gather_epi32(
+        _mm256_set1_epi32(j->w->fill[c]),
+        (const int *)(const void *)fdl_image_row(j->in, c, 0), at, there, 1);
+    return _mm256_and_si256(v, _mm256_set1_epi32(255));
+}
+
 TARGET static void pick_avx2(const struct fdl_cv_warp_job *j, int32_t c,
                              uint8_t *to)
 {
     const uint8_t *plane = fdl_image_row(j->in, c, 0);
     int32_t i = 0, n = j->w->width;
-    while (i < n) {
-        if (i + LANES <= n) {
-            __m256i at = load(j->p.at + i);
-            if (all_inside(at)) {
-                store_8(to + i, _mm256_and_si256(gather(plane, at),
-                                                 _mm256_set1_epi32(255)));
-                i += LANES;
-                continue;
-            }
-        }
-        int32_t end = FDL_MIN(i + LANES, n);
-        for (; i < end; i++)
-            to[i] =
-                j->p.at[i] < 0 ? fdl_cv_pick_edge(j, c, i) : plane[j->p.at[i]];
+    for (; i + LANES <= n; i += LANES) {
+        __m256i at = load(j->p.at + i);
+        __m256i v = all_inside(at) ? gather(plane, at) : corner(j, c, 0, i);
+        store_8(to + i, _mm256_and_si256(v, _mm256_set1_epi32(255)));
     }
+    for (; i < n; i++)
+        to[i] = j->p.at[i] < 0 ? fdl_cv_pick_edge(j, c, i) : plane[j->p.at[i]];
 }
 
 /* (32 - part, part) as pairs of words. */
@@ -105,6 +111,23 @@ TARGET FDL_INLINE __m256i mix_floats(__m256i above, __m256i below, __m256 x,
         _mm256_fmadd_ps(_mm256_sub_ps(low, high), y, high));
 }
 
+/* The pixels above, or below: two in the low bytes of each. */
+TARGET FDL_INLINE __m256i corners(const struct fdl_cv_warp_job *j, int32_t c,
+                                  int32_t t, int32_t i)
+{
+    return _mm256_or_si256(corner(j, c, t, i),
+                           _mm256_slli_epi32(corner(j, c, t + 1, i), 8));
+}
+
+/* Whether a constant border has all of them. */
+TARGET FDL_INLINE bool all_outside(const struct fdl_cv_warp_job *j, int32_t i)
+{
+    __m256i each = load(j->p.corners[0] + i);
+    for (int32_t t = 1; t < 4; t++)
+        each = _mm256_and_si256(each, load(j->p.corners[t] + i));
+    return _mm256_movemask_ps(_mm256_castsi256_ps(each)) == 255;
+}
+
 TARGET static void mix_avx2(const struct fdl_cv_warp_job *j, int32_t c,
                             uint8_t *to)
 {
@@ -113,13 +136,17 @@ TARGET static void mix_avx2(const struct fdl_cv_warp_job *j, int32_t c,
     int32_t n = j->w->width / LANES * LANES;
     for (int32_t i = 0; i < n; i += LANES) {
         __m256i at = load(p->at + i);
-        if (!all_inside(at)) {
-            for (int32_t k = i; k < i + LANES; k++)
-                to[k] = fdl_cv_mix_edge(j, c, k);
+        __m256i above, below;
+        if (all_inside(at)) {
+            above = gather(plane, at);
+            below = gather(plane + j->in->width, at);
+        } else if (all_outside(j, i)) {
+            memset(to + i, j->w->fill[c], LANES);
             continue;
+        } else {
+            above = corners(j, c, 0, i);
+            below = corners(j, c, 2, i);
         }
-        __m256i above = gather(plane, at);
-        __m256i below = gather(plane + j->in->width, at);
         if (j->w->floats)
             store_8(to + i, mix_floats(above, below,
                                        _mm256_loadu_ps(p->part_x.real + i),

@@ -12,9 +12,10 @@
 
 /* Of a row: the pixel at or before each point, and how far behind it that is
  * along x and y, in 32nds or as floats. `at`: that pixel in a plane, or -1 if
- * one of those that are mixed is outside. */
+ * one of those that are mixed is outside; then `corners` has it, its neighbour,
+ * and those below, each as a place in a plane, or -1 for the border's value. */
 struct fdl_cv_points {
-    int32_t *x, *y, *at;
+    int32_t *x, *y, *at, *corners[4];
     union {
         int32_t *whole;
         float *real;
@@ -33,7 +34,7 @@ struct fdl_cv_warp_job {
 /* As the processor rounds what does not fit. */
 int32_t fdl_cv_round(double v);
 
-/* Pixel i of a row of channel c, whatever is outside. */
+/* Pixel i of a row of channel c, where `at` is -1; mixed, of any. */
 uint8_t fdl_cv_pick_edge(const struct fdl_cv_warp_job *j, int32_t c, int32_t i);
 uint8_t fdl_cv_mix_edge(const struct fdl_cv_warp_job *j, int32_t c, int32_t i);
 

@@ -103,6 +103,13 @@ TARGET static void linear(const struct fdl_cv_warp *w, const double m[3],
         out[i] = fmaf(step, (float)i, row) + start;
 }
 
+/* The whole number at or below v; floorf() is no loop of vectors. */
+TARGET FDL_INLINE int32_t floor_of(float v)
+{
+    int32_t whole = (int32_t)v;
+    return whole - ((float)whole > v);
+}
+
 /* Points that are in `part`, to pixels and parts. */
 TARGET static void split(const struct fdl_cv_warp *w, int32_t *at, float *part)
 {
@@ -113,9 +120,9 @@ TARGET static void split(const struct fdl_cv_warp *w, int32_t *at, float *part)
         float v = part[i];
         v = v >= -far ? v : -far;
         v = v <= far ? v : far;
-        float whole = picks ? rintf(v) : floorf(v);
-        at[i] = (int32_t)whole;
-        part[i] = v - whole;
+        int32_t whole = picks ? (int32_t)rintf(v) : floor_of(v);
+        at[i] = whole;
+        part[i] = v - (float)whole;
     }
 }
 
@@ -156,18 +163,71 @@ TARGET static void find_in_maps(const struct fdl_cv_warp *w, int32_t y,
     }
 }
 
-/* Which are inside: with so many pixels more to the right and below. */
-TARGET static void place(const struct fdl_cv_warp_job *j, int32_t more)
+/* A place in a plane, or -1; without a branch, so that loops become vectors. */
+TARGET FDL_INLINE int32_t place_or_none(uint32_t place, bool inside)
+{
+    return (int32_t)(place | ((uint32_t)inside - 1));
+}
+
+/* Which are inside: with so many pixels more to the right and below. Returns
+ * whether all are. */
+TARGET static bool place(const struct fdl_cv_warp_job *j, int32_t more)
 {
     const int32_t *x = j->p.x, *y = j->p.y;
-    int32_t *at = j->p.at, n = j->w->width, width = j->in->width;
+    int32_t *at = j->p.at, n = j->w->width, width = j->in->width, any = 0;
     uint32_t end_x = (uint32_t)FDL_MAX(width - more, 0);
     uint32_t end_y = (uint32_t)FDL_MAX(j->in->height - more, 0);
     for (int32_t i = 0; i < n; i++) {
         bool inside = ((uint32_t)x[i] < end_x) & ((uint32_t)y[i] < end_y);
         uint32_t offset = (uint32_t)y[i] * (uint32_t)width + (uint32_t)x[i];
-        at[i] = inside ? (int32_t)offset : -1;
+        at[i] = place_or_none(offset, inside);
+        any |= at[i];
     }
+    return any >= 0;
+}
+
+/* Of all pixels of a row, those `right` and `below` of the first. */
+TARGET static void corners_in_border(const struct fdl_cv_warp_job *j,
+                                     int32_t right, int32_t below, int32_t *to)
+{
+    const int32_t *x_at = j->p.x, *y_at = j->p.y;
+    int32_t n = j->w->width;
+    uint32_t width = (uint32_t)j->in->width, height = (uint32_t)j->in->height;
+    for (int32_t i = 0; i < n; i++) {
+        uint32_t x = (uint32_t)x_at[i] + (uint32_t)right;
+        uint32_t y = (uint32_t)y_at[i] + (uint32_t)below;
+        bool inside = (x < width) & (y < height);
+        to[i] = place_or_none(y * width + x, inside);
+    }
+}
+
+/* Where the border brings those that are outside. */
+TARGET static void corners_elsewhere(const struct fdl_cv_warp_job *j,
+                                     int32_t more)
+{
+    const struct fdl_cv_points *p = &j->p;
+    enum fdl_cv_border border = j->w->border;
+    int32_t width = j->in->width, height = j->in->height;
+    for (int32_t i = 0; i < j->w->width; i++) {
+        int32_t x[2], y[2];
+        for (int32_t t = 0; t <= more; t++) {
+            x[t] = fdl_cv_source(border, p->x[i] + t, width);
+            y[t] = fdl_cv_source(border, p->y[i] + t, height) * width;
+        }
+        for (int32_t t = 0; t < (more ? 4 : 1); t++)
+            p->corners[t][i] = y[t / 2] + x[t % 2];
+    }
+}
+
+/* more: 1 where four are mixed. */
+TARGET static void find_corners(const struct fdl_cv_warp_job *j, int32_t more)
+{
+    if (j->w->border != FDL_CV_CONSTANT) {
+        corners_elsewhere(j, more);
+        return;
+    }
+    for (int32_t t = 0; t < (more ? 4 : 1); t++)
+        corners_in_border(j, t % 2, t / 2, j->p.corners[t]);
 }
 
 TARGET static void find_points(const struct fdl_cv_warp_job *j, int32_t y)
@@ -185,7 +245,9 @@ TARGET static void find_points(const struct fdl_cv_warp_job *j, int32_t y)
         affine_fixed(w, m[1] * y + m[2], j->step_x, p->x, p->part_x.whole);
         affine_fixed(w, m[4] * y + m[5], j->step_y, p->y, p->part_y.whole);
     }
-    place(j, w->between == FDL_CV_PICK ? 0 : 1);
+    int32_t more = w->between == FDL_CV_PICK ? 0 : 1;
+    if (!place(j, more) && w->between != FDL_CV_MIX_16)
+        find_corners(j, more);
 }
 
 #endif

@@ -94,7 +94,7 @@ static const struct {
     [CV_TILES] = {true, 1, FDL_CV_TILES_MAX},
     [CV_SIDE] = {true, 1, FDL_CV_FILTER_SIDE},
     [CV_SEP_SIDE] = {true, 1, FDL_CV_SEP_SIDE},
-    [CV_DEPTH] = {true, FDL_CV_U8, FDL_CV_F32},
+    [CV_DEPTH] = {true, FDL_CV_U8, FDL_CV_F64},
     [CV_QUALITY] = {true, 0, 100},
     [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
@@ -377,15 +377,34 @@ static int32_t check_cv_sep(const struct feedline_recorded_step *step)
                     "way");
 }
 
+/* An element of an array that is added, bytes; 0: of no type that is. */
+static size_t cv_added_bytes(double depth)
+{
+    switch ((int32_t)depth) {
+    case FDL_CV_U8:
+        return 1;
+    case FDL_CV_S16:
+        return 2;
+    case FDL_CV_F32:
+        return 4;
+    case FDL_CV_F64:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
 static int32_t check_cv_add(const struct feedline_recorded_step *step)
 {
-    double depth = step->value[2];
-    size_t bytes = depth == FDL_CV_F32 ? 4 : depth == FDL_CV_S16 ? 2 : 1;
-    if (depth != FDL_CV_U8 && bytes == 1)
+    size_t bytes = cv_added_bytes(step->value[2]);
+    if (bytes == 0)
         return fdl_fail(FEEDLINE_ERANGE,
-                        "the type is %g; it is 0 (uint8), 3 (int16) or 5 "
-                        "(float32)",
-                        depth);
+                        "the type is %g; it is 0 (uint8), 3 (int16), 5 "
+                        "(float32) or 6 (float64)",
+                        step->value[2]);
+    if (bytes == 8 && step->value[3] != 1)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "sums of type 6 (float64) are cut off, not rounded");
     if ((uintptr_t)step->data % bytes != 0)
         return fdl_fail(FEEDLINE_EINVAL, "data is not aligned to its elements");
     return FEEDLINE_OK;

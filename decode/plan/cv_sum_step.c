@@ -51,6 +51,15 @@ static void add_rounded(const float *from, size_t channels, size_t n,
 }
 
 /* NumPy's sums, limited and cut off. */
+static void add_doubles(const double *from, size_t channels, size_t n,
+                        uint8_t *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = to[i] + from[i * channels];
+        to[i] = (uint8_t)FDL_MAX(FDL_MIN(sum, 255.0), 0.0);
+    }
+}
+
 static void add_cut(const float *from, size_t channels, size_t n, uint8_t *to)
 {
     for (size_t i = 0; i < n; i++) {
@@ -71,6 +80,8 @@ static int32_t run_add(const struct fdl_step *step, struct fdl_canvas *c)
             add_bytes((const uint8_t *)s.data + i, channels, n, to);
         else if (s.depth == FDL_CV_S16)
             add_shorts((const int16_t *)s.data + i, channels, n, to);
+        else if (s.depth == FDL_CV_F64)
+            add_doubles((const double *)s.data + i, channels, n, to);
         else if (s.cut)
             add_cut((const float *)s.data + i, channels, n, to);
         else

@@ -10,7 +10,12 @@
 #include <stdint.h>
 
 /* OpenCV's numbers of types. */
-enum fdl_cv_depth { FDL_CV_U8 = 0, FDL_CV_S16 = 3, FDL_CV_F32 = 5 };
+enum fdl_cv_depth {
+    FDL_CV_U8 = 0,
+    FDL_CV_S16 = 3,
+    FDL_CV_F32 = 5,
+    FDL_CV_F64 = 6 /* to cut */
+};
 
 struct fdl_cv_added {
     const void *data; /* [height][width][channels], as long as the plan */

@@ -156,11 +156,12 @@ enum feedline_step_op {
                those of kernelY, which are the same from both sides. Not if both
                kernels are whole parts of 1 / 256: such ones OpenCV sums in
                another way */
-    FEEDLINE_STEP_CV_ADD = 82, /* width and height of the image, OpenCV's number
-                                  of a type (0 uint8, 3 int16, 5 float32), and 1
-                                  if sums of floats are cut off, not rounded;
-                                  data: an array [height][width][channels] that
-                                  is added; sums end at 0 and 255 */
+    FEEDLINE_STEP_CV_ADD =
+        82, /* width and height of the image, OpenCV's number of a type (0
+               uint8, 3 int16, 5 float32, 6 float64), and 1 if the sum of floats
+               is cut off, as it is where NumPy adds; of float64 it is; data: an
+               array [height][width][channels] that is added; sums end at 0 and
+               255 */
     FEEDLINE_STEP_CV_ADD_GRAY = 83,   /* a, b: addWeighted of the image, of red,
                                        green and blue, and its gray one; gamma
                                        is 0 */

@@ -222,19 +222,20 @@ def sep_filter2d(rng, image):
 
 
 def add(rng, image):
-    """Noise of bytes, shorts or floats; sums of these NumPy cuts off."""
+    """Noise of bytes, shorts or floats, some of which NumPy adds."""
     draw = np.random.default_rng(rng.getrandbits(32))
-    kind = rng.choice((np.uint8, np.int16, np.float32))
+    kind = rng.choice((np.uint8, np.int16, np.float32, np.float64))
     noise = draw.normal(0, rng.uniform(1, 200), image.shape)
     noise = np.clip(noise, 0, 255).astype(kind) if kind == np.uint8 else \
         noise.astype(kind)
-    cut = int(kind == np.float32 and rng.random() < 0.5)
+    cut = int(kind == np.float64 or
+              (kind == np.float32 and rng.random() < 0.5))
     if cut:
-        want = np.clip(cv2.add(image.astype(kind), noise), 0, 255)
-        want = want.reshape(image.shape).astype(np.uint8)
+        want = np.clip(image + noise, 0, 255).astype(np.uint8)
     else:
         want = cv2.add(image, noise, dtype=cv2.CV_8U)
-    values = [*image.shape[1::-1], {1: 0, 2: 3, 4: 5}[noise.itemsize], cut]
+    depth = {1: 0, 2: 3, 4: 5, 8: 6}[noise.itemsize]
+    values = [*image.shape[1::-1], depth, cut]
     return (CV_ADD, values, noise.tobytes()), want
 
 

@@ -322,15 +322,18 @@ TEST(sums)
     uint8_t bytes[WIDTH * HEIGHT];
     int16_t shorts[WIDTH * HEIGHT];
     float floats[WIDTH * HEIGHT];
+    double doubles[WIDTH * HEIGHT];
     for (int32_t i = 0; i < WIDTH * HEIGHT; i++) {
         shorts[i] = (int16_t)(i * 37 % 400 - 200);
         bytes[i] = (uint8_t)shorts[i];
         floats[i] = (float)shorts[i] / 3;
+        doubles[i] = floats[i];
     }
 #define ADD_BYTES  STEP(ADD, WIDTH, HEIGHT, 0, 0), .data = bytes
 #define ADD_SHORTS STEP(ADD, WIDTH, HEIGHT, 3, 0), .data = shorts
 #define ADD_FLOATS STEP(ADD, WIDTH, HEIGHT, 5, 0), .data = floats
 #define ADD_CUT    STEP(ADD, WIDTH, HEIGHT, 5, 1), .data = floats
+#define ADD_EXACT  STEP(ADD, WIDTH, HEIGHT, 6, 1), .data = doubles
 #define ADD_GRAY   STEP(ADD_GRAY, 1.4, 1 - 1.4)
 #define CONTRAST   STEP(CONTRAST, 1.6)
     CHECK(ADD_BYTES, 1,
@@ -343,6 +346,9 @@ TEST(sums)
           0, 56, 165, 18, 128, 237, 90, 200, 53, 162, 255, 0, 101, 210, 64,
           173, 26, 136, 245, 98);
     CHECK(ADD_CUT, 1,
+          0, 55, 165, 18, 127, 237, 90, 199, 53, 162, 255, 0, 101, 210, 63,
+          173, 26, 135, 245, 98);
+    CHECK(ADD_EXACT, 1,
           0, 55, 165, 18, 127, 237, 90, 199, 53, 162, 255, 0, 101, 210, 63,
           173, 26, 135, 245, 98);
     CHECK(ADD_GRAY, 3,
@@ -433,6 +439,7 @@ TEST(what_opencv_does_otherwise_is_refused)
         {STEP(SEP_FILTER2D, 1, 3, 4, 4), .data = (const char *)good + 1},
         {STEP(SEP_FILTER2D, 1, 3, 4, 4)},
         {STEP(ADD, WIDTH, HEIGHT, 4, 0), .data = good},
+        {STEP(ADD, WIDTH, HEIGHT, 6, 0), .data = good},
         {STEP(ADD, WIDTH, HEIGHT, 3, 0), .data = (const char *)good + 1},
         {STEP(ADD, WIDTH, HEIGHT, 0, 2), .data = good},
         {STEP(RECOMPRESS, 101)},

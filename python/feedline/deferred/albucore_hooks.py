@@ -31,7 +31,7 @@ def _sz_lut(original: Any) -> Any:
         record = recorded_array(img)
         found: Any = NotImplemented
         if record is not None and record.dtype == np.uint8 and _is_table(lut):
-            table = lut.copy()
+            table = lut.flatten()
             if inplace:
                 found = written(lambda a: table.take(a, out=a), (img,))
             else:
@@ -47,5 +47,5 @@ def _is_table(lut: Any) -> bool:
     return (
         type(lut) is np.ndarray
         and lut.dtype == np.uint8
-        and lut.shape == (256,)
+        and lut.shape in ((256,), (1, 256))
     )

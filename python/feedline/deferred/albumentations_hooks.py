@@ -21,6 +21,7 @@ from typing import Any, Dict, Tuple
 import numpy as np
 
 from .. import replaced
+from . import albumentations_contrast
 from .albumentations_steps import MOVES, PASSED_ON, Move
 from .array import DeferredArray, recorded_array, table_of
 from .array_views import NotRecorded
@@ -42,6 +43,7 @@ def install() -> None:
     library: Any = sys.modules["albumentations"]
     if getattr(library, "__version__", "") not in _TRIED:
         return
+    albumentations_contrast.install(library.ColorJitter)
     for name, functions in MOVES.items():
         for (cls, method), move in functions.items():
             _moves[_function_of(name, cls, method)] = move
@@ -93,6 +95,7 @@ def _apply_with_params(original: Any) -> Any:
 
 def _applied(transform: Any, bound: Any, array: Any, params: Any) -> Any:
     """What the library makes of an array, which is contiguous then."""
+    bound = albumentations_contrast.instead_of(bound)
     record = recorded_array(array)
     if record is None or record.strides != dense(record.shape):
         return _contiguous(bound(_contiguous(array), **params))

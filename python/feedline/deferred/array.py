@@ -235,6 +235,17 @@ def recorded_array(array: Any, leaf: bool = False) -> Optional[Record]:
 
     leaf: as part of a sample, which also may be that of the last run.
     """
+    record = _record_of(array, leaf)
+    return None if record is None or record.pending is not None else record
+
+
+def pending_array(array: Any) -> Optional[Record]:
+    """The record of an array that is not the engine's yet."""
+    record = _record_of(array, False) if type(array) is DeferredArray else None
+    return None if record is None or record.pending is None else record
+
+
+def _record_of(array: Any, leaf: bool) -> Optional[Record]:
     record: Optional[Record] = array._record
     if record is None or record.whole:
         return None

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from .. import replaced
-from . import array_functions, array_writes, canvas_functions
+from . import array_functions, array_sums, array_writes, canvas_functions
 from . import steps as op
 from .array import (
     DeferredArray,
@@ -38,6 +38,7 @@ def install() -> None:
     if "numba" in sys.modules:
         return
     array_writes.install()
+    array_sums.install()
     pairs: Dict[int, Tuple[Any, Any]] = {}
     put(pairs, np, "asarray", _asarray)
     put(pairs, np, "asanyarray", _asarray)

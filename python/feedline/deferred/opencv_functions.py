@@ -15,8 +15,9 @@ from typing import Any, Callable, Dict, Sequence, Tuple
 import numpy as np
 
 from . import array_views as views
+from . import array_sums as sums
 from . import opencv_steps as made
-from .array import DeferredArray, recorded_array
+from .array import DeferredArray, alone, recorded_array
 from .array_functions import elementwise, together, written
 from .array_views import NotRecorded
 from .record import Call, Record, dense
@@ -169,6 +170,57 @@ def _merge(original: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
     return together(arrays, "hwc", lambda *parts: original(parts))
 
 
+def _mix_channels(
+    original: Any, src: Any, dst: Any = None, fromTo: Any = None
+) -> Any:
+    """All channels of one array become those of another."""
+    if any(type(a) is not list or len(a) != 1 for a in (src, dst)):
+        return NotImplemented
+    (array,), (target,) = src, dst
+    if type(target) is not DeferredArray or type(fromTo) is not list:
+        return NotImplemented
+    record, before = recorded_array(array), recorded_array(target)
+    chosen = _chosen(record, fromTo) if record is not None else None
+    if record is None or before is None or chosen is None:
+        return NotImplemented
+    alike = before.shape == record.shape and before.dtype == record.dtype
+    if not alike or before.axes != "hwc" or target is array:
+        return NotImplemented
+    if not target._writable or not alone(target):
+        return NotImplemented
+    call = Call(record.call, _mixed, 0, (original, tuple(fromTo)))
+    try:
+        changed = views.channels_of(record, chosen)
+    except NotRecorded:
+        return NotImplemented
+    strides = before.strides
+    target._record = record.but(call=call, strides=strides, **changed)
+    target._base = None
+    return type(original([_DOT], [_DOT.copy()], [0, 0]))((target,))
+
+
+_DOT = np.zeros((1, 1, 1), np.uint8)
+
+
+def _mixed(array: Any, original: Any, pairs: Any) -> Any:
+    made = np.empty_like(array)
+    original([array], [made], list(pairs))
+    return made
+
+
+def _chosen(record: Record, pairs: Any) -> Any:
+    """Of each channel, where it is from. None: not all of them are made."""
+    if record.axes != "hwc" or any(type(v) is not int for v in pairs):
+        return None
+    n = record.side("c")
+    found = dict(zip(pairs[1::2], pairs[::2]))
+    if len(pairs) != 2 * n or sorted(found) != list(range(n)):
+        return None
+    if not all(0 <= v < n for v in found.values()):
+        return None
+    return [found[i] for i in range(n)]
+
+
 # ---- One value at a time ----------------------------------------------------
 
 
@@ -192,6 +244,18 @@ def _pointwise(
     if dst is not array or kwargs:
         return NotImplemented
     return written(lambda a: original(a, *numbers, a), (array,))
+
+
+def _add(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """cv2.add; that of an array is not of one value at a time."""
+    found: Any = NotImplemented
+    others = {name: kwargs[name] for name in kwargs if name != "dst"}
+    if len(args) == 1 and kwargs.get("dst") is None:
+        if set(others) <= {"dtype"} and type(args[0]) is np.ndarray:
+            found = sums.add(original, array, args[0], **others)
+    if found is NotImplemented:
+        return _pointwise(original, array, *args, **kwargs)
+    return found
 
 
 def _numbers(given: Any, record: Record) -> Any:
@@ -224,7 +288,8 @@ def _values(record: Record) -> int:
 RECORDED: Dict[str, Callable[..., Any]] = {
     "GaussianBlur": _mover(made.gaussian_blur),
     "LUT": _look_up,
-    "add": _pointwise,
+    "add": _add,
+    "addWeighted": sums.add_weighted,
     "bitwise_not": _pointwise,
     "blur": _mover(made.blur),
     "copyMakeBorder": _mover(_border),
@@ -234,10 +299,12 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     "flip": _mover(_flip),
     "medianBlur": _mover(made.median_blur),
     "merge": _merge,
+    "mixChannels": _mix_channels,
     "multiply": _pointwise,
     "remap": _mover(made.remap),
     "resize": _mover(made.resize),
     "rotate": _mover(_rotate),
+    "sepFilter2D": _mover(made.sep_filter_2d),
     "split": _split,
     "subtract": _pointwise,
     "transpose": _mover(_transpose),

@@ -13,6 +13,7 @@ from typing import Any, Dict, Tuple
 
 from .. import replaced
 from .array import DeferredArray, real_arrays
+from .opencv_files import imencode
 from .opencv_functions import RECORDED
 from .opencv_images import imdecode, imread
 from .opencv_steps import Clahe
@@ -30,6 +31,7 @@ def _create_clahe(original: Any) -> Any:
 _OTHERS = {
     "createCLAHE": _create_clahe,
     "imdecode": imdecode,
+    "imencode": imencode,
     "imread": imread,
 }
 

@@ -19,7 +19,8 @@ from PIL import Image, ImageFile
 
 from . import image_source as source
 from . import steps as op
-from .array import first_array
+from .array import DeferredArray, first_array
+from .opencv_files import decoded
 from .recording import Run, no_run, state
 from .record import Call
 
@@ -54,6 +55,10 @@ def imread(original: Any) -> Any:
 def imdecode(original: Any) -> Any:
     def decode(buf: Any, *args: Any, **kwargs: Any) -> Any:
         run, flags = state.run, _flags_of(args, kwargs)
+        if type(buf) is DeferredArray and flags is not None:
+            again = decoded(original, buf, flags)
+            if again is not None:
+                return again
         if run is None or flags is None or not _is_of_bytes(buf):
             return original(buf, *args, **kwargs)
         data = buf.tobytes()

@@ -23,7 +23,7 @@ from .record import Call, Record, dense
 # ---- Resampling -------------------------------------------------------------
 
 
-def _as_image(record: Record) -> op.Steps:
+def as_image(record: Record) -> op.Steps:
     """The steps of an image with the values that the array has: bytes."""
     if record.dtype != np.uint8 or record.erased:
         raise NotRecorded
@@ -58,7 +58,7 @@ def resize(
         values = w, h, interpolation
     if w < 1 or h < 1:
         raise NotRecorded
-    steps = (*_as_image(record), (op.CV_RESIZE, values, None))
+    steps = (*as_image(record), (op.CV_RESIZE, values, None))
     shape = (h, w, *record.shape[2:])
     return record.but(call=call, steps=steps, table=None, shape=shape)
 
@@ -72,7 +72,7 @@ _LARGEST = 255  # side of a kernel
 def _then(
     record: Record, call: Call, number: int, *values: float, data: Any = None
 ) -> Record:
-    steps = (*_as_image(record), (number, values, data))
+    steps = (*as_image(record), (number, values, data))
     return record.but(call=call, steps=steps, table=None)
 
 
@@ -267,6 +267,48 @@ def filter_2d(record: Record, call: Call, ddepth: int, kernel: Any) -> Record:
         raise NotRecorded
     data = kernel.astype(np.float32).tobytes()
     return _then(record, call, op.CV_FILTER2D, w, h, _version(), data=data)
+
+
+_MOST_OF_SEPARABLE = 127
+_BORDERS = (0, 1, 2, _REFLECT_101)
+
+
+def sep_filter_2d(
+    record: Record,
+    call: Call,
+    ddepth: int,
+    kernelX: Any,
+    kernelY: Any,
+    *,
+    borderType: int = _REFLECT_101,
+) -> Record:
+    x, y = _line(kernelX), _line(kernelY)
+    alike = x.dtype == y.dtype  # else OpenCV refuses them
+    if ddepth != -1 or borderType not in _BORDERS or not alike:
+        raise NotRecorded
+    if not np.array_equal(y, y[::-1]) or (_in_parts(x) and _in_parts(y)):
+        raise NotRecorded
+    data = np.concatenate([x, y]).astype(np.float32).tobytes()
+    values = len(x), len(y), borderType, _version()
+    return _then(record, call, op.CV_SEP_FILTER2D, *values, data=data)
+
+
+def _line(kernel: Any) -> Any:
+    if type(kernel) is not np.ndarray or kernel.dtype.kind != "f":
+        raise NotRecorded
+    n = kernel.size
+    if kernel.shape not in ((n,), (n, 1), (1, n)):
+        raise NotRecorded
+    if n % 2 == 0 or n > _MOST_OF_SEPARABLE:
+        raise NotRecorded
+    return kernel.reshape(-1)
+
+
+def _in_parts(kernel: Any) -> bool:
+    """Whether it may be to OpenCV whole parts of 1 / 256, which it sums as
+    integers."""
+    parts = kernel.astype(np.float64) * 256
+    return bool(np.abs(parts - np.rint(parts)).max() < 1e-3)
 
 
 # ---- Colours ----------------------------------------------------------------

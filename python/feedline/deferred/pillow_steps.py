@@ -188,6 +188,44 @@ def _cv_filter(cv2: Any, array: Any, v: Values) -> Any:
     return cv2.filter2D(array, -1, _numbers(v[3], "f4").reshape(v[1], v[0]))
 
 
+def _cv_separable(cv2: Any, array: Any, v: Values) -> Any:
+    numbers = _numbers(v[-1], "f4")
+    kernels = numbers[: v[0]], numbers[v[0] :]
+    return cv2.sepFilter2D(array, -1, *kernels, borderType=v[2])
+
+
+_ADDED = {0: "u1", 3: "i2", 5: "f4", 6: "f8"}
+
+
+def _add(image: Any, v: Values) -> Any:
+    numpy: Any = importlib.import_module("numpy")
+    array, added = numpy.array(image), _numbers(v[-1], _ADDED[v[2]])
+    if v[2] in (5, 6) and not v[3]:
+        added = numpy.rint(added)  # as OpenCV does it
+    kind = added.dtype if v[3] else numpy.float64
+    made = array.astype(kind) + added.reshape(array.shape).astype(kind)
+    made = numpy.clip(made, 0, 255).astype(numpy.uint8)
+    return _pillow("Image").fromarray(made)
+
+
+def _cv_add_gray(cv2: Any, array: Any, v: Values) -> Any:
+    gray = cv2.cvtColor(cv2.cvtColor(array, 7), 8)
+    return cv2.addWeighted(array, v[0], gray, v[1], 0)
+
+
+def _cv_contrast(cv2: Any, array: Any, v: Values) -> Any:
+    numpy: Any = importlib.import_module("numpy")
+    gray = array if array.ndim == 2 else cv2.cvtColor(array, 7)
+    added = float(gray.mean() * (1 - v[0]))
+    table = numpy.arange(256, dtype=numpy.float32) * v[0] + added
+    return numpy.clip(table, 0, 255).astype(numpy.uint8)[array]
+
+
+def _cv_recompress(cv2: Any, array: Any, v: Values) -> Any:
+    _, file = cv2.imencode(".jpg", array, (1, v[0]))
+    return cv2.imdecode(file, -1)
+
+
 APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.CONVERT: lambda image, v: image.convert(op.MODE_OF[v[0]]),
     op.CROP: lambda image, v: image.crop(v),
@@ -229,5 +267,10 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.CV_EQUALIZE: _of_channel(lambda cv2, a, v: cv2.equalizeHist(a)),
     op.CV_CLAHE: _of_channel(_cv_clahe),
     op.CV_FILTER2D: _opencv(_cv_filter),
+    op.CV_SEP_FILTER2D: _opencv(_cv_separable),
+    op.CV_ADD: _add,
+    op.CV_ADD_GRAY: _opencv(_cv_add_gray),
+    op.CV_CONTRAST: _opencv(_cv_contrast),
+    op.CV_RECOMPRESS: _opencv(_cv_recompress),
     op.CV_MEDIAN_BLUR: _opencv(lambda cv2, a, v: cv2.medianBlur(a, v[0])),
 }

@@ -83,6 +83,9 @@ class Record:
     erased: Tuple[Tuple[Tuple[int, ...], Any], ...] = ()
     call: Call
     kind: Any = None  # the class of the real one
+    # Of an array whose elements are not the engine's, but may become so: what
+    # they are. Nothing else is recorded of it.
+    pending: Any = None
 
     def but(self, **changed: Any) -> "Record":
         new = Record()

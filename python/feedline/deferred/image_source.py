@@ -291,7 +291,7 @@ def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
         return source, None, ""
     began = time.perf_counter()
     opened = pillow.open(path if file is None else file)
-    _opening_s.append(time.perf_counter() - began)
+    _took(time.perf_counter() - began)
     if not stat.S_ISREG(found.st_mode) or isinstance(path, int):
         return None, opened, "unusual files"
     why = why_not(opened, lambda: open(path, "rb"))
@@ -322,10 +322,19 @@ _opening_s: Deque[float] = deque(maxlen=15)
 SLOW_S = 0.0005
 
 
+_median_s = 0.0
+
+
+def _took(seconds: float) -> None:
+    global _median_s
+    _opening_s.append(seconds)
+    if len(_opening_s) >= 5:
+        _median_s = sorted(_opening_s)[len(_opening_s) // 2]
+
+
 def are_slow() -> bool:
     """Whether storage is what opening images waits for."""
-    few = len(_opening_s) < 5
-    return not few and sorted(_opening_s)[len(_opening_s) // 2] > SLOW_S
+    return _median_s > SLOW_S
 
 
 def is_known(path: str) -> bool:
@@ -346,7 +355,7 @@ def look_ahead(path: str, kind: Any) -> bool:
             return False
         began = time.perf_counter()
         with kind(path) as opened:
-            _opening_s.append(time.perf_counter() - began)
+            _took(time.perf_counter() - began)
             if not why_not(opened, lambda: open(path, "rb")):
                 _remember(path, _about(found), opened)
         return True

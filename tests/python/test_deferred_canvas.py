@@ -226,7 +226,7 @@ def of_one_value(paths: List[str]) -> Any:
 
 def of_floats(paths: List[str]) -> Any:
     whole = canvas()
-    whole[:] = cv2.resize(cv2.imread(paths[0]), (W, H)) / 255
+    whole[2:] = cv2.resize(cv2.imread(paths[0]), (W, H - 2)) / 255
     return whole
 
 

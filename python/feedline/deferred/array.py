@@ -91,6 +91,11 @@ class DeferredArray(metaclass=_Meta):  # type: ignore[metaclass]
     def strides(self, strides: Any) -> None:
         real_array(self, "strides").strides = strides
 
+    @property
+    def flags(self) -> Any:
+        record = self._record
+        return self._real.flags if record is None else _Flags(self, record)
+
     T = property(lambda self: self.transpose())
     ndim = property(lambda self: len(self.shape))
     itemsize = property(lambda self: self.dtype.itemsize)
@@ -185,6 +190,40 @@ class DeferredArray(metaclass=_Meta):  # type: ignore[metaclass]
 
     def _give(self, memory: Any) -> None:
         self._real, self._record, self._base = memory.numpy(), None, None
+
+
+class _Flags:
+    """Those of a deferred array; all but a few make it real."""
+
+    _TOLD = ("c_contiguous", "f_contiguous", "contiguous", "forc", "fnc")
+
+    def __init__(self, array: Any, record: Record) -> None:
+        strides = [s * record.dtype.itemsize for s in record.strides]
+        empty = np.empty(1, record.dtype)
+        made = np.lib.stride_tricks.as_strided(empty, record.shape, strides)
+        object.__setattr__(self, "_array", array)
+        object.__setattr__(self, "_like", made.flags)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._TOLD:
+            return getattr(self._like, name)
+        if name == "writeable":
+            return self._array._writable
+        return getattr(real_array(self._array, "flags").flags, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(real_array(self._array, "flags").flags, name, value)
+
+    def __repr__(self) -> str:
+        return repr(real_array(self._array, "flags").flags)
+
+    def __getitem__(self, name: str) -> Any:
+        if name.lower() in (*self._TOLD, "writeable"):
+            return getattr(self, name.lower())
+        return real_array(self._array, "flags").flags[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        real_array(self._array, "flags").flags[name] = value
 
 
 _NAMES = frozenset(dir(np.ndarray))

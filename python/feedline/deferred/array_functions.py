@@ -497,6 +497,18 @@ _BY_METHODS = (
 ).split()
 
 
+def _like(function: Any) -> Handler:
+    """Of the same size, filled with a number: a table in which all bytes become
+    that one, so it still is of the image."""
+
+    def handler(args: Any, kwargs: Any) -> Any:
+        if set(kwargs) - {"dtype"}:
+            return NotImplemented
+        return elementwise(function, args, kwargs)
+
+    return handler
+
+
 def _by_methods(function: Any) -> Handler:
     python = function._implementation
 
@@ -674,9 +686,15 @@ def _bytes_of(record: Record, value: Any) -> Optional[Tuple[int, ...]]:
     """A byte for each channel that becomes that value."""
     if not isinstance(value, (bool, int, float)):
         return None
-    table = table_of(record)
-    wanted = np.zeros(1, table.dtype)
+    wanted = np.zeros(record.side("c"), record.dtype)
     wanted[...] = value
+    return bytes_that_become(record, wanted)
+
+
+def bytes_that_become(record: Record, values: Any) -> Optional[Tuple[int, ...]]:
+    """A byte for each channel that becomes the value of that. None: there is
+    none for some."""
+    table, wanted = table_of(record), values[:, None]
     same = table == wanted
     if table.dtype.kind == "f":  # -0.0 is not 0.0
         same &= np.signbit(table) == np.signbit(wanted)
@@ -729,6 +747,9 @@ def _register() -> None:
         np.repeat: _repeat,
         np.tile: _tile,
         np.pad: _pad,
+        np.full_like: _like(np.full_like),
+        np.ones_like: _like(np.ones_like),
+        np.zeros_like: _like(np.zeros_like),
     }
     handlers.update(plain)
 

@@ -6,7 +6,9 @@ Only where nobody else sees it: what has the memory of an array is real then.
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from functools import lru_cache
+from typing import Any, Optional
 
 import numpy as np
 
@@ -30,14 +32,17 @@ from .record import Call, Record, selected
 def _set_item(args: Any, kwargs: Any) -> Any:
     array, index, value = args
     record = recorded_array(array)
-    if record is None or not array._writable or not alone(array):
+    if record is None or not array._writable:
+        return NotImplemented
+    if type(value) is DeferredArray and type(index) is not DeferredArray:
+        found = _set_array(array, record, index, value)
+        if found is NotImplemented and len(value.shape) == 3 and alone(array):
+            found = canvases.put_in(array, record, index, value)
+        return found
+    if not alone(array):
         return NotImplemented
     if type(index) is DeferredArray:
         return _set_chosen(array, record, index, value)
-    if type(value) is DeferredArray:
-        if len(value.shape) == 3:
-            return canvases.put_in(array, record, index, value)
-        return _set_channel(array, record, index, value)
     chosen = views.channels_in(record, index)
     if chosen is not None:
         return _set_channels(array, index, value, len(chosen))
@@ -128,27 +133,97 @@ def _with_item(array: Any, index: Any, value: Any) -> Any:
     return array
 
 
-def _set_channel(array: Any, record: Record, index: Any, value: Any) -> Any:
-    """array[..., 0] = another channel of the image, perhaps by a table."""
-    given, last = recorded_array(value), record.side("c") - 1
-    if given is None or record.axes != "hwc" or given.axes != "hw":
+def _set_array(array: Any, record: Record, index: Any, value: Any) -> Any:
+    """All of the array, or a channel, becomes another array of the image."""
+    if value.dtype != record.dtype:
+        value = elementwise(_cast_to(record.dtype), (value,))
+    given = None if value is NotImplemented else recorded_array(value)
+    if given is None:
         return NotImplemented
-    if type(index) is not tuple or type(index[-1]) is not int:
-        return NotImplemented
-    if index[:-1] not in ((...,), (slice(None), slice(None))):
-        return NotImplemented
-    if not 0 <= index[-1] <= last or last == 0:
-        return NotImplemented
-    channels = [_channel(record, n, given.shape) for n in range(last + 1)]
-    channels[index[-1]] = given
-    call = Call(None, joint, 0, (_with_channel, [record.call, given.call], {}))
-    call.args[1].append(index)
     try:
-        new = views.merged(channels, call, "hwc")
+        if not _is_all(index):
+            return _set_channel(array, record, index, given)
+        if given.axes != record.axes or given.shape != record.shape:
+            return NotImplemented
+        if alone(array):
+            call = _written(record, ..., given)
+            new = given.but(strides=record.strides, call=call)
+            array._record, array._base = new, None
+            return None
+        return _set_view(array, record, given)
     except NotRecorded:
         return NotImplemented
-    array._record, array._base = new.but(strides=record.strides), None
+
+
+@lru_cache(maxsize=16)
+def _cast_to(kind: Any) -> Any:
+    """The same function each time, so what it makes is remembered."""
+    return operator.methodcaller("astype", kind)
+
+
+def _is_all(index: Any) -> bool:
+    parts = index if type(index) is tuple else (index,)
+    return all(
+        part is Ellipsis or (type(part) is slice and part == slice(None))
+        for part in parts
+    )
+
+
+def _written(record: Record, index: Any, given: Record) -> Call:
+    """The call that writes an array to another one."""
+    parts = [record.call, index, given.call]
+    return Call(None, joint, 0, (_with_item, parts, {}))
+
+
+def _set_view(view: Any, record: Record, given: Record) -> Any:
+    """All of a channel of an array that has no other view."""
+    base, call = view._base, record.call
+    whole = recorded_array(base) if type(base) is DeferredArray else None
+    if whole is None or base._base is not None or base._shown:
+        return NotImplemented
+    if any(ref() is not view for ref in base._views if ref() is not None):
+        return NotImplemented
+    if any(ref() is not None for ref in view._views) or view._shown:
+        return NotImplemented
+    if call.before is not whole.call:
+        return NotImplemented
+    if call.function is not np.ndarray.__getitem__ or len(call.args) != 1:
+        return NotImplemented
+    (index,) = call.args
+    new = _with_channel_set(whole, index, given)
+    if new is None:
+        return NotImplemented
+    base._record = new
+    again = Call(new.call, np.ndarray.__getitem__, 0, (index,))
+    view._record = given.but(strides=record.strides, call=again)
     return None
+
+
+def _set_channel(array: Any, record: Record, index: Any, given: Record) -> Any:
+    """array[..., 0] = another channel of the image, perhaps by a table."""
+    new = _with_channel_set(record, index, given) if alone(array) else None
+    if new is None:
+        return NotImplemented
+    array._record, array._base = new, None
+    return None
+
+
+def _with_channel_set(
+    record: Record, index: Any, given: Record
+) -> Optional[Record]:
+    last = record.side("c") - 1
+    if record.axes != "hwc" or given.axes != "hw":
+        return None
+    if type(index) is not tuple or type(index[-1]) is not int:
+        return None
+    if index[:-1] not in ((...,), (slice(None), slice(None))):
+        return None
+    if not 0 <= index[-1] <= last or last == 0:
+        return None
+    channels = [_channel(record, n, given.shape) for n in range(last + 1)]
+    channels[index[-1]] = given
+    call = _written(record, index, given)
+    return views.merged(channels, call, "hwc").but(strides=record.strides)
 
 
 def _channel(record: Record, n: int, shape: Any) -> Record:
@@ -157,8 +232,20 @@ def _channel(record: Record, n: int, shape: Any) -> Record:
     return record.but(axes="hw", shape=shape, **changed)
 
 
-def _with_channel(array: Any, value: Any, index: Any) -> Any:
-    array[index] = value
+def overwritten(array: Any, new: Record) -> Any:
+    """The array, whose pixels OpenCV overwrote with these."""
+    record = recorded_array(array)
+    if record is None or not array._writable or not alone(array):
+        return NotImplemented
+    if record.shape != new.shape or record.dtype != new.dtype:
+        return NotImplemented
+    if record.strides[1:] != new.strides[1:]:  # of others it makes no image
+        return NotImplemented
+    if record.strides[0] < new.strides[0]:
+        return NotImplemented
+    call = _written(record, ..., new)
+    new = new.but(strides=record.strides, call=call)
+    array._record, array._base = new, None
     return array
 
 

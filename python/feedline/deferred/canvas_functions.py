@@ -368,6 +368,18 @@ def _bytes_of(term: Record) -> Record:
     return term.but(table=None, dtype=_BYTES)
 
 
+def _first_of(handler: Any, other: Any) -> Any:
+    def either(args: Any, kwargs: Any) -> Any:
+        found = handler(args, kwargs)
+        return other(args, kwargs) if found is NotImplemented else found
+
+    return either
+
+
 def register() -> None:
-    handlers[np.full_like] = _full_like
-    handlers[np.zeros_like] = _zeros_like
+    """What is no canvas has a table that makes all bytes one."""
+    for function, own in (
+        (np.full_like, _full_like),
+        (np.zeros_like, _zeros_like),
+    ):
+        handlers[function] = _first_of(own, handlers[function])

@@ -10,7 +10,7 @@ array, and says what is wrong, if anything is.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Sequence, Tuple
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -18,29 +18,48 @@ from . import array_views as views
 from . import array_sums as sums
 from . import opencv_steps as made
 from .array import DeferredArray, alone, recorded_array
-from .array_functions import elementwise, together, written
+from .array_functions import (
+    ERASED,
+    bytes_that_become,
+    elementwise,
+    together,
+    written,
+)
 from .array_views import NotRecorded
+from .array_writes import overwritten
 from .record import Call, Record, dense
+from .steps import MOST_STEPS
 
 # Moves (record, its call, the other arguments), or raises NotRecorded.
 Move = Callable[..., Record]
 
-# Of numbers that OpenCV takes as they are.
+# Of numbers that OpenCV takes as they are, and those that it only moves.
 _TYPES = tuple(map(np.dtype, (np.uint8, np.uint16, np.int16, np.float32)))
+_MOVED = (*_TYPES, *map(np.dtype, (np.int8, np.int32, np.float64)))
 
 
-def _mover(move: Move) -> Callable[..., Any]:
-    """OpenCV's function gives an array of its own, which is contiguous. What
-    has one channel in a dimension of its own it gives back without it."""
+def _mover(
+    move: Move,
+    before: int = 0,
+    behind: Sequence[str] = (),
+    types: Tuple[Any, ...] = _TYPES,
+) -> Callable[..., Any]:
+    """OpenCV's function gives an array of its own, which is contiguous, or
+    writes to the one that it is given.
+
+    before: how many arguments are between the array and that one. behind: the
+    names of those that come then.
+    """
 
     def function(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
         record = recorded_array(array)
-        if record is not None and record.axes == "hw1":
-            record = record.but(axes="hw", shape=record.shape[:2])
-        if record is None or not _is_image(record):
+        record = None if record is None else _as_image(record, types)
+        dst = kwargs.pop("dst", None)
+        if len(args) > before:
+            kwargs.update(zip(behind, args[before + 1 :]))
+            dst, args = args[before], args[:before]
+        if record is None or not (dst is None or type(dst) is DeferredArray):
             return NotImplemented
-        if "dst" in kwargs and kwargs["dst"] is None:
-            kwargs.pop("dst")
         if any(type(a) is DeferredArray for a in (*args, *kwargs.values())):
             return NotImplemented
         args = tuple(map(_kept, args))
@@ -50,7 +69,8 @@ def _mover(move: Move) -> Callable[..., Any]:
             new = move(record, call, *args, **kwargs)
         except (NotRecorded, TypeError, ValueError):
             return NotImplemented
-        return DeferredArray(new.but(strides=dense(new.shape)))
+        new = new.but(strides=dense(new.shape))
+        return DeferredArray(new) if dst is None else overwritten(dst, new)
 
     return function
 
@@ -64,6 +84,19 @@ def _is_image(record: Record) -> bool:
     if record.dtype not in _TYPES or record.axes not in ("hw", "hwc"):
         return False
     return record.axes == "hw" or record.side("c") > 1
+
+
+def _as_image(record: Record, types: Tuple[Any, ...]) -> Optional[Record]:
+    """What has one channel in a dimension of its own, OpenCV gives back
+    without it."""
+    if record.dtype not in types:
+        return None
+    if record.axes == "hw" or (record.axes == "hwc" and record.shape[2] > 1):
+        return record
+    if record.axes not in ("hw1", "hwc"):
+        return None
+    shape, strides = record.shape[:2], record.strides[:2]
+    return record.but(axes="hw", shape=shape, strides=strides)
 
 
 # ---- Flips and turns --------------------------------------------------------
@@ -118,10 +151,47 @@ def _border(
     widths = [(top, bottom), (left, right), (0, 0)][: len(record.axes)]
     if any(type(side) is not int for pair in widths for side in pair):
         raise NotRecorded
-    if record.table is not None:
+    if mode != "constant":
+        return views.padded(record, call, widths, mode, ())
+    if record.table is None:
+        fill = made.fill_of(record, value)
+        return views.padded(record, call, widths, mode, fill)
+    values = _values_of(record, value)
+    found = bytes_that_become(record, values)
+    if found is not None:
+        return views.padded(record, call, widths, mode, found)
+    return _framed(record, call, widths, values)
+
+
+def _values_of(record: Record, value: Any) -> Any:
+    """What OpenCV makes of a number or of up to four, for each channel."""
+    numbers = (value,) if type(value) in (int, float) else tuple(value)
+    given = np.array((*numbers, 0, 0, 0, 0)[: record.side("c")], np.float64)
+    values = given.astype(record.dtype)
+    if record.dtype.kind != "f" and (values != given).any():
+        raise NotRecorded  # OpenCV rounds and saturates
+    return values
+
+
+def _framed(record: Record, call: Call, widths: Any, values: Any) -> Record:
+    """With a border of values that no byte becomes."""
+    if record.dtype not in ERASED:
         raise NotRecorded
-    fill = made.fill_of(record, value) if mode == "constant" else ()
-    return views.padded(record, call, widths, mode, fill)
+    fill = (0,) * record.side("c")
+    new = views.padded(record, call, widths, "constant", fill)
+    h, w = new.side("h"), new.side("w")
+    (top, bottom), (left, right) = widths[:2]
+    between = h - top - bottom
+    boxes = (
+        (0, 0, w, top),
+        (0, h - bottom, w, bottom),
+        (0, top, left, between),
+        (w - right, top, right, between),
+    )
+    new.erased = tuple((box, values) for box in boxes if box[2] and box[3])
+    if len(new.steps) + len(new.erased) > MOST_STEPS - 4:
+        raise NotRecorded
+    return new
 
 
 # ---- Channels ---------------------------------------------------------------
@@ -265,7 +335,9 @@ def _numbers(given: Any, record: Record) -> Any:
         return given
     if type(given) is tuple and all(type(v) in (int, float) for v in given):
         return given
-    if type(given) is not np.ndarray or given.ndim != 1 or len(given) > 4:
+    if type(given) is not np.ndarray or given.size > 4:
+        return None
+    if given.ndim != 1 and (given.ndim != 2 or 1 not in given.shape):
         return None
     return None if record.side("h") <= 4 else given.copy()
 
@@ -285,29 +357,35 @@ def _values(record: Record) -> int:
     return 256 * record.side("c")
 
 
+_WARPED = ("flags", "borderMode", "borderValue")
+
 RECORDED: Dict[str, Callable[..., Any]] = {
-    "GaussianBlur": _mover(made.gaussian_blur),
+    "GaussianBlur": _mover(
+        made.gaussian_blur, 2, ("sigmaY", "borderType", "hint")
+    ),
     "LUT": _look_up,
     "add": _add,
     "addWeighted": sums.add_weighted,
     "bitwise_not": _pointwise,
-    "blur": _mover(made.blur),
-    "copyMakeBorder": _mover(_border),
-    "cvtColor": _mover(_colors),
+    "blur": _mover(made.blur, 1, ("anchor", "borderType")),
+    "copyMakeBorder": _mover(_border, 5, ("value",), _MOVED),
+    "cvtColor": _mover(_colors, 1, ("dstCn", "hint")),
     "equalizeHist": _mover(made.equalize),
-    "filter2D": _mover(made.filter_2d),
-    "flip": _mover(_flip),
-    "medianBlur": _mover(made.median_blur),
+    "filter2D": _mover(made.filter_2d, 2, ("anchor", "delta", "borderType")),
+    "flip": _mover(_flip, 1, types=_MOVED),
+    "medianBlur": _mover(made.median_blur, 1),
     "merge": _merge,
     "mixChannels": _mix_channels,
     "multiply": _pointwise,
-    "remap": _mover(made.remap),
-    "resize": _mover(made.resize),
-    "rotate": _mover(_rotate),
-    "sepFilter2D": _mover(made.sep_filter_2d),
+    "remap": _mover(made.remap, 3, ("borderMode", "borderValue", "hint")),
+    "resize": _mover(made.resize, 1, ("fx", "fy", "interpolation")),
+    "rotate": _mover(_rotate, 1, types=_MOVED),
+    "sepFilter2D": _mover(
+        made.sep_filter_2d, 3, ("anchor", "delta", "borderType")
+    ),
     "split": _split,
     "subtract": _pointwise,
-    "transpose": _mover(_transpose),
-    "warpAffine": _mover(made.warp_affine),
-    "warpPerspective": _mover(made.warp_perspective),
+    "transpose": _mover(_transpose, 0, types=_MOVED),
+    "warpAffine": _mover(made.warp_affine, 2, (*_WARPED, "hint")),
+    "warpPerspective": _mover(made.warp_perspective, 2, (*_WARPED, "hint")),
 }

@@ -319,22 +319,24 @@ def _permute(
     order = _dims(record, _many(given if dims is None else (dims,)))
     if sorted(order) != list(range(len(record.axes))):
         return NotImplemented
+    axes = "".join(record.axes[d] for d in order)
+    # Erased rectangles are in the order of the image's width and height.
+    is_turned = axes.find("h") > axes.find("w")
+    if record.erased and (is_turned or _has_noise(record)):
+        return NotImplemented
     return _view(
         tensor,
         record,
         call,
-        axes="".join(record.axes[d] for d in order),
+        axes=axes,
         shape=tuple(record.shape[d] for d in order),
         strides=tuple(record.strides[d] for d in order),
-        # Erased rectangles are in the order of the image's width and height.
-        **_only_if(not record.erased),
     )
 
 
-def _only_if(condition: bool) -> Dict[str, Any]:
-    if not condition:
-        raise ValueError
-    return {}
+def _has_noise(record: Record) -> bool:
+    """Whether a rectangle has values of its own for each pixel."""
+    return any(value.dim() == 3 for _, value in record.erased)
 
 
 def _transpose(
@@ -760,7 +762,7 @@ def _numpy(tensor: Any, record: Record, call: Call) -> Any:
     table = table_of(record)
     kind = torch.empty(0, dtype=record.dtype).numpy().dtype
     erased = tuple((place, v.numpy()) for place, v in record.erased)
-    if any(v.dim() == 3 for _, v in record.erased):
+    if _has_noise(record):
         return NotImplemented  # arrays have no such blocks
     tensor._viewed = True
     made = record.but(

@@ -231,10 +231,11 @@ def touched_by(loader: Any) -> List[str]:
     return [line[2:] for line in lines if re.match(PIXELS, line)]
 
 
-def all_programs() -> List[str]:
-    here = Path(__file__).parent
+def all_programs(below: str = "") -> List[str]:
+    """Of this folder, or of one below it, whose name they begin with."""
+    folder = Path(__file__).parent / below
     return sorted(
-        path.stem
-        for path in here.glob("*.py")
+        (below and below + ".") + path.stem
+        for path in folder.glob("*.py")
         if "\ndef make(" in path.read_text()
     )

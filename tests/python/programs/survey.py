@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which public programs these stand for, and what is expected of each.
 
-Both are tables, `public.tsv` and `expected.tsv`, in the folder of programs.
+Both are tables, `public.tsv` and `expected.tsv`, in the folder of programs; in
+`opencv.tsv` are those that read by OpenCV.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ def rows(name: str) -> List[List[str]]:
     return [line.split("\t") for line in lines if line[:1] not in ("", "#")]
 
 
-def expected() -> Dict[str, str]:
+def expected(name: str = "expected.tsv") -> Dict[str, str]:
     """By program: "yes", "no", or "part"."""
-    return {row[0]: row[1] for row in rows("expected.tsv")}
+    return {row[0]: row[1] for row in rows(name)}
 
 
 def faults() -> Dict[str, str]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import replaced
 from . import albumentations_contrast
-from .albumentations_steps import MOVES, PASSED_ON, Move
+from .albumentations_steps import ENDINGS, MOVES, PASSED_ON, Ending, Move
 from .array import DeferredArray, recorded_array, table_of
 from .array_views import NotRecorded
 from .record import Record, dense
@@ -35,6 +35,7 @@ _TRIALS = 2
 
 # By the functions of the classes.
 _moves: Dict[Any, Move] = {}
+_endings: Dict[Any, Ending] = {}
 _passed_on: Any = None
 
 
@@ -47,6 +48,11 @@ def install() -> None:
     for name, functions in MOVES.items():
         for (cls, method), move in functions.items():
             _moves[_function_of(name, cls, method)] = move
+    if "albumentations.pytorch.transforms" in sys.modules:
+        for name, ends in ENDINGS.items():
+            for (cls, method), ending in ends.items():
+                _endings[_function_of(name, cls, method)] = ending
+    _endings.pop(None, None)
     _passed_on = _function_of(*PASSED_ON)
     base = _module("core.transforms_interface").BasicTransform
     original = _function_of(
@@ -115,6 +121,12 @@ def _applied(transform: Any, bound: Any, array: Any, params: Any) -> Any:
             return found
     if new is not None:
         return DeferredArray(new)
+    ending = _endings.get(function)
+    if ending is not None:
+        try:
+            return ending(array, record)
+        except NotRecorded:
+            pass
     return _contiguous(bound(array, **params))
 
 

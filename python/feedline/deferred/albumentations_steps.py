@@ -13,19 +13,22 @@ image of all values, and what it makes of them is the table.
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
 
 from . import array_views as views
 from . import opencv_steps as made
 from . import steps as op
+from .array import DeferredArray
 from .array_views import NotRecorded
 from .record import Call, Record, as_pixels, as_table, dense
 
 Params = Dict[str, Any]
 # Raises NotRecorded.
 Move = Callable[[Any, Record, Params], Record]
+# The tensor of an array and its record.
+Ending = Callable[[Any, Record], Any]
 
 _BYTES = np.dtype(np.uint8)
 
@@ -111,29 +114,34 @@ def _warp(filters: str, fill: str) -> Move:
     """By the transform's attributes of these names."""
 
     def warp(transform: Any, record: Record, params: Params) -> Record:
-        matrix, (h, w) = params["matrix"], params["output_shape"][:2]
-        if type(h) is not int or type(w) is not int or _is_near_one(matrix):
+        h, w = params["output_shape"][:2]
+        numbers = params["matrix"].tolist()
+        if type(h) is not int or type(w) is not int or _is_near_one(numbers):
             raise NotRecorded
         value = getattr(transform, fill)
         if type(value) in (int, float):
             value = (value,) * record.side("c")
-        how = {
-            "flags": getattr(transform, filters),
-            "borderMode": transform.border_mode,
-            "borderValue": value,
-        }
-        rows = matrix[:2, :].copy()
-        call = _call(record, _cv, "warpAffine", rows, (w, h), **how)
-        new = made.warp_affine(record, call, rows, (w, h), **how)
+        how = getattr(transform, filters), transform.border_mode, value
+        matrix = *numbers[0], *numbers[1]
+        call = _call(record, _warp_again, matrix, (w, h), *how)
+        new = made.warped(record, call, matrix, (w, h), how)
         new.strides = dense(new.shape)
         return new
 
     return warp
 
 
+def _warp_again(
+    array: Any, matrix: Any, size: Any, flags: int, border: int, value: Any
+) -> Any:
+    rows = np.array(matrix).reshape(2, 3)
+    more = {"flags": flags, "borderMode": border, "borderValue": value}
+    return _cv(array, "warpAffine", rows, size, **more)
+
+
 def _is_near_one(matrix: Any) -> bool:
     """What the library may take for a matrix that moves nothing."""
-    (a, b, c), (d, e, f), _ = matrix.tolist()
+    (a, b, c), (d, e, f), _ = matrix
     most = max(abs(a - 1), abs(b), abs(c), abs(d), abs(e - 1), abs(f))
     return not most > 1e-4
 
@@ -229,15 +237,16 @@ def _shift_hsv(transform: Any, record: Record, params: Params) -> Record:
         raise NotRecorded
     if not value:
         raise NotRecorded
-    new = made.color(record, _call(record, _cv, "cvtColor", _TO_HSV), _TO_HSV)
-    degrees = np.mod(np.arange(256, dtype=np.int16) + hue, 180)
+    table = np.empty((3, 256), np.uint8)
+    degrees, every = np.arange(256, dtype=np.int16), _every(1)[0]
+    table[0] = np.mod(degrees + hue, 180).astype(np.uint8)
     add = sys.modules["albucore.functions"].add_constant
-    rows: List[Any] = [degrees.astype(np.uint8)]
-    for shift in (saturation, value):
-        row = np.arange(256, dtype=np.uint8).reshape(256, 1)
-        rows.append(add(row, shift, inplace=True).reshape(256))
-    rows[1][0] = 0  # gray stays gray
-    new = _by_table(new, np.stack(rows))
+    for row, shift in ((1, saturation), (2, value)):
+        column = every.reshape(256, 1).copy()
+        table[row] = add(column, shift, inplace=True)[:, 0]
+    table[1, 0] = 0  # gray stays gray
+    new = made.color(record, _call(record, _cv, "cvtColor", _TO_HSV), _TO_HSV)
+    new = _by_table(new, table)
     call = _call(new, _cv, "cvtColor", _FROM_HSV)
     return made.color(new, call, _FROM_HSV)
 
@@ -266,6 +275,36 @@ MOVES: Dict[str, Dict[Tuple[str, str], Move]] = {
         ("Normalize", "apply"): _normalize,
         ("RandomBrightnessContrast", "apply"): _pointwise,
         ("RandomGamma", "apply"): _pointwise,
+    },
+}
+
+
+def _as_tensor(array: Any, record: Record) -> Any:
+    """Of an image: its channels come first."""
+    if record.axes != "hwc":
+        raise NotRecorded
+    (h, w, c), (down, right, deep) = record.shape, record.strides
+    call = _call(record, np.ndarray.transpose, 2, 0, 1)
+    view = record.but(
+        call=call, axes="chw", shape=(c, h, w), strides=(deep, down, right)
+    )
+    return _tensor_of(DeferredArray(view, array))
+
+
+def _mask_as_tensor(array: Any, record: Record) -> Any:
+    if record.axes != "hw":
+        raise NotRecorded
+    return _tensor_of(array)
+
+
+def _tensor_of(array: Any) -> Any:
+    return sys.modules["torch"].from_numpy(array)
+
+
+ENDINGS: Dict[str, Dict[Tuple[str, str], Ending]] = {
+    "pytorch.transforms": {
+        ("ToTensorV2", "apply"): _as_tensor,
+        ("ToTensorV2", "apply_to_mask"): _mask_as_tensor,
     },
 }
 # Those of the classes that pass a mask on to apply().

@@ -22,16 +22,21 @@ class NotRecorded(Exception):
     """Of a call that has no record."""
 
 
+_UPRIGHT = ("hwc", "hw", "chw")
+
+
 def moved(record: Record, call: Call, **changed: Any) -> Record:
     """A record with width and height in the order of memory."""
     new = record.but(call=call, **changed)
-    if new.order in ("cwh", "whc", "wh"):
+    if new.axes in _UPRIGHT:
+        pass  # mostly, and sooner said than by `order`
+    elif new.order in ("cwh", "whc", "wh"):
         if record.erased:
             raise NotRecorded
         new.steps = (*new.steps, (op.TRANSPOSE, (5,), None))
         swapped = {"h": "w", "w": "h"}
         new.axes = "".join(swapped.get(axis, axis) for axis in new.axes)
-    elif new.order not in ("chw", "hwc", "hw"):
+    elif new.order not in _UPRIGHT:
         raise NotRecorded
     if len(new.steps) > op.MOST_STEPS - 4:
         raise NotRecorded

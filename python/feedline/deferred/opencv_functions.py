@@ -60,10 +60,12 @@ def _mover(
             dst, args = args[before], args[:before]
         if record is None or not (dst is None or type(dst) is DeferredArray):
             return NotImplemented
-        if any(type(a) is DeferredArray for a in (*args, *kwargs.values())):
-            return NotImplemented
-        args = tuple(map(_kept, args))
-        kwargs = {name: _kept(value) for name, value in kwargs.items()}
+        for value in (*args, *kwargs.values()):
+            if type(value) is DeferredArray:
+                return NotImplemented
+        args = tuple([_kept(value) for value in args])
+        if kwargs:
+            kwargs = {name: _kept(value) for name, value in kwargs.items()}
         call = Call(record.call, original, 0, args, kwargs)
         try:
             new = move(record, call, *args, **kwargs)
@@ -204,10 +206,11 @@ _CHANNELS: Dict[int, Tuple[int, Sequence[int]]] = {
     5: (4, (2, 1, 0, 3)),  # COLOR_BGRA2RGBA
 }
 _GRAY_TO_COLORS = 8
+_INT16 = np.dtype(np.int16)
 
 
 def _colors(record: Record, call: Call, code: int) -> Record:
-    if record.dtype == np.int16:
+    if record.dtype == _INT16:
         raise NotRecorded
     if code == _GRAY_TO_COLORS and record.axes == "hw":
         changed = views.gray_to_rgb(record)

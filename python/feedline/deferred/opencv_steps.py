@@ -70,10 +70,15 @@ _LARGEST = 255  # side of a kernel
 
 
 def _then(
-    record: Record, call: Call, number: int, *values: float, data: Any = None
+    record: Record,
+    call: Call,
+    number: int,
+    *values: float,
+    data: Any = None,
+    **changed: Any,
 ) -> Record:
     steps = (*as_image(record), (number, values, data))
-    return record.but(call=call, steps=steps, table=None)
+    return record.but(call=call, steps=steps, table=None, **changed)
 
 
 def _sides(ksize: Any) -> Tuple[int, int]:
@@ -137,8 +142,9 @@ def _warped(
         raise NotRecorded
     fill = fill_of(record, value) if border == 0 else ()
     values = (w, h, flags, border, _version(), *more.get("matrix", ()), *fill)
-    new = _then(record, call, number, *values, data=more.get("data"))
-    return new.but(shape=(h, w, *record.shape[2:]))
+    shape = (h, w, *record.shape[2:])
+    data = more.get("data")
+    return _then(record, call, number, *values, data=data, shape=shape)
 
 
 def warp_affine(
@@ -155,7 +161,14 @@ def warp_affine(
     if matrix.shape != (2, 3):
         raise NotRecorded
     how, numbers = (flags, borderMode, borderValue), matrix.ravel().tolist()
-    return _warped(record, call, op.CV_WARP_AFFINE, dsize, how, matrix=numbers)
+    return warped(record, call, numbers, dsize, how)
+
+
+def warped(
+    record: Record, call: Call, matrix: Any, size: Any, how: Any
+) -> Record:
+    """By the six numbers of a matrix; how: flags, border, its value."""
+    return _warped(record, call, op.CV_WARP_AFFINE, size, how, matrix=matrix)
 
 
 def warp_perspective(
@@ -201,6 +214,14 @@ def fill_of(record: Record, value: Any) -> Tuple[int, ...]:
     """Bytes of what OpenCV makes of a number or of up to four: what is not
     given is 0."""
     n = record.side("c")
+    try:
+        return _bytes_of_fill(n, value)
+    except TypeError:  # a list, an array
+        return _bytes_of_fill(n, tuple(value))
+
+
+@functools.lru_cache(64)
+def _bytes_of_fill(n: int, value: Any) -> Tuple[int, ...]:
     numbers = (value,) if type(value) in (int, float) else tuple(value)
     numbers = (*numbers, 0, 0, 0, 0)[:n]
     whole = tuple(map(int, numbers))

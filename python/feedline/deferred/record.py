@@ -89,7 +89,9 @@ class Record:
 
     def but(self, **changed: Any) -> "Record":
         new = Record()
-        new.__dict__.update(self.__dict__, **changed)
+        of = new.__dict__
+        of.update(self.__dict__)  # in this way the keys stay shared
+        of.update(changed)
         return new
 
     def side(self, axis: str) -> int:

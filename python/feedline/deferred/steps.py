@@ -6,6 +6,7 @@ A step is (op, numbers, data): data is bytes or None.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import List, Optional, Sequence, Tuple
 
 from .. import _c
@@ -124,6 +125,12 @@ def of_channel(steps: Steps, channel: int, now: int) -> List[Step]:
 def select(steps: Steps, mode: str, chosen: Sequence[int]) -> Steps:
     """The channels `chosen` of what steps make of a file of that mode: no step
     where those are all of them, and one for several choices in a row."""
+    if len(steps) <= 1 and not (steps and steps[0][2]):
+        return _first_select(steps, mode, tuple(chosen))
+    return _select(steps, mode, chosen)
+
+
+def _select(steps: Steps, mode: str, chosen: Sequence[int]) -> Steps:
     steps, behind = parted(steps)
     then: List[Step] = []
     for now, channel in enumerate(chosen):
@@ -136,3 +143,7 @@ def select(steps: Steps, mode: str, chosen: Sequence[int]) -> Steps:
         # Of YCbCr the step says that bytes are taken as they are.
         return (*steps, *then)
     return (*steps, (SELECT, tuple(chosen), None), *then)
+
+
+# As most programs do with each image that they read.
+_first_select = lru_cache(maxsize=256)(_select)

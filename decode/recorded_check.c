@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "decode/plan/adjust.h"
 #include "decode/plan/blur.h"
+#include "decode/plan/cv_blur_step.h"
 #include "decode/plan/cv_equalize_step.h"
 #include "decode/plan/cv_filter_step.h"
 #include "decode/plan/cv_resize_step.h"
@@ -172,11 +173,13 @@ static const struct op_rule rules[] = {
          .value = {{"width", SIDE}, {"height", SIDE}, {"filter", CV_FILTER},
                    {"a scale", CV_SCALE}}),
     RULE(CV_COLOUR, .least = 1, .most = 1, .value = {{"code", CV_CODE}}),
-    RULE(CV_GAUSSIAN_BLUR, .least = 4, .most = 4,
+    RULE(CV_GAUSSIAN_BLUR, .least = 4, .most = 5,
          .value = {{"a side of the kernel", CV_KERNEL},
-                   [2] = {"sigma", CV_SIGMA}}),
-    RULE(CV_BOX_BLUR, .least = 2, .most = 2,
-         .value = {{"a side of the kernel", KERNEL}}),
+                   [2] = {"sigma", CV_SIGMA},
+                   [4] = {"the border", CV_BORDER}}),
+    RULE(CV_BOX_BLUR, .least = 2, .most = 3,
+         .value = {{"a side of the kernel", KERNEL},
+                   [2] = {"the border", CV_BORDER}}),
     RULE(CV_MEDIAN_BLUR, .least = 1, .most = 1,
          .value = {{"the side of the kernel", KERNEL}}),
     RULE(CV_WARP_AFFINE, .least = 11, .most = 15,
@@ -188,9 +191,10 @@ static const struct op_rule rules[] = {
     RULE(CV_CLAHE, .least = 4, .most = 4,
          .value = {{"a channel", CHANNEL}, {"the limit", CV_CLIP},
                    {"tiles", CV_TILES}}),
-    RULE(CV_FILTER2D, .least = 3, .most = 3, .data = true,
+    RULE(CV_FILTER2D, .least = 3, .most = 4, .data = true,
          .value = {{"a side of the kernel", CV_SIDE},
-                   [2] = {"the version", CV_VERSION}}),
+                   [2] = {"the version", CV_VERSION},
+                   {"the border", CV_BORDER}}),
     RULE(CV_WARP_PERSPECTIVE, .least = 5, .most = 9, .data = true,
          .value = {{"width", SIDE}, {"height", SIDE}, {"flags", CV_FLAGS},
                    {"the border", CV_BORDER}, {"the version", CV_VERSION},
@@ -356,17 +360,45 @@ static int32_t check_gauss(const double *side)
     return check_kernel(side[0] == 0 ? 1 : side[0], side[1] == 0 ? 1 : side[1]);
 }
 
+/* Value i, if there is one: OpenCV's filters refuse to wrap, too. */
+static int32_t check_no_wrap(const struct feedline_recorded_step *step,
+                             uint32_t i)
+{
+    if (step->n <= i || step->value[i] != FDL_CV_WRAP)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "the border is 3 (wrap), which OpenCV refuses, too");
+}
+
+static int32_t check_cv_box(const struct feedline_recorded_step *step)
+{
+    double area = step->value[0] * step->value[1];
+    if ((int32_t)area % 2 == 0 && area > FDL_CV_EVEN_MAX)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "a kernel of %gx%g: those with an even side have up to "
+                        "%d elements",
+                        step->value[0], step->value[1], FDL_CV_EVEN_MAX);
+    return check_no_wrap(step, 2);
+}
+
+static int32_t check_cv_filter(const struct feedline_recorded_step *step)
+{
+    int32_t status = check_kernel(step->value[0], step->value[1]);
+    if (!status)
+        status = check_no_wrap(step, 3);
+    return status ? status : check_floats(step);
+}
+
 static int32_t check_cv_sep(const struct feedline_recorded_step *step)
 {
     const double *v = step->value;
     int32_t status = check_kernel(v[0], v[1]);
     if (!status)
         status = check_floats(step);
+    if (!status)
+        status = check_no_wrap(step, 2);
     if (status)
         return status;
-    if (v[2] == FDL_CV_WRAP)
-        return fdl_fail(FEEDLINE_ERANGE,
-                        "the border is 3 (wrap), which OpenCV refuses, too");
     struct fdl_cv_sep s = {
         .kernel = step->data, .width = (int32_t)v[0], .height = (int32_t)v[1]};
     if (fdl_cv_sep_is_in_float(&s))
@@ -458,7 +490,6 @@ static int32_t check_lookup(const struct feedline_recorded_image *image,
 static int32_t check_rest(const struct feedline_recorded_image *image,
                           const struct feedline_recorded_step *step)
 {
-    int32_t status;
     switch (step->op) {
     case FEEDLINE_STEP_CROP:
         return check_box(step->value);
@@ -481,13 +512,13 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
     case FEEDLINE_STEP_CV_REMAP:
         return check_cv_warp(step);
     case FEEDLINE_STEP_TENSOR_BLUR:
-    case FEEDLINE_STEP_CV_BOX_BLUR:
         return check_kernel(step->value[0], step->value[1]);
+    case FEEDLINE_STEP_CV_BOX_BLUR:
+        return check_cv_box(step);
     case FEEDLINE_STEP_CV_MEDIAN_BLUR:
         return check_kernel(step->value[0], step->value[0]);
     case FEEDLINE_STEP_CV_FILTER2D:
-        status = check_kernel(step->value[0], step->value[1]);
-        return status ? status : check_floats(step);
+        return check_cv_filter(step);
     case FEEDLINE_STEP_CV_SEP_FILTER2D:
         return check_cv_sep(step);
     case FEEDLINE_STEP_CV_ADD:

@@ -77,6 +77,13 @@ static int32_t plan_colour(struct fdl_plan *plan,
                     code);
 }
 
+/* Value i, or the one that is usual. */
+static enum fdl_cv_border border_of(const struct feedline_recorded_step *s,
+                                    uint32_t i)
+{
+    return s->n > i ? (enum fdl_cv_border)s->value[i] : FDL_CV_REFLECT_101;
+}
+
 /* A side of 0 is left to sigma, and of both sigmas the second to the first. */
 static int32_t plan_gauss(struct fdl_plan *plan,
                           const struct feedline_recorded_step *s)
@@ -96,7 +103,7 @@ static int32_t plan_gauss(struct fdl_plan *plan,
         if (v[i] == 0 && sigma[i] <= 0)
             return fdl_fail(FEEDLINE_EINVAL, "neither a side nor sigma");
     }
-    fdl_plan_cv_gauss(plan, side, sigma);
+    fdl_plan_cv_gauss(plan, side, sigma, border_of(s, 4));
     return FEEDLINE_OK;
 }
 
@@ -104,7 +111,7 @@ static int32_t plan_box(struct fdl_plan *plan,
                         const struct feedline_recorded_step *s)
 {
     int32_t side[2] = {(int32_t)s->value[0], (int32_t)s->value[1]};
-    fdl_plan_cv_box(plan, side);
+    fdl_plan_cv_box(plan, side, border_of(s, 2));
     return FEEDLINE_OK;
 }
 
@@ -270,7 +277,8 @@ int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
         return plan_equalize(plan, s, *channels);
     case FEEDLINE_STEP_CV_FILTER2D:
         fdl_plan_cv_filter(plan, s->data, (int32_t)s->value[0],
-                           (int32_t)s->value[1], s->value[2] == 5);
+                           (int32_t)s->value[1], border_of(s, 3),
+                           s->value[2] == 5);
         return FEEDLINE_OK;
     case FEEDLINE_STEP_CV_WARP_AFFINE:
         return plan_warp(plan, s, *channels, FDL_CV_AFFINE);

@@ -6,6 +6,8 @@
 #include "decode/kernels/cv_box_loops.h"
 #include "decode/kernels/cv_median_loops.h"
 
+#include <stdbool.h>
+
 const struct fdl_cv_blur_kernels fdl_cv_blur_c = {
     .columns = columns_loop,
     .row = row_loop,
@@ -25,6 +27,25 @@ void fdl_cv_filter_rest(const uint8_t *const *taps, const float *weight,
             sum += product;
         }
         out[i] = (uint8_t)FDL_MAX(FDL_MIN(lrintf(sum), 255), 0);
+    }
+}
+
+#define EVEN_BITS 23
+
+/* 1 / area is rounded; if down, sums are a little greater. */
+void fdl_cv_box_even(const uint16_t *in, int32_t taps, int32_t area, size_t n,
+                     uint8_t *out)
+{
+    uint32_t by = (uint32_t)area, part = (1U << EVEN_BITS) / by;
+    bool down = 2 * ((1U << EVEN_BITS) % by) < by;
+    uint32_t sum = by / 2 + (down ? 1 : 0);
+    part += down ? 0 : 1;
+    for (int32_t t = 0; t < taps - 1; t++)
+        sum += in[t];
+    for (size_t i = 0; i < n; i++) {
+        sum += in[i + (size_t)taps - 1];
+        out[i] = (uint8_t)FDL_MIN((sum * part) >> EVEN_BITS, 255U);
+        sum -= in[i];
     }
 }
 

@@ -3,7 +3,8 @@
  * OpenCV's blurs of bytes, to the bit. A Gaussian has weights of 8 bits that
  * add up to 256, so sums along columns fit 16 bits and both passes are exact
  * until the last rounding. A box is a mean, a median one of the pixels; both
- * have odd sides. A filter's sums are those of OpenCV with AVX2.
+ * have odd sides, but that of a small box. A filter's sums are those of OpenCV
+ * with AVX2.
  *
  * All levels give the same bytes. Lines are readable and writable in blocks of
  * FDL_CV_BLOCK elements.
@@ -49,6 +50,12 @@ struct fdl_cv_blur_kernels {
     void (*median)(const uint8_t *const *rows, int32_t side, size_t n,
                    uint8_t *out);
 };
+
+/* As box, of an even area up to FDL_CV_EVEN_MAX: as OpenCV multiplies with
+ * what it has of 1 / area. */
+#define FDL_CV_EVEN_MAX 256
+void fdl_cv_box_even(const uint16_t *in, int32_t taps, int32_t area, size_t n,
+                     uint8_t *out);
 
 /* As filter, but not fused, of [from, n): OpenCV 5 sums so what is left of its
  * vectors. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Row by row: a Gaussian and a box sum columns to one line, mirror its ends,
- * and sum along it. A median needs whole rows with their ends repeated.
+ * Row by row: a Gaussian and a box sum columns to one line, continue it at its
+ * ends, and sum along it. A median needs whole rows with their ends repeated.
  */
 #include "decode/plan/cv_blur_step.h"
 
@@ -19,7 +19,8 @@ enum blur_kind { GAUSS, BOX, MEDIAN };
 
 struct cv_blur {
     enum blur_kind kind;
-    int32_t side[2]; /* width, height */
+    enum fdl_cv_border border; /* of a median: replicate */
+    int32_t side[2];           /* width, height */
     double sigma[2];
 };
 
@@ -80,38 +81,51 @@ struct sums {
     const struct cv_blur *s;
     const struct fdl_cv_blur_kernels *kernels;
     uint16_t weight[2][SIDE_MAX];
-    uint16_t *line; /* with room for the margins */
+    uint16_t *line;       /* with room for the margins */
+    const uint8_t *zeros; /* a row beyond a constant border */
 };
 
-static void reflect_ends(uint16_t *line, int32_t n, int32_t margin)
+static void continue_ends(const struct sums *p, int32_t n)
 {
-    for (int32_t d = 1; d <= margin; d++) {
-        line[-d] = line[fdl_cv_source(FDL_CV_REFLECT_101, -d, n)];
-        line[n - 1 + d] = line[fdl_cv_source(FDL_CV_REFLECT_101, n - 1 + d, n)];
+    uint16_t *line = p->line;
+    for (int32_t d = 1; d <= p->s->side[0] / 2; d++) {
+        int32_t before = fdl_cv_source(p->s->border, -d, n);
+        int32_t behind = fdl_cv_source(p->s->border, n - 1 + d, n);
+        line[-d] = before < 0 ? 0 : line[before];
+        line[n - 1 + d] = behind < 0 ? 0 : line[behind];
     }
 }
 
-static const uint8_t *row_at(const struct fdl_image *in, int32_t c, int32_t y)
+static const uint8_t *row_at(const struct sums *p, const struct fdl_image *in,
+                             int32_t c, int32_t y)
 {
-    return fdl_image_row(in, c,
-                         fdl_cv_source(FDL_CV_REFLECT_101, y, in->height));
+    int32_t at = fdl_cv_source(p->s->border, y, in->height);
+    return at < 0 ? p->zeros : fdl_image_row(in, c, at);
 }
 
-/* Of a box only one row differs from those of the line before. */
 static void sum_columns(const struct sums *p, const struct fdl_image *in,
                         int32_t c, int32_t y)
 {
     const uint8_t *rows[SIDE_MAX];
     int32_t height = p->s->side[1], above = y - height / 2;
-    size_t n = (size_t)in->width;
-    if (p->s->kind == BOX && y > 0) {
-        p->kernels->slide(p->line, row_at(in, c, above + height - 1),
-                          row_at(in, c, above - 1), n);
-        return;
-    }
     for (int32_t i = 0; i < height; i++)
-        rows[i] = row_at(in, c, above + i);
-    p->kernels->columns(rows, p->weight[1], height, n, p->line);
+        rows[i] = row_at(p, in, c, above + i);
+    p->kernels->columns(rows, p->weight[1], height, (size_t)in->width, p->line);
+}
+
+/* Of a box one row comes with each line, and one goes. */
+static void slide_columns(const struct sums *p, const struct fdl_image *in,
+                          int32_t c, int32_t y)
+{
+    int32_t height = p->s->side[1], last = y - height / 2 + height - 1;
+    size_t n = (size_t)in->width;
+    if (y == 0) {
+        memset(p->line, 0, n * sizeof(*p->line));
+        for (int32_t i = last - height + 1; i < last; i++)
+            p->kernels->slide(p->line, row_at(p, in, c, i), p->zeros, n);
+    }
+    p->kernels->slide(p->line, row_at(p, in, c, last),
+                      y == 0 ? p->zeros : row_at(p, in, c, last - height), n);
 }
 
 static void sum_plane(const struct sums *p, const struct fdl_image *in,
@@ -122,10 +136,15 @@ static void sum_plane(const struct sums *p, const struct fdl_image *in,
     size_t n = (size_t)in->width;
     for (int32_t y = 0; y < in->height; y++) {
         uint8_t *to = fdl_image_row(out, c, y);
-        sum_columns(p, in, c, y);
-        reflect_ends(p->line, in->width, width / 2);
+        if (p->s->kind == GAUSS)
+            sum_columns(p, in, c, y);
+        else
+            slide_columns(p, in, c, y);
+        continue_ends(p, in->width);
         if (p->s->kind == GAUSS)
             p->kernels->row(from, p->weight[0], width, n, to);
+        else if (area % 2 == 0)
+            fdl_cv_box_even(from, width, area, n, to);
         else
             p->kernels->box(from, width, area, n, to);
     }
@@ -137,12 +156,14 @@ static int32_t sum(const struct cv_blur *s, struct fdl_canvas *c,
     struct sums p = {.s = s, .kernels = fdl_kernels[fdl_cpu_level()].cv_blur};
     size_t elements =
         (size_t)c->image.width + 2 * SIDE_MAX + 2 * FDL_CV_BOX_BLOCK;
+    size_t line = elements * sizeof(*p.line);
     uint8_t *memory;
-    int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP,
-                                        elements * sizeof(*p.line), &memory);
+    int32_t status =
+        fdl_canvas_scratch(c, FDL_SCRATCH_STEP, line + elements, &memory);
     if (status)
         return status;
     p.line = (uint16_t *)(void *)memory + SIDE_MAX;
+    p.zeros = memset(memory + line, 0, elements);
     weights_of(s, 0, p.weight[0]);
     weights_of(s, 1, p.weight[1]);
     for (int32_t i = 0; i < c->image.channels; i++)
@@ -195,31 +216,35 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
     return status;
 }
 
-/* All kernels are the same from both sides. */
+/* Kernels that are the same from both sides. */
 static const struct fdl_step_kind kind = {
     .commutes = FDL_WITH_FLIP,
     .run = run,
 };
+static const struct fdl_step_kind even_kind = {.run = run};
 
 void fdl_plan_cv_gauss(struct fdl_plan *plan, const int32_t side[2],
-                       const double sigma[2])
+                       const double sigma[2], enum fdl_cv_border border)
 {
-    struct cv_blur s = {.kind = GAUSS};
+    struct cv_blur s = {.kind = GAUSS, .border = border};
     memcpy(s.side, side, sizeof(s.side));
     memcpy(s.sigma, sigma, sizeof(s.sigma));
     fdl_plan_add(plan, &kind, &s, sizeof(s));
 }
 
-void fdl_plan_cv_box(struct fdl_plan *plan, const int32_t side[2])
+void fdl_plan_cv_box(struct fdl_plan *plan, const int32_t side[2],
+                     enum fdl_cv_border border)
 {
-    struct cv_blur s = {.kind = BOX};
+    struct cv_blur s = {.kind = BOX, .border = border};
+    bool even = side[0] % 2 == 0 || side[1] % 2 == 0;
     memcpy(s.side, side, sizeof(s.side));
-    fdl_plan_add(plan, &kind, &s, sizeof(s));
+    fdl_plan_add(plan, even ? &even_kind : &kind, &s, sizeof(s));
 }
 
 void fdl_plan_cv_median(struct fdl_plan *plan, int32_t side)
 {
-    struct cv_blur s = {.kind = MEDIAN, .side = {side, side}};
+    struct cv_blur s = {
+        .kind = MEDIAN, .border = FDL_CV_REPLICATE, .side = {side, side}};
     if (side > 1) /* else it is the pixel itself */
         fdl_plan_add(plan, &kind, &s, sizeof(s));
 }

@@ -10,6 +10,7 @@
 struct filter {
     const float *kernel;
     int32_t width, height;
+    enum fdl_cv_border border;
     bool rest;
 };
 
@@ -78,7 +79,7 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
     fdl_step_values(step, &s, sizeof(s));
     int32_t margin = (s.width > s.height ? s.width : s.height) / 2;
     find_elements(&s, margin, &e);
-    int32_t status = fdl_cv_rows_begin(&r, c, margin, FDL_CV_REFLECT_101);
+    int32_t status = fdl_cv_rows_begin(&r, c, margin, s.border);
     if (!status)
         status = fdl_canvas_spare(c, c->image.width, c->image.height, &out);
     if (status)
@@ -92,9 +93,13 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
 static const struct fdl_step_kind kind = {.run = run};
 
 void fdl_plan_cv_filter(struct fdl_plan *plan, const float *kernel,
-                        int32_t width, int32_t height, bool rest)
+                        int32_t width, int32_t height,
+                        enum fdl_cv_border border, bool rest)
 {
-    struct filter s = {
-        .kernel = kernel, .width = width, .height = height, .rest = rest};
+    struct filter s = {.kernel = kernel,
+                       .width = width,
+                       .height = height,
+                       .border = border,
+                       .rest = rest};
     fdl_plan_add(plan, &kind, &s, sizeof(s));
 }

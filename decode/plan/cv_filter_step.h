@@ -3,6 +3,7 @@
 #ifndef FDL_DECODE_CV_FILTER_STEP_H
 #define FDL_DECODE_CV_FILTER_STEP_H
 
+#include "decode/kernels/cv_border.h"
 #include "decode/plan/plan.h"
 
 #include <stdbool.h>
@@ -13,9 +14,11 @@
 #define FDL_CV_FILTER_SIDE 11
 #define FDL_CV_FILTER_AREA 130
 
-/* kernel: height * width floats, which stay as long as the plan; odd sides,
- * edges are reflect_101. rest: with OpenCV 5's arithmetic. */
+/* kernel: height * width floats, which stay as long as the plan; odd sides;
+ * the border is not wrap, and constant is of zeros. rest: with OpenCV 5's
+ * arithmetic. */
 void fdl_plan_cv_filter(struct fdl_plan *plan, const float *kernel,
-                        int32_t width, int32_t height, bool rest);
+                        int32_t width, int32_t height,
+                        enum fdl_cv_border border, bool rest);
 
 #endif

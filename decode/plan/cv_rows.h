@@ -12,7 +12,7 @@
 
 struct fdl_cv_rows {
     const struct fdl_image *image;
-    enum fdl_cv_border border; /* not constant, not wrap */
+    enum fdl_cv_border border; /* not wrap; constant: zeros */
     int32_t channel;
     int32_t margin; /* pixels on either side, and rows */
     int32_t end;    /* of the rows that are or were kept */

@@ -125,11 +125,14 @@ enum feedline_step_op {
                                      56, 57) */
     FEEDLINE_STEP_CV_GAUSSIAN_BLUR = 72, /* the kernel's width and height, 0 for
                                      those that sigma asks for, and sigma along
-                                     x and y, 0 as OpenCV has it; edges are
-                                     reflect_101 */
-    FEEDLINE_STEP_CV_BOX_BLUR = 73,      /* width and height, both odd; blur,
-                                     and edges are the same */
-    FEEDLINE_STEP_CV_MEDIAN_BLUR = 74,   /* the kernel's side */
+                                     x and y, 0 as OpenCV has it; or behind
+                                     these OpenCV's number of the border, as for
+                                     CV_WARP_AFFINE, else reflect_101; constant
+                                     is of zeros */
+    FEEDLINE_STEP_CV_BOX_BLUR = 73,    /* width and height; or behind these the
+                                     border, as before, but not 3: blur. With an
+                                     even side up to 256 elements */
+    FEEDLINE_STEP_CV_MEDIAN_BLUR = 74, /* the kernel's side */
 
     FEEDLINE_STEP_CV_WARP_AFFINE =
         75, /* width, height, flags (0 nearest, 1 linear, with 4 also 2 cubic,
@@ -142,8 +145,9 @@ enum feedline_step_op {
                                        y */
     FEEDLINE_STEP_CV_FILTER2D = 78, /* width and height of a kernel, odd and up
                                        to 11, 4 or 5: the arithmetic of that
-                                       OpenCV; data: the kernel's floats, row by
-                                       row; edges are reflect_101 */
+                                       OpenCV; or behind these the border, as
+                                       for CV_BOX_BLUR; data: the kernel's
+                                       floats, row by row */
     FEEDLINE_STEP_CV_WARP_PERSPECTIVE =
         79, /* the same without the matrix; data: its nine doubles */
     FEEDLINE_STEP_CV_REMAP = 80, /* the same, without WARP_INVERSE_MAP; data: of

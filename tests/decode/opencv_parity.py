@@ -83,6 +83,14 @@ def odd(rng, high):
     return rng.choice((3, 5, 7, rng.randrange(1, high, 2)))
 
 
+def any_border(rng, values, wraps=False):
+    """Values with a border, or as it is usual; and OpenCV's argument."""
+    border = rng.choice((None, 0, 1, 2, 4) + (3,) * wraps)
+    if border is None:
+        return values, {}
+    return values + [border], {"borderType": border}
+
+
 def gaussian_blur(rng, image):
     side = [rng.choice((0, odd(rng, 60))) for _ in range(2)]
     sigma = [rng.choice((0, rng.uniform(0.1, 9))) for _ in range(2)]
@@ -90,13 +98,18 @@ def gaussian_blur(rng, image):
         return None
     if sigma[0] == 0:
         sigma[1] = 0
-    return (CV_GAUSSIAN_BLUR, side + sigma, b""), \
-        cv2.GaussianBlur(image, side, sigma[0], sigmaY=sigma[1])
+    values, border = any_border(rng, side + sigma, True)
+    return (CV_GAUSSIAN_BLUR, values, b""), \
+        cv2.GaussianBlur(image, side, sigma[0], sigmaY=sigma[1], **border)
 
 
 def box_blur(rng, image):
     side = [odd(rng, 100), odd(rng, 100)]
-    return (CV_BOX_BLUR, side, b""), cv2.blur(image, side)
+    if rng.random() < 0.5:
+        side = rng.choice(((2, 2), (4, 4), (16, 16), (rng.randint(1, 16),
+                                                      rng.randint(1, 16))))
+    values, border = any_border(rng, list(side))
+    return (CV_BOX_BLUR, values, b""), cv2.blur(image, side, **border)
 
 
 def median_blur(rng, image):
@@ -197,8 +210,9 @@ def filter2d(rng, image):
         kernel = -np.ones((height, width)) * 0.3
         kernel[height // 2, width // 2] += 1 - kernel.sum()
     kernel = kernel.astype(np.float32)
-    return (CV_FILTER2D, [width, height, VERSION], kernel.tobytes()), \
-        cv2.filter2D(image, -1, kernel)
+    values, border = any_border(rng, [width, height, VERSION])
+    return (CV_FILTER2D, values, kernel.tobytes()), \
+        cv2.filter2D(image, -1, kernel, **border)
 
 
 def smooth(rng, most):

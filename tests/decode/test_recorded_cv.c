@@ -299,6 +299,35 @@ TEST(filters_and_equalizations)
           132, 184, 28, 122, 227, 80);
 }
 
+TEST(borders_and_even_kernels)
+{
+    static const float kernel[] = {0, 0.5F, 0, -1, 2, -1, 0, 0.25F, 0.25F};
+#define GAUSS_WRAPS STEP(GAUSSIAN_BLUR, 5, 3, 1.3, 0, 3)
+#define GAUSS_ZEROS STEP(GAUSSIAN_BLUR, 5, 3, 1.3, 0, 0)
+#define BOX_ZEROS   STEP(BOX_BLUR, 3, 5, 0)
+#define BOX_PARTS   STEP(BOX_BLUR, 2, 4)
+#define BOX_EVEN    STEP(BOX_BLUR, 6, 5, 1)
+#define FILTER_EDGE STEP(FILTER2D, 3, 3, 5, 2), .data = kernel
+    CHECK(GAUSS_WRAPS, 1,
+          115, 120, 121, 120, 116, 129, 131, 129, 128, 127, 136, 133, 134,
+          141, 144, 117, 120, 132, 139, 130);
+    CHECK(GAUSS_ZEROS, 1,
+          55, 76, 83, 71, 49, 91, 120, 129, 112, 79, 97, 124, 134, 120, 86,
+          61, 82, 96, 91, 66);
+    CHECK(BOX_ZEROS, 1,
+          48, 84, 74, 81, 45, 62, 107, 99, 108, 64, 62, 107, 99, 108, 64,
+          54, 85, 75, 82, 51);
+    CHECK(BOX_PARTS, 1,
+          131, 131, 132, 133, 102, 131, 131, 132, 133, 102, 117, 117, 118,
+          151, 120, 136, 136, 105, 170, 139);
+    CHECK(BOX_EVEN, 1,
+          114, 111, 116, 121, 126, 132, 129, 125, 122, 118, 149, 147, 135,
+          122, 110, 167, 165, 144, 123, 103);
+    CHECK(FILTER_EDGE, 1,
+          0, 121, 255, 0, 228, 233, 0, 255, 0, 215, 255, 0, 177, 255, 0,
+          255, 0, 164, 255, 0);
+}
+
 TEST(separable_filters)
 {
     static const float kernels[] = {0.1F, 0.25F, 0.3F, 0.25F, 0.1F,
@@ -431,6 +460,11 @@ TEST(what_opencv_does_otherwise_is_refused)
                        parts[] = {0.25F, 0.5F, 0.25F, 0.25F, 0.5F, 0.25F},
                        good[] = {1, 0.2F, 0.6F, 0.2F};
     const struct feedline_recorded_step refused[] = {
+        {STEP(BOX_BLUR, 3, 3, 3)},
+        {STEP(BOX_BLUR, 18, 15)},
+        {STEP(GAUSSIAN_BLUR, 4, 3, 1, 0)},
+        {STEP(GAUSSIAN_BLUR, 3, 3, 1, 0, 5)},
+        {STEP(FILTER2D, 3, 1, 4, 3), .data = good},
         {STEP(SEP_FILTER2D, 1, 3, 4, 4), .data = uneven},
         {STEP(SEP_FILTER2D, 3, 3, 4, 4), .data = parts},
         {STEP(SEP_FILTER2D, 2, 3, 4, 4), .data = good},
@@ -526,6 +560,8 @@ static struct feedline_recorded_step draw_step(uint64_t *state,
         {STEP(RESIZE, width, height, filter)},
         {STEP(GAUSSIAN_BLUR, odd, 3, 1.5, 0.7)},
         {STEP(BOX_BLUR, 5, odd)},
+        {STEP(BOX_BLUR, 4, odd, border == 3 ? 0 : border)},
+        {STEP(GAUSSIAN_BLUR, odd, 5, 1.5, 0.7, border)},
         {STEP(MEDIAN_BLUR, odd)},
         {STEP(FILTER2D, odd, 3, version), .data = data},
         {STEP(WARP_AFFINE, width, height, mix, border, version, MATRIX)},

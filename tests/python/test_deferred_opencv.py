@@ -257,6 +257,15 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
         a, (0, 0), sigmaX=0.8, sigmaY=2
     ),
     "blur": lambda a: cv2.blur(a, (3, 5)),
+    "an even blur": lambda a: cv2.blur(a, (2, 6)),
+    "borders": lambda a: cv2.blur(
+        cv2.GaussianBlur(a, (5, 7), 1.5, borderType=cv2.BORDER_WRAP),
+        (4, 3),
+        borderType=cv2.BORDER_CONSTANT,
+    ),
+    "a border of a filter": lambda a: cv2.filter2D(
+        a, -1, KERNEL, borderType=cv2.BORDER_REFLECT
+    ),
     "medianBlur": lambda a: cv2.medianBlur(a, 5),
     "blur of a resize": lambda a: cv2.GaussianBlur(
         cv2.resize(a, (30, 20)), ksize=(3, 3), sigmaX=0
@@ -437,9 +446,9 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "maps of integers": lambda a: cv2.remap(
         a, *cv2.convertMaps(*MAPS, cv2.CV_16SC2), cv2.INTER_LINEAR
     ),
-    "an even kernel": lambda a: cv2.blur(a, (2, 2)),
-    "another border": lambda a: cv2.GaussianBlur(
-        a, (5, 5), 1, borderType=cv2.BORDER_REPLICATE
+    "an even kernel": lambda a: cv2.blur(a, (18, 15)),
+    "an isolated border": lambda a: cv2.GaussianBlur(
+        a, (5, 5), 1, borderType=cv2.BORDER_REPLICATE | cv2.BORDER_ISOLATED
     ),
     "another colour space": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2LUV),
     "gray of floats": lambda a: cv2.cvtColor(

@@ -69,6 +69,21 @@ _REFLECT_101 = 4  # the usual border
 _LARGEST = 255  # side of a kernel
 
 
+_WRAP = 3
+_BORDERS = (0, 1, 2, _REFLECT_101)
+_MOST_OF_EVEN = 256  # elements of a box with an even side
+
+
+def _border(borderType: int, *more: int) -> Tuple[int, ...]:
+    """What is said of it: nothing of the usual one. more: others that are
+    borders, too."""
+    if borderType == _REFLECT_101:
+        return ()
+    if type(borderType) is not int or borderType not in (*_BORDERS, *more):
+        raise NotRecorded
+    return (borderType,)
+
+
 def _then(
     record: Record,
     call: Call,
@@ -98,18 +113,23 @@ def gaussian_blur(
     borderType: int = _REFLECT_101,
 ) -> Record:
     w, h = (0, 0) if tuple(ksize) == (0, 0) else _sides(ksize)
-    if borderType != _REFLECT_101 or (not w and sigmaX <= 0):
+    if not w and sigmaX <= 0:
         raise NotRecorded
-    sigmas = float(sigmaX), float(sigmaY)
-    return _then(record, call, op.CV_GAUSSIAN_BLUR, w, h, *sigmas)
+    values = w, h, float(sigmaX), float(sigmaY), *_border(borderType, _WRAP)
+    return _then(record, call, op.CV_GAUSSIAN_BLUR, *values)
 
 
 def blur(
     record: Record, call: Call, ksize: Any, *, borderType: int = _REFLECT_101
 ) -> Record:
-    if borderType != _REFLECT_101:
-        raise NotRecorded
-    return _then(record, call, op.CV_BOX_BLUR, *_sides(ksize))
+    w, h = map(operator.index, ksize)
+    if w % 2 == 0 or h % 2 == 0:
+        if min(w, h) < 1 or w * h > _MOST_OF_EVEN:
+            raise NotRecorded
+    else:
+        w, h = _sides((w, h))
+    border = _border(borderType)
+    return _then(record, call, op.CV_BOX_BLUR, w, h, *border)
 
 
 def median_blur(record: Record, call: Call, ksize: int) -> Record:
@@ -278,7 +298,14 @@ _MOST_OF_KERNEL = 11  # a side
 _KERNELS = tuple(map(np.dtype, (np.float32, np.float64)))
 
 
-def filter_2d(record: Record, call: Call, ddepth: int, kernel: Any) -> Record:
+def filter_2d(
+    record: Record,
+    call: Call,
+    ddepth: int,
+    kernel: Any,
+    *,
+    borderType: int = _REFLECT_101,
+) -> Record:
     if ddepth != -1 or type(kernel) is not np.ndarray or kernel.ndim != 2:
         raise NotRecorded
     h, w = kernel.shape
@@ -287,11 +314,11 @@ def filter_2d(record: Record, call: Call, ddepth: int, kernel: Any) -> Record:
     if max(w, h) > _MOST_OF_KERNEL:
         raise NotRecorded
     data = kernel.astype(np.float32).tobytes()
-    return _then(record, call, op.CV_FILTER2D, w, h, _version(), data=data)
+    values = w, h, _version(), *_border(borderType)
+    return _then(record, call, op.CV_FILTER2D, *values, data=data)
 
 
 _MOST_OF_SEPARABLE = 127
-_BORDERS = (0, 1, 2, _REFLECT_101)
 
 
 def sep_filter_2d(

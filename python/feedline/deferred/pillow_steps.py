@@ -184,8 +184,19 @@ def _cv_clahe(cv2: Any, array: Any, v: Values) -> Any:
     return cv2.createCLAHE(v[1], tuple(v[2:])).apply(array)
 
 
+def _cv_border(v: Values, at: int) -> Dict[str, Any]:
+    """Of value `at`, if there is one."""
+    return {"borderType": v[at]} if len(v) > at else {}
+
+
 def _cv_filter(cv2: Any, array: Any, v: Values) -> Any:
-    return cv2.filter2D(array, -1, _numbers(v[3], "f4").reshape(v[1], v[0]))
+    kernel = _numbers(v[-1], "f4").reshape(v[1], v[0])
+    return cv2.filter2D(array, -1, kernel, **_cv_border(v[:-1], 3))
+
+
+def _cv_gauss(cv2: Any, array: Any, v: Values) -> Any:
+    border = _cv_border(v, 4)
+    return cv2.GaussianBlur(array, v[:2], v[2], sigmaY=v[3], **border)
 
 
 def _cv_separable(cv2: Any, array: Any, v: Values) -> Any:
@@ -257,10 +268,10 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.SELECT: _select,
     op.CV_RESIZE: _opencv(_cv_resize),
     op.CV_COLOUR: _opencv(lambda cv2, a, v: cv2.cvtColor(a, v[0])),
-    op.CV_GAUSSIAN_BLUR: _opencv(
-        lambda cv2, a, v: cv2.GaussianBlur(a, v[:2], v[2], sigmaY=v[3])
+    op.CV_GAUSSIAN_BLUR: _opencv(_cv_gauss),
+    op.CV_BOX_BLUR: _opencv(
+        lambda cv2, a, v: cv2.blur(a, v[:2], **_cv_border(v, 2))
     ),
-    op.CV_BOX_BLUR: _opencv(lambda cv2, a, v: cv2.blur(a, v)),
     op.CV_WARP_AFFINE: _opencv(_cv_affine),
     op.CV_WARP_PERSPECTIVE: _opencv(_cv_perspective),
     op.CV_REMAP: _opencv(_cv_remap),

@@ -11,6 +11,7 @@
 #include "decode/kernels/blend.h"
 #include "decode/kernels/cv_blur.h"
 #include "decode/kernels/cv_colour.h"
+#include "decode/kernels/cv_equalize.h"
 #include "decode/kernels/cv_floats.h"
 #include "decode/kernels/cv_resize.h"
 #include "decode/kernels/cv_warp.h"
@@ -32,6 +33,7 @@ struct fdl_kernels {
     const struct fdl_cv_warp_kernels *cv_warp;
     const struct fdl_cv_float_kernels *cv_floats;
     const struct fdl_cv_colour_kernels *cv_colour;
+    const struct fdl_cv_equalize_kernels *cv_equalize;
 };
 
 extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];

@@ -3,6 +3,7 @@
 #include "decode/plan/cv_equalize_step.h"
 
 #include "base/status.h"
+#include "decode/kernels/levels.h"
 
 struct equalize {
     int32_t channel;
@@ -23,7 +24,8 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
     size_t bytes = fdl_cv_clahe_scratch(&s.clahe, image->width);
     int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP, bytes, &scratch);
     if (!status)
-        fdl_cv_clahe(&s.clahe, plane, image->width, image->height, scratch);
+        fdl_cv_clahe(fdl_kernels[fdl_cpu_level()].cv_equalize, &s.clahe, plane,
+                     image->width, image->height, scratch);
     return status;
 }
 

@@ -144,4 +144,39 @@ TEST(levels_blur_alike)
     }
 }
 
+/* ---- CLAHE -------------------------------------------------------------- */
+
+static void check_mixing(const struct fdl_kernels *k, uint64_t *state)
+{
+    const struct fdl_cv_equalize_kernels *c =
+        fdl_kernels[FDL_CPU_C].cv_equalize;
+    uint8_t tables[4][FDL_CV_VALUES], want[SIDE_MAX], got[SIDE_MAX];
+    const uint8_t *const four[4] = {tables[0], tables[1], tables[2], tables[3]};
+    uint32_t joined[2][FDL_CV_VALUES];
+    float part[SIDE_MAX];
+    size_t n = (size_t)make_within(state, 1, SIDE_MAX);
+    fill(state, tables[0], sizeof(tables));
+    fill(state, want, sizeof(want));
+    memcpy(got, want, sizeof(got));
+    for (size_t i = 0; i < SIDE_MAX; i++)
+        part[i] = (float)make_within(state, 0, 99) / 100;
+    c->join(four, joined[0]);
+    k->cv_equalize->join(four, joined[1]);
+    assert_memory_equal(joined[0], joined[1], sizeof(joined[0]));
+    c->mix(joined[0], part, part[0], n, want);
+    k->cv_equalize->mix(joined[0], part, part[0], n, got);
+    if (memcmp(want, got, sizeof(want)) != 0)
+        fail_msg("%zu pixels between tables differ", n);
+}
+
+TEST(levels_mix_tables_alike)
+{
+    uint64_t seed = test_seed();
+    for (int level = FDL_CPU_AVX2; level <= (int)fdl_cpu_level(); level++) {
+        uint64_t state = seed;
+        for (int i = 0; i < ROUNDS; i++)
+            check_mixing(&fdl_kernels[level], &state);
+    }
+}
+
 TEST_MAIN("decode_cv")

@@ -15,6 +15,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Loops over blocks, and over what is added to one, have two loops over pixels
+ * inside of them: of one alone GCC would do two turns at once, and without
+ * vectors. */
+#define FILTER_TAPS 4 /* in registers */
+
 #define WHOLE 12582912.0F /* what is added to this is rounded half to even */
 
 /* Up to `left` pixels of a block; one of known size is a few stores. */
@@ -60,10 +65,12 @@ TARGET static void columns_loop(const uint8_t *const *rows,
         const uint8_t *a = rows[p] + i, *b = rows[taps - 1 - p] + i;
         for (size_t k = 0; k < FDL_CV_BLOCK; k++)
             sum[k] = (uint16_t)(w * middle[k] + next * (uint16_t)(a[k] + b[k]));
-        for (int32_t t = 0; t < p / 2; t++)
-            add_rows(rows, weight, taps - 1, i, 2 * t, false, sum);
-        if (p % 2 != 0)
-            add_rows(rows, weight, taps - 1, i, p - 1, true, sum);
+        for (int32_t t = 0; t < p; t += 2) {
+            if (t + 1 < p)
+                add_rows(rows, weight, taps - 1, i, t, false, sum);
+            else
+                add_rows(rows, weight, taps - 1, i, t, true, sum);
+        }
         memcpy(out + i, sum, sizeof(sum));
     }
 }
@@ -95,13 +102,47 @@ TARGET static void row_loop(const uint16_t *in, const uint16_t *weight,
         for (size_t k = 0; k < FDL_CV_BLOCK; k++)
             sum[k] =
                 (1U << 15) + w * middle[k] + next * ((uint32_t)a[k] + b[k]);
-        for (int32_t t = 0; t < p / 2; t++)
-            add_neighbours(in, weight, taps - 1, 2 * t, false, sum);
-        if (p % 2 != 0)
-            add_neighbours(in, weight, taps - 1, p - 1, true, sum);
+        for (int32_t t = 0; t < p; t += 2) {
+            if (t + 1 < p)
+                add_neighbours(in, weight, taps - 1, t, false, sum);
+            else
+                add_neighbours(in, weight, taps - 1, t, true, sum);
+        }
         for (size_t k = 0; k < FDL_CV_BLOCK; k++)
             bytes[k] = (uint8_t)(sum[k] >> 16);
         put(out + i, bytes, n - i);
+    }
+}
+
+/* Products of `group` taps, 1 or FILTER_TAPS, added one by one. */
+TARGET FDL_INLINE void add_taps(const uint8_t *const *taps, const float *weight,
+                                int32_t group, size_t i,
+                                float sum[FDL_CV_BLOCK])
+{
+    const uint8_t *a = taps[0] + i, *b = taps[1 % group] + i;
+    const uint8_t *c = taps[2 % group] + i, *d = taps[3 % group] + i;
+    float w = weight[0], v = weight[1 % group];
+    float u = weight[2 % group], t = weight[3 % group];
+    for (size_t k = 0; k < FDL_CV_BLOCK; k++) {
+        float total = fmaf(w, (float)a[k], sum[k]);
+        if (group > 1) {
+            total = fmaf(v, (float)b[k], total);
+            total = fmaf(u, (float)c[k], total);
+            total = fmaf(t, (float)d[k], total);
+        }
+        sum[k] = total;
+    }
+}
+
+/* One thing at a time: compilers make branches of both limits in one loop. */
+TARGET FDL_INLINE void round_sums(float sum[FDL_CV_BLOCK],
+                                  uint8_t bytes[FDL_CV_BLOCK])
+{
+    for (size_t k = 0; k < FDL_CV_BLOCK; k++)
+        sum[k] = FDL_MAX(sum[k], 0.0F);
+    for (size_t k = 0; k < FDL_CV_BLOCK; k++) {
+        float v = FDL_MIN(sum[k], 255.0F);
+        bytes[k] = (uint8_t)(int32_t)((v + WHOLE) - WHOLE);
     }
 }
 
@@ -111,15 +152,15 @@ TARGET static void filter_loop(const uint8_t *const *taps, const float *weight,
     for (size_t i = 0; i < n; i += FDL_CV_BLOCK) {
         float sum[FDL_CV_BLOCK] = {0};
         uint8_t bytes[FDL_CV_BLOCK];
-        for (int32_t t = 0; t < n_taps; t++) {
-            const uint8_t *from = taps[t] + i;
-            for (size_t k = 0; k < FDL_CV_BLOCK; k++)
-                sum[k] = fmaf(weight[t], (float)from[k], sum[k]);
+        for (int32_t t = 0; t < n_taps;) {
+            bool several = t + FILTER_TAPS <= n_taps;
+            if (several)
+                add_taps(taps + t, weight + t, FILTER_TAPS, i, sum);
+            else
+                add_taps(taps + t, weight + t, 1, i, sum);
+            t += several ? FILTER_TAPS : 1;
         }
-        for (size_t k = 0; k < FDL_CV_BLOCK; k++) {
-            float v = FDL_MAX(FDL_MIN(sum[k], 255.0F), 0.0F);
-            bytes[k] = (uint8_t)(int32_t)((v + WHOLE) - WHOLE);
-        }
+        round_sums(sum, bytes);
         put(out + i, bytes, n - i);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loops of a median, as those of cv_blur_loops.h. Pixels are put in order
- * by pairs. Columns of 3 and 5 pixels are shared by as many medians: they are
+ * by pairs. A column is shared by as many medians as it has pixels: it is
  * sorted once.
  */
 #ifndef FDL_DECODE_CV_MEDIAN_LOOPS_H
@@ -91,7 +91,8 @@ TARGET FDL_INLINE void sort_row_of_5(const uint8_t *from, uint8_t v[5])
 
 /* Of five sorted columns: with their rows sorted, too, half a row's pixels are
  * too small or too great for their place. Of the 13 that are left these pairs
- * can be in the wrong order, as the 252 such squares of 0 and 1 say. */
+ * are put in order: found by trying many, each kept as long as some of the 252
+ * such squares of 0 and 1 have it the other way round, and checked with all. */
 TARGET FDL_INLINE uint8_t middle_of_25(const uint8_t (*sorted)[COLUMNS],
                                        size_t k)
 {
@@ -136,60 +137,97 @@ TARGET static void median_of_25(const uint8_t *const *rows, size_t i,
         out[k] = middle_of_25(sorted, k);
 }
 
-/* ---- More --------------------------------------------------------------- */
+/* ---- 7 x 7 -------------------------------------------------------------- */
 
-typedef uint8_t lane_block[LANES];
-
-TARGET FDL_INLINE void order_lanes(uint8_t *a, uint8_t *b)
+TARGET FDL_INLINE void sort_7(uint8_t v[7])
 {
-    for (size_t k = 0; k < LANES; k++)
-        order(&a[k], &b[k]);
+    order(&v[0], &v[6]);
+    order(&v[2], &v[3]);
+    order(&v[4], &v[5]);
+    order(&v[0], &v[2]);
+    order(&v[1], &v[4]);
+    order(&v[3], &v[6]);
+    order(&v[0], &v[1]);
+    order(&v[2], &v[5]);
+    order(&v[3], &v[4]);
+    order(&v[1], &v[2]);
+    order(&v[4], &v[6]);
+    order(&v[2], &v[3]);
+    order(&v[4], &v[5]);
+    order(&v[1], &v[2]);
+    order(&v[3], &v[4]);
+    order(&v[5], &v[6]);
 }
 
-/* Moves the least of v[0, n) to the front and the greatest to the end. */
-TARGET FDL_INLINE void ends_out(lane_block *v, int32_t n)
+TARGET FDL_INLINE void sort_row_of_7(const uint8_t *from, uint8_t v[7])
 {
-    for (int32_t i = 0; i < n / 2; i++)
-        order_lanes(v[i], v[n - 1 - i]);
-    for (int32_t i = 1; i < (n + 1) / 2; i++)
-        order_lanes(v[0], v[i]);
-    for (int32_t i = n / 2; i < n - 1; i++)
-        order_lanes(v[i], v[n - 1]);
+    memcpy(v, from, 7);
+    sort_7(v);
 }
 
-/* Of more than half of all pixels the least and the greatest are not the
- * middle: one more comes in their place, until three are left. */
-TARGET static void median_of_many(const uint8_t *const *rows, int32_t side,
-                                  size_t n, uint8_t *out)
+/* Those of 49 pixels, found as the ones of 25. */
+/* clang-format off */
+#define PAIRS_OF_49(O)                                                         \
+  O(d[5], g[2]) O(a[4], e[0]) O(c[6], f[3]) O(b[3], d[1]) O(a[5], c[2])        \
+  O(b[6], e[4]) O(b[4], e[1]) O(c[5], f[2]) O(d[4], g[1]) O(c[3], f[0])        \
+  O(b[5], d[2]) O(b[5], g[0]) O(d[2], e[3]) O(d[5], e[3]) O(c[4], f[1])        \
+  O(c[4], d[1]) O(a[6], f[1]) O(c[6], f[1]) O(c[2], e[2]) O(c[2], e[0])        \
+  O(a[6], c[2]) O(b[6], e[2]) O(c[6], e[2]) O(c[5], e[1]) O(c[5], d[4])        \
+  O(c[5], f[0]) O(c[5], d[2]) O(b[6], c[5]) O(e[1], g[0]) O(d[3], g[0])        \
+  O(c[5], g[0]) O(d[2], d[4]) O(c[2], d[2]) O(c[2], e[0]) O(d[4], d[5])        \
+  O(d[5], e[1]) O(d[2], e[1]) O(d[3], d[5]) O(c[5], d[3]) O(c[5], f[0])        \
+  O(d[1], e[0]) O(d[1], f[0]) O(d[1], d[3]) O(d[1], d[4]) O(e[0], f[0])        \
+  O(d[2], f[0]) O(d[3], f[0]) O(d[2], e[0]) O(c[6], e[0]) O(d[3], e[0])        \
+  O(c[6], d[4]) O(d[4], d[5]) O(d[2], d[4]) O(c[6], d[2]) O(d[2], d[4])        \
+  O(d[3], d[4]) O(d[2], d[3])
+/* clang-format on */
+#define ORDER(one, other) order(&one, &other);
+
+TARGET FDL_INLINE uint8_t middle_of_49(const uint8_t (*sorted)[COLUMNS],
+                                       size_t k)
 {
-    int32_t all = side * side, first = all / 2 + 2;
-    for (size_t i = 0; i < n; i += LANES) {
-        lane_block v[FDL_CV_CHOICE_MAX * FDL_CV_CHOICE_MAX / 2 + 2];
-        for (int32_t p = 0; p < first; p++)
-            memcpy(v[p], rows[p / side] + i + p % side, LANES);
-        int32_t count = first;
-        for (int32_t p = first; p < all; p++, count--) {
-            ends_out(v, count);
-            memcpy(v[0], rows[p / side] + i + p % side, LANES);
-        }
-        ends_out(v, count);
-        memcpy(out + i, v[1], FDL_MIN(n - i, sizeof(v[1])));
+    uint8_t a[7], b[7], c[7], d[7], e[7], f[7], g[7];
+    sort_row_of_7(&sorted[0][k], a);
+    sort_row_of_7(&sorted[1][k], b);
+    sort_row_of_7(&sorted[2][k], c);
+    sort_row_of_7(&sorted[3][k], d);
+    sort_row_of_7(&sorted[4][k], e);
+    sort_row_of_7(&sorted[5][k], f);
+    sort_row_of_7(&sorted[6][k], g);
+    PAIRS_OF_49(ORDER)
+    return d[3];
+}
+
+TARGET static void median_of_49(const uint8_t *const *rows, size_t i,
+                                uint8_t out[WIDE])
+{
+    uint8_t sorted[7][COLUMNS];
+    const uint8_t *a = rows[0] + i, *b = rows[1] + i, *c = rows[2] + i;
+    const uint8_t *d = rows[3] + i, *e = rows[4] + i, *f = rows[5] + i;
+    const uint8_t *g = rows[6] + i;
+    for (size_t k = 0; k < COLUMNS; k++) {
+        uint8_t v[7] = {a[k], b[k], c[k], d[k], e[k], f[k], g[k]};
+        sort_7(v);
+        for (size_t t = 0; t < 7; t++)
+            sorted[t][k] = v[t];
     }
+    for (size_t k = 0; k < WIDE; k++)
+        out[k] = middle_of_49(sorted, k);
 }
+
+/* ---- All of them -------------------------------------------------------- */
 
 TARGET static void median_loop(const uint8_t *const *rows, int32_t side,
                                size_t n, uint8_t *out)
 {
-    uint8_t bytes[WIDE];
-    if (side > 5) {
-        median_of_many(rows, side, n, out);
-        return;
-    }
     for (size_t i = 0; i < n; i += WIDE) {
+        uint8_t bytes[WIDE];
         if (side == 3)
             median_of_9(rows, i, bytes);
-        else
+        else if (side == 5)
             median_of_25(rows, i, bytes);
+        else
+            median_of_49(rows, i, bytes);
         memcpy(out + i, bytes, FDL_MIN(n - i, sizeof(bytes)));
     }
 }

@@ -202,10 +202,16 @@ static struct cover cover_of(const struct fdl_cv_axis_key *key, int32_t i)
     return c;
 }
 
-/* Pixels that one covers, at most. */
+/* Pixels that one covers, at most, in whole fours. */
 static size_t most_of(const struct fdl_cv_axis_key *key)
 {
-    return (size_t)ceil(step_of(key)) + 2;
+    return ((size_t)ceil(step_of(key)) + 2 + 3) & ~(size_t)3;
+}
+
+static size_t pitch_of(int32_t count)
+{
+    return ((size_t)count + FDL_CV_AREA_BLOCK - 1) &
+           ~(size_t)(FDL_CV_AREA_BLOCK - 1);
 }
 
 /* How many pixels of the image one of the result is, where that is whole. */
@@ -218,20 +224,23 @@ static int32_t whole_of(const struct fdl_cv_axis_key *key)
 static void make_areas(struct fdl_cv_axis *axis,
                        const struct fdl_cv_axis_key *key)
 {
-    axis->most = (int32_t)most_of(key);
+    size_t pitch = axis->pitch;
+    memset(axis->area, 0, most_of(key) * pitch * sizeof(*axis->area));
+    axis->most = 0;
     axis->whole = whole_of(key);
     for (int32_t i = 0; i < axis->count; i++) {
         struct cover c = cover_of(key, key->first + i);
-        float *w = axis->area + (size_t)i * (size_t)axis->most;
-        int32_t n = 0;
+        float *w = axis->area + i;
+        size_t n = 0;
         axis->at[i] = (c.before > 0 ? c.from - 1 : c.from) - key->origin;
         if (c.before > 0)
-            w[n++] = (float)(c.before / c.length);
+            w[n++ * pitch] = (float)(c.before / c.length);
         for (int32_t at = c.from; at < c.end; at++)
-            w[n++] = (float)(1.0 / c.length);
+            w[n++ * pitch] = (float)(1.0 / c.length);
         if (c.behind > 0)
-            w[n++] = (float)(c.behind / c.length);
-        axis->n[i] = n;
+            w[n++ * pitch] = (float)(c.behind / c.length);
+        axis->n[i] = (int32_t)n;
+        axis->most = FDL_MAX(axis->most, axis->n[i]);
     }
 }
 
@@ -240,11 +249,12 @@ static void make_areas(struct fdl_cv_axis *axis,
 size_t fdl_cv_axis_bytes(const struct fdl_cv_axis_key *key)
 {
     size_t taps = (size_t)taps_of(key), each, bytes;
+    size_t count = taps > 0 ? whole_eights(key->count) : pitch_of(key->count);
     each = taps > 0 ? taps * (sizeof(int32_t) + sizeof(int16_t))
                     : 2 * sizeof(int32_t) + most_of(key) * sizeof(float);
     if (taps == 2)
         each += sizeof(struct fdl_cv_quad) / QUAD;
-    if (!fdl_mul_size(whole_eights(key->count), each, &bytes) ||
+    if (!fdl_mul_size(count, each, &bytes) ||
         !fdl_add_size(bytes, ALIGN, &bytes))
         return 0;
     return bytes & ~(size_t)(ALIGN - 1);
@@ -265,6 +275,7 @@ void fdl_cv_axis_make(struct fdl_cv_axis *axis,
         if (key->across && axis->taps == 2)
             make_quads(axis, (void *)(axis->weight + all));
     } else {
+        axis->pitch = pitch_of(key->count);
         axis->n = axis->at + count;
         axis->area = (float *)(void *)(axis->n + count);
         make_areas(axis, key);

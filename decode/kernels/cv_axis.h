@@ -24,6 +24,8 @@ enum fdl_cv_filter {
 #define FDL_CV_ONE      2048 /* weights of a pixel add up to about this */
 #define FDL_CV_TAPS_MAX 8
 
+#define FDL_CV_AREA_BLOCK 64 /* pixels of the result */
+
 /* What an axis is made from. */
 struct fdl_cv_axis_key {
     int32_t in, out; /* pixels of the whole sides */
@@ -51,10 +53,12 @@ struct fdl_cv_axis {
                                   of two taps, or too wide. Then weights are
                                   there for whole eights, too */
 
-    /* covers: pixels [at[i], at[i] + n[i]), which weigh area[i * most] on.
+    /* covers: pixels [at[i], at[i] + n[i]), of which number t weighs
+     * area[t * pitch + i]; with zeros, whole fours of them and whole blocks.
      * whole: they are as many everywhere, or fewer at the end; else 0. */
     int32_t *n;
     float *area;
+    size_t pitch;
     int32_t most, whole;
 };
 

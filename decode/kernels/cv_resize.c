@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is the same at every level, and plain C. */
-#include "decode/kernels/cv_resize.h"
+#define TARGET
 
-#include "base/compiler.h"
 #include "base/memory.h"
+#include "decode/kernels/cv_resize_loops.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,11 @@ static size_t pitch_of(int32_t count)
 size_t fdl_cv_resize_scratch(const struct fdl_cv_axis_key *x)
 {
     size_t rows = FDL_CV_ROWS * sizeof(int32_t), bytes;
-    return fdl_mul_size(pitch_of(x->count), rows, &bytes) ? bytes : 0;
+    size_t columns = x->covers ? pitch_of(x->in) * sizeof(int32_t) : 0;
+    return fdl_mul_size(pitch_of(x->count), rows, &bytes) &&
+                   fdl_add_size(bytes, columns, &bytes)
+               ? bytes
+               : 0;
 }
 
 /* ---- Plain C ------------------------------------------------------------ */
@@ -51,18 +55,6 @@ static void down_2(const int32_t *const *rows, const int16_t *w, size_t n,
     }
 }
 
-/* Rounded half up. */
-static void down_8(const int32_t *const *rows, const int16_t *w, size_t n,
-                   uint8_t *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        int32_t sum = FDL_CV_ONE * FDL_CV_ONE / 2;
-        for (int32_t t = 0; t < FDL_CV_TAPS_MAX; t++)
-            sum += rows[t][i] * w[t];
-        out[i] = to_byte(sum >> 22);
-    }
-}
-
 static void down_c(const int32_t *const *rows, const int16_t *w, int32_t taps,
                    size_t n, uint8_t *out)
 {
@@ -86,6 +78,7 @@ const struct fdl_cv_resize_kernels fdl_cv_resize_c = {
     .across = across_c,
     .down = down_c,
     .halve = halve_c,
+    CV_COVER_LOOPS,
 };
 
 /* ---- Few pixels --------------------------------------------------------- */
@@ -141,72 +134,60 @@ static void sum(const struct fdl_cv_resize_kernels *k,
 
 /* ---- Areas -------------------------------------------------------------- */
 
-static void cover_row(const uint8_t *in, const struct fdl_cv_axis *x,
-                      float *out)
-{
-    for (int32_t i = 0; i < x->count; i++) {
-        const uint8_t *from = in + x->at[i];
-        const float *w = x->area + (size_t)i * (size_t)x->most;
-        float total = 0;
-        for (int32_t t = 0; t < x->n[i]; t++) {
-            float product = (float)from[t] * w[t];
-            total += product;
-        }
-        out[i] = total;
-    }
-}
-
-static void cover(const struct fdl_cv_resize_job *job, int32_t c)
+/* The last row that a pixel covers is often the first one of the next. */
+static void cover(const struct fdl_cv_resize_kernels *k,
+                  const struct fdl_cv_resize_job *job, int32_t c)
 {
     const struct fdl_cv_axis *x = job->x, *y = job->y;
+    size_t n = (size_t)x->count;
     float *line = (float *)(void *)job->scratch,
           *total = line + pitch_of(x->count);
+    int32_t summed = -1;
     for (int32_t i = 0; i < y->count; i++) {
-        uint8_t *to = fdl_image_row(job->out, c, i);
-        const float *w = y->area + (size_t)i * (size_t)y->most;
-        memset(total, 0, (size_t)x->count * sizeof(*total));
+        memset(total, 0, n * sizeof(*total));
         for (int32_t t = 0; t < y->n[i]; t++) {
-            cover_row(fdl_image_row(job->in, c, y->at[i] + t), x, line);
-            for (int32_t p = 0; p < x->count; p++) {
-                float product = line[p] * w[t];
-                total[p] += product;
-            }
+            int32_t row = y->at[i] + t;
+            if (row != summed)
+                k->cover(fdl_image_row(job->in, c, row), x, line);
+            summed = row;
+            k->add(line, y->area[(size_t)t * y->pitch + (size_t)i], n, total);
         }
-        for (int32_t p = 0; p < x->count; p++)
-            to[p] = to_byte((int32_t)lrintf(total[p]));
+        k->round(total, n, fdl_image_row(job->out, c, i));
     }
 }
 
-/* Sums of whole pixels; those that there are, at the ends. */
-struct block {
-    const struct fdl_image *image;
-    int32_t c, x, y, width, height;
-};
-
-static int32_t sum_block(const struct block *b)
+/* Sums of the columns that pixels [first, count) of row i cover. */
+static const int32_t *count_columns(const struct fdl_cv_resize_kernels *k,
+                                    const struct fdl_cv_resize_job *job,
+                                    int32_t c, int32_t i, int32_t first)
 {
-    int32_t total = 0;
-    for (int32_t y = 0; y < b->height; y++) {
-        const uint8_t *row = fdl_image_row(b->image, b->c, b->y + y) + b->x;
-        for (int32_t x = 0; x < b->width; x++)
-            total += row[x];
-    }
-    return total;
+    const struct fdl_cv_axis *x = job->x, *y = job->y;
+    int32_t *sums = (int32_t *)(void *)job->scratch, last = x->count - 1;
+    int32_t from = x->at[first], end = x->at[last] + x->n[last];
+    size_t n = (size_t)(end - from);
+    memset(sums, 0, n * sizeof(*sums));
+    for (int32_t t = 0; t < y->n[i]; t++)
+        k->count(fdl_image_row(job->in, c, y->at[i] + t) + from, n, sums);
+    return sums;
 }
 
-/* Pixels [first, count) of row i. */
-static void cover_rest(const struct fdl_cv_resize_job *job, int32_t c,
+/* Those; at the ends, of the pixels that there are. */
+static void cover_rest(const struct fdl_cv_resize_kernels *k,
+                       const struct fdl_cv_resize_job *job, int32_t c,
                        int32_t i, int32_t first, uint8_t *to)
 {
     const struct fdl_cv_axis *x = job->x, *y = job->y;
     int32_t all = x->whole * y->whole;
-    float part = 1.0F / (float)all;
+    float part = 1.0F / (float)all, mean;
+    if (first == x->count)
+        return;
+    const int32_t *sums = count_columns(k, job, c, i, first);
     for (int32_t p = first; p < x->count; p++) {
-        struct block b = {job->in, c, x->at[p], y->at[i], x->n[p], y->n[i]};
-        int32_t n = b.width * b.height;
-        float sum = (float)sum_block(&b);
-        to[p] =
-            to_byte((int32_t)lrintf(n == all ? sum * part : sum / (float)n));
+        int32_t n = x->n[p] * y->n[i], total = 0;
+        for (int32_t t = 0; t < x->n[p]; t++)
+            total += *sums++;
+        mean = n == all ? (float)total * part : (float)total / (float)n;
+        k->round(&mean, 1, to + p);
     }
 }
 
@@ -223,7 +204,7 @@ static void cover_whole(const struct fdl_cv_resize_kernels *k,
         const uint8_t *above = fdl_image_row(job->in, c, y->at[i]) + x->at[0];
         if (done > 0)
             k->halve(above, above + job->in->width, (size_t)done, to);
-        cover_rest(job, c, i, done, to);
+        cover_rest(k, job, c, i, done, to);
     }
 }
 
@@ -238,6 +219,6 @@ void fdl_cv_resize(const struct fdl_cv_resize_kernels *k,
         else if (job->x->whole > 0 && job->y->whole > 0)
             cover_whole(k, job, c);
         else
-            cover(job, c);
+            cover(k, job, c);
     }
 }

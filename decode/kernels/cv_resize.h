@@ -33,6 +33,14 @@ struct fdl_cv_resize_kernels {
     /* Of 2 or 8 rows. */
     void (*down)(const int32_t *const *rows, const int16_t *weight,
                  int32_t taps, size_t n, uint8_t *out);
+    /* out[i]: the sum, in their order, of the pixels of a row that pixel i
+     * covers; reads up to 3 behind those. */
+    void (*cover)(const uint8_t *in, const struct fdl_cv_axis *x, float *out);
+    /* Adds a line, weighed; and rounds what all of them add up to. */
+    void (*add)(const float *line, float weight, size_t n, float *total);
+    void (*round)(const float *total, size_t n, uint8_t *out);
+    /* Adds whole pixels. */
+    void (*count)(const uint8_t *in, size_t n, int32_t *sums);
     /* n means of 2 * 2 pixels, rounded half up. */
     void (*halve)(const uint8_t *above, const uint8_t *below, size_t n,
                   uint8_t *out);

@@ -2,14 +2,17 @@
 /*
  * Two taps with AVX2. Four neighbours of the result have their pairs of pixels
  * within 16 bytes, up to a scale of about a quarter: one shuffle spreads them,
- * one multiplication weighs and adds. Wider axes, and eight taps, are plain C.
+ * one multiplication weighs and adds. Wider axes, and rows of eight taps, are
+ * plain C.
  */
 #include "base/compiler.h"
-#include "decode/kernels/cv_resize.h"
+
+#define TARGET FDL_TARGET("avx2")
+#define AVX2   TARGET
+
+#include "decode/kernels/cv_resize_loops.h"
 
 #include <immintrin.h>
-
-#define AVX2 FDL_TARGET("avx2")
 
 AVX2 FDL_INLINE __m256i load(const void *from)
 {
@@ -78,7 +81,7 @@ AVX2 static void down_avx2(const int32_t *const *rows, const int16_t *weight,
     if (taps == 2)
         down_2(rows, weight, n, out);
     else
-        fdl_cv_resize_c.down(rows, weight, taps, n, out);
+        down_8(rows, weight, n, out);
 }
 
 /* Sums of neighbours, of 32 pixels. */
@@ -106,4 +109,5 @@ const struct fdl_cv_resize_kernels fdl_cv_resize_avx2 = {
     .across = across_avx2,
     .down = down_avx2,
     .halve = halve_avx2,
+    CV_COVER_LOOPS,
 };

@@ -179,4 +179,68 @@ TEST(levels_mix_tables_alike)
     }
 }
 
+/* ---- Resizing ----------------------------------------------------------- */
+
+struct resized {
+    float cover[SIDE_MAX], total[SIDE_MAX];
+    int32_t count[SIDE_MAX];
+    uint8_t rounded[SIDE_MAX], down[SIDE_MAX];
+};
+
+static void resize(const struct fdl_cv_resize_kernels *k,
+                   const struct fdl_cv_axis *x, const uint8_t *row,
+                   const int32_t *const *rows, struct resized *out)
+{
+    int16_t weight[FDL_CV_TAPS_MAX] = {-9, 90, -400, 1300, 1400, -400, 80, -13};
+    size_t n = (size_t)x->count;
+    memset(out, 0, sizeof(*out));
+    k->cover(row, x, out->cover);
+    k->add(out->cover, 0.7F, n, out->total);
+    k->add(out->cover, 0.4F, n, out->total);
+    k->count(row, n, out->count);
+    k->count(row + 1, n, out->count);
+    k->round(out->total, n, out->rounded);
+    k->down(rows, weight, FDL_CV_TAPS_MAX, n, out->down);
+}
+
+static void check_resizing(const struct fdl_kernels *k, uint64_t *state)
+{
+    static _Alignas(64) uint8_t memory[1 << 17];
+    static struct resized want, got;
+    uint8_t row[10 * SIDE_MAX];
+    int32_t rows[FDL_CV_TAPS_MAX][SIDE_MAX];
+    const int32_t *lines[FDL_CV_TAPS_MAX];
+    struct fdl_cv_axis x;
+    int32_t count = (int32_t)make_within(state, 1, SIDE_MAX);
+    int32_t in = (int32_t)make_within(state, count, 9 * count);
+    struct fdl_cv_axis_key key = {.in = in,
+                                  .out = count,
+                                  .scale = (double)count / in,
+                                  .filter = FDL_CV_AREA,
+                                  .covers = true,
+                                  .count = count};
+    assert_true(fdl_cv_axis_bytes(&key) <= sizeof(memory));
+    fdl_cv_axis_make(&x, &key, memory);
+    fill(state, row, sizeof(row));
+    for (int32_t t = 0; t < FDL_CV_TAPS_MAX; t++) {
+        lines[t] = rows[t];
+        for (size_t i = 0; i < SIDE_MAX; i++)
+            rows[t][i] = (int32_t)make_within(state, 0, 255 * FDL_CV_ONE);
+    }
+    resize(fdl_kernels[FDL_CPU_C].cv_resize, &x, row, lines, &want);
+    resize(k->cv_resize, &x, row, lines, &got);
+    if (memcmp(&want, &got, sizeof(want)) != 0)
+        fail_msg("%d of %d pixels differ", count, in);
+}
+
+TEST(levels_resize_alike)
+{
+    uint64_t seed = test_seed();
+    for (int level = FDL_CPU_AVX2; level <= (int)fdl_cpu_level(); level++) {
+        uint64_t state = seed;
+        for (int i = 0; i < ROUNDS; i++)
+            check_resizing(&fdl_kernels[level], &state);
+    }
+}
+
 TEST_MAIN("decode_cv")

@@ -2,6 +2,8 @@
 /* OpenCV's blurs in plain C, and what has no vectors. */
 #define TARGET
 
+#include "decode/kernels/cv_blur.h"
+
 #include "decode/kernels/cv_blur_loops.h"
 #include "decode/kernels/cv_box_loops.h"
 #include "decode/kernels/cv_median_loops.h"

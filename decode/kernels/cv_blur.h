@@ -13,19 +13,10 @@
 #define FDL_DECODE_CV_BLUR_H
 
 #include "base/cpu.h"
+#include "decode/kernels/cv_blur_sizes.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define FDL_CV_BLOCK     64
-#define FDL_CV_BOX_BLOCK 256
-
-/* Largest median by choosing, and without it. */
-#define FDL_CV_CHOICE_MAX 7
-
-/* Elements of a line that may be read behind its end. */
-#define FDL_CV_MEDIAN_MORE (5 * FDL_CV_BLOCK)
-#define FDL_CV_KERNEL_MAX  255
 
 struct fdl_cv_blur_kernels {
     /* Sums of n columns: of `taps` rows, weighed the same from both sides. */

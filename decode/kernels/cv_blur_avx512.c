@@ -4,6 +4,7 @@
 
 #define TARGET FDL_TARGET("avx512f,avx512bw,avx512vl,fma")
 
+#include "decode/kernels/cv_blur.h"
 #include "decode/kernels/cv_blur_loops.h"
 #include "decode/kernels/cv_box_loops.h"
 #include "decode/kernels/cv_median_loops.h"

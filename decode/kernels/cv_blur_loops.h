@@ -9,10 +9,12 @@
 #endif
 
 #include "base/compiler.h"
-#include "decode/kernels/cv_blur.h"
+#include "decode/kernels/cv_blur_sizes.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Loops over blocks, and over what is added to one, have two loops over pixels

@@ -8,8 +8,10 @@
 #endif
 
 #include "base/compiler.h"
-#include "decode/kernels/cv_blur.h"
+#include "decode/kernels/cv_blur_sizes.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #define BOX_BLOCK  FDL_CV_BOX_BLOCK

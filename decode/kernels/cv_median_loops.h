@@ -12,8 +12,10 @@
 #endif
 
 #include "base/compiler.h"
-#include "decode/kernels/cv_blur.h"
+#include "decode/kernels/cv_blur_sizes.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #define LANES   FDL_CV_BLOCK

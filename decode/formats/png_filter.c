@@ -287,11 +287,31 @@ static size_t in_waves(const struct fdl_png_rows *rows, size_t n)
 
 #endif
 
+/* Whether no byte of 16 rows waits for the one before it, as in palettes'
+ * images mostly: then a row alone is a loop of vectors. */
+static bool are_simple(const struct fdl_png_rows *rows, size_t y)
+{
+    const uint8_t *row = rows->first + y * (rows->row_bytes + 1);
+    bool simple = true;
+    for (size_t k = 0; k < LANES; k++, row += rows->row_bytes + 1)
+        simple &= row[-1] == FDL_PNG_NONE || row[-1] == FDL_PNG_UP;
+    return simple;
+}
+
+static void unfilter_rows(const struct fdl_png_rows *rows, size_t y, size_t end)
+{
+    for (; y < end; y++)
+        unfilter_row(rows, y);
+}
+
 void fdl_png_unfilter(const struct fdl_png_rows *rows, size_t n)
 {
     size_t waves = in_waves(rows, n);
-    for (size_t y = 0; y < waves; y += LANES)
-        unfilter_16(rows, y);
-    for (size_t y = waves; y < n; y++)
-        unfilter_row(rows, y);
+    for (size_t y = 0; y < waves; y += LANES) {
+        if (are_simple(rows, y))
+            unfilter_rows(rows, y, y + LANES);
+        else
+            unfilter_16(rows, y);
+    }
+    unfilter_rows(rows, waves, n);
 }

@@ -149,6 +149,23 @@ class Batch:
                 row.copy_(parts.movedim(0, leaf.dim))
         return self.samples[place]
 
+    def made_as_recorded(self, place: int) -> bool:
+        """Makes the images of a sample that the engine could not make, by the
+        calls that were recorded. Whether they can be: OpenCV reads damaged
+        files, and a data set that changes itself is not to be asked twice."""
+        leaves = self.leaves[place]
+        images = [leaf for leaf, _ in leaves if leaf.form.dtype is None]
+        if self.made is not None or not leaves or images:
+            return False
+        try:
+            for leaf, memory in leaves:
+                real = leaf.real()
+                real = getattr(real, "_feedline_real", real)
+                put_real(leaf, memory, torch.as_tensor(real))
+        except Exception:
+            return False
+        return True
+
     def zeroed(self, place: int) -> Any:
         """The sample with zeros for pixels."""
         for _, memory in self.leaves[place]:
@@ -177,6 +194,16 @@ class Batch:
 
         functions = {**functions, torch.Tensor: tensors}
         return _compat.collate_by(samples, collate_fn_map=functions)
+
+
+def put_real(leaf: Any, memory: Any, real: Any) -> None:
+    """Where the engine would have put it."""
+    if leaf.dtype is None:
+        memory[:] = real.tobytes()
+    elif leaf.dim:
+        memory[1].copy_(real.movedim(leaf.dim, 0))
+    else:
+        memory.copy_(real)
 
 
 def _are_alike(a: Any, b: Any) -> bool:

@@ -6,8 +6,9 @@ a batch is what the run has recorded for it, and becomes in next(): real images
 and tensors in the samples, and what the collate_fn makes of those, in the
 consumer's thread.
 
-**Failures.** A sample that failed, in Python or in the engine, is made once
-more by the data set, with the same random numbers and nothing deferred: it
+**Failures.** A sample that failed in the engine is made by the calls that were
+recorded. Where that is an error, too, or it had failed in Python, it is made
+once more by the data set, with the same random numbers and nothing deferred: it
 raises its own error, or gives its own substitute.
 
 **draws="torch"** lets one set of generators run on from sample to sample, and
@@ -292,6 +293,9 @@ class RecordedIterator(NativeIterator):
         if not failed(batch):
             return [made.finished(place) for place in every]
         bad = [n for n, status in enumerate(batch.sample_status) if status < 0]
+        bad = [n for n in bad if not made.made_as_recorded(n)]
+        if not bad:
+            return [made.finished(place) for place in every]
         if self._by_torch:
             with run.aside():
                 return self._samples_replayed(run, made, bad[0])

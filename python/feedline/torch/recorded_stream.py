@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from ..deferred import Source, StreamRecording, key_of
-from .recorded_batch import Batch
+from .recorded_batch import Batch, put_real
 from .recorded_draws import States
 from .recorded_leaves import Copies
 from .recorded_queue import BatchQueue
@@ -271,22 +271,12 @@ def keys_of_failed(batch: StreamBatch, place: int) -> List[str]:
     failed: List[str] = []
     for leaf, memory in batch.leaves[place]:
         try:
-            _put(leaf, memory, leaf.real())
+            put_real(leaf, memory, leaf.real())
         except Exception:
             parts = leaf.parts or (leaf,)
             bad = [part for part in parts if not _can_be_made(part)] or parts
             failed += [key_of(part.source) for part in bad]
     return failed
-
-
-def _put(leaf: Any, memory: Any, real: Any) -> None:
-    """Where the engine would have put it."""
-    if leaf.dtype is None:
-        memory[:] = real.tobytes()
-    elif leaf.dim:
-        memory[1].copy_(real.movedim(leaf.dim, 0))
-    else:
-        memory.copy_(real)
 
 
 def _can_be_made(part: Any) -> bool:

@@ -84,7 +84,7 @@ static void paste(const struct feedline_canvas *canvas,
     size_t stride = (size_t)canvas->width * pixel;
     uint8_t *to = out + (size_t)part->top * stride + (size_t)part->left * pixel;
     for (size_t y = 0; y < (size_t)from->height; y++)
-        paste_row(to + y * stride, from->pixels + y * width * pixel,
+        paste_row(to + y * stride, from->pixels + y * from->stride,
                   part->mask ? part->mask + y * width : NULL, width, pixel);
 }
 

@@ -33,10 +33,11 @@ int32_t fdl_recorded_render(struct fdl_decoder *d,
  * not have an out to be checked, but to be rendered. */
 bool fdl_recorded_is_bytes(const struct feedline_recorded_image *image);
 
-/* The canvas of a program in place of bytes: where the pixels of its parts are,
- * rows without gaps. out: width x height x channels of the canvas. */
+/* The canvas of a program in place of bytes: where the pixels of its parts
+ * are. out: width x height x channels of the canvas. */
 struct fdl_canvas_source {
     const uint8_t *pixels;
+    size_t stride; /* bytes from row to row */
     int32_t width, height;
 };
 void fdl_recorded_compose(const struct feedline_canvas *canvas,

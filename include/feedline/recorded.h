@@ -210,13 +210,18 @@ enum feedline_canvas_how {
 /* Parts of a canvas at most, and bytes of all images of a sample that have no
  * place of their own, and of its largest canvas. */
 #define FEEDLINE_CANVAS_PARTS_MAX 256
-#define FEEDLINE_CANVAS_BYTES_MAX (1u << 30)
+#define FEEDLINE_CANVAS_BYTES_MAX 1073741824u
+
+/* Pixels that a loader keeps of images of several samples. */
+#define FEEDLINE_KEPT_BYTES_MAX 268435456u
 
 struct feedline_canvas_part {
-    uint32_t image;      /* its number in the sample, from 0 */
-    int32_t left, top;   /* where it lies, all of it inside of the canvas */
-    uint32_t reserved;   /* 0 */
-    double weight;       /* of a sum */
+    uint32_t image;    /* its number in the sample, from 0 */
+    int32_t left, top; /* where it lies, all of it inside of the canvas */
+    int32_t x, y, width, height; /* the rectangle of it that is put there; width
+                                    and height 0: all of it */
+    uint32_t reserved;           /* 0 */
+    double weight;               /* of a sum */
     const uint8_t *mask; /* [height][width] of the part, which is pasted where
                             this is not 0; or NULL. Stays, as `out` does. */
 };
@@ -282,6 +287,13 @@ struct feedline_recorded_image {
      * RGB. Parts are images before this one, of bytes in the order height,
      * width, channels, with or without an `out`. Copied. */
     const struct feedline_canvas *canvas;
+
+    /* Of a part without an `out` that more samples will have, in whatever
+     * canvas: a number of the program's, not 0, which no other bytes or steps
+     * have as long as the data set is open. The loader keeps such pixels, up to
+     * FEEDLINE_KEPT_BYTES_MAX, those that were used last, and makes others
+     * again. The file is read and compared each time. */
+    uint64_t kept;
 };
 
 /* Inside read of a source with FEEDLINE_SOURCE_RECORDED, once: these are the

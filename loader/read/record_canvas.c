@@ -36,22 +36,46 @@ void fdl_record_copy_canvas(struct feedline_recorded_image *image, uint8_t **at)
 
 /* ---- What fits ----------------------------------------------------------- */
 
+/* The rectangle of the part, which is inside of its image. */
+static int32_t check_rectangle(const struct feedline_canvas_part *part,
+                               const struct feedline_recorded_image *image)
+{
+    if (part->width == 0 && part->height == 0 && part->x == 0 && part->y == 0)
+        return FEEDLINE_OK;
+    int64_t right = (int64_t)part->x + part->width;
+    int64_t bottom = (int64_t)part->y + part->height;
+    if (part->x >= 0 && part->y >= 0 && part->width > 0 && part->height > 0 &&
+        right <= image->width && bottom <= image->height)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "its rectangle, %" PRId32 "x%" PRId32 " at %" PRId32
+                    ", %" PRId32 ", is not inside of an image of %" PRId32
+                    "x%" PRId32,
+                    part->width, part->height, part->x, part->y, image->width,
+                    image->height);
+}
+
 static int32_t check_place(const struct feedline_canvas *canvas,
                            const struct feedline_canvas_part *part,
                            const struct feedline_recorded_image *image)
 {
-    int64_t right = (int64_t)part->left + image->width;
-    int64_t bottom = (int64_t)part->top + image->height;
+    int32_t status = check_rectangle(part, image);
+    if (status < 0)
+        return status;
+    int32_t width = part->width ? part->width : image->width;
+    int32_t height = part->height ? part->height : image->height;
+    int64_t right = (int64_t)part->left + width;
+    int64_t bottom = (int64_t)part->top + height;
     if (part->left < 0 || part->top < 0 || right > canvas->width ||
         bottom > canvas->height)
         return fdl_fail(FEEDLINE_EINVAL,
                         "it is %" PRId32 "x%" PRId32 " at %" PRId32 ", %" PRId32
                         ", which is not inside of a canvas of %" PRId32
                         "x%" PRId32,
-                        image->width, image->height, part->left, part->top,
-                        canvas->width, canvas->height);
-    bool whole = image->width == canvas->width &&
-                 image->height == canvas->height && !part->mask;
+                        width, height, part->left, part->top, canvas->width,
+                        canvas->height);
+    bool whole =
+        width == canvas->width && height == canvas->height && !part->mask;
     if (canvas->how != FEEDLINE_CANVAS_PASTE && !whole)
         return fdl_fail(FEEDLINE_EINVAL,
                         "parts of a sum are as large as the canvas, and have "
@@ -113,6 +137,10 @@ static int32_t add(struct fdl_record *record, uint32_t i, bool is_part)
     if (!image->image.out && !is_part)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: out is NULL, and it is no part of a canvas",
+                        fdl_record_name(&image->image, i, buf));
+    if (image->image.kept != 0 && (image->image.out || image->image.pipeline))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: kept is not 0, but it has an out or a pipeline",
                         fdl_record_name(&image->image, i, buf));
     if (!image->image.out)
         place(record, image);

@@ -583,6 +583,8 @@ static int32_t make_parts(struct fdl_engine *e,
         status = make_stages(e);
     if (status >= 0)
         make_entries(e);
+    if (status >= 0 && e->is_recorded)
+        status = fdl_pixel_store_create(FEEDLINE_KEPT_BYTES_MAX, &e->pixels);
     return status;
 }
 
@@ -632,6 +634,7 @@ void fdl_engine_destroy(struct fdl_engine *e)
     fdl_pool_fini(&e->pool);
     fdl_window_destroy(e->window);
     fdl_entry_store_destroy(e->entries);
+    fdl_pixel_store_destroy(e->pixels);
     fdl_ring_unref(e->ring);
     fdl_given_destroy(e->given);
     fdl_pages_free(e->read_stages, FDL_MAX_IO_DEPTH * sizeof(*e->read_stages));

@@ -58,6 +58,7 @@ struct fdl_engine {
     struct fdl_given *given; /* NULL: order=own */
 
     struct fdl_entry_store *entries; /* the JPEG index; NULL: none */
+    struct fdl_pixel_store *pixels;  /* of recorded samples; NULL: others */
     struct fdl_ring *ring;
     struct fdl_window *window;
     struct fdl_pool pool;

@@ -151,7 +151,8 @@ static int32_t render_recorded(struct fdl_worker *w, const struct fdl_read *r,
                                struct fdl_render_cost *cost)
 {
     const struct fdl_recorded_tools tools = {w->decoder, w->engine->entries,
-                                             w->notes, &w->recorded};
+                                             w->notes, &w->recorded,
+                                             w->engine->pixels};
     w->made = (struct fdl_recorded_made){0};
     return fdl_worker_render_recorded(&tools, r, cost, &w->made);
 }

@@ -113,6 +113,55 @@ static int32_t give_places(struct fdl_recorded_memory *memory,
     return status;
 }
 
+/* Pixels that another sample has made are this one's as well. */
+static void take_kept(const struct fdl_recorded_tools *tools,
+                      struct fdl_record *record)
+{
+    struct fdl_stored_pixels **taken = tools->memory->taken;
+    for (uint32_t i = 0; i < record->n; i++) {
+        struct feedline_recorded_image *image = &record->images[i].image;
+        taken[i] = NULL;
+        if (image->kept != 0)
+            taken[i] = fdl_pixel_store_take(tools->store, image->kept,
+                                            image->out_bytes);
+        if (taken[i])
+            image->out = fdl_stored_pixels(taken[i]);
+    }
+}
+
+static void give_back(const struct fdl_recorded_tools *tools, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (tools->memory->taken[i])
+            fdl_pixel_store_give_back(tools->store, tools->memory->taken[i]);
+    }
+}
+
+static void keep(const struct fdl_recorded_tools *tools,
+                 const struct fdl_record_image *from, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct feedline_recorded_image *image = &from[i].image;
+        if (image->kept != 0)
+            fdl_pixel_store_put(tools->store, image->kept, image->out,
+                                image->out_bytes);
+    }
+}
+
+static struct fdl_canvas_source source_of(
+    const struct feedline_canvas_part *part,
+    const struct feedline_recorded_image *image)
+{
+    size_t pixel = (size_t)image->channels;
+    size_t stride = (size_t)image->width * pixel;
+    const uint8_t *pixels = image->out;
+    return (struct fdl_canvas_source){
+        .pixels = pixels + (size_t)part->y * stride + (size_t)part->x * pixel,
+        .stride = stride,
+        .width = part->width ? part->width : image->width,
+        .height = part->height ? part->height : image->height};
+}
+
 /* Its pixels, in place of bytes of a file. */
 static struct fdl_encoded compose(const struct fdl_recorded_tools *tools,
                                   const struct fdl_record *record,
@@ -120,10 +169,8 @@ static struct fdl_encoded compose(const struct fdl_recorded_tools *tools,
 {
     struct fdl_canvas_source parts[FEEDLINE_CANVAS_PARTS_MAX];
     for (uint32_t k = 0; k < canvas->n_parts; k++) {
-        const struct feedline_recorded_image *image =
-            &record->images[canvas->parts[k].image].image;
-        parts[k] =
-            (struct fdl_canvas_source){image->out, image->width, image->height};
+        const struct feedline_canvas_part *part = &canvas->parts[k];
+        parts[k] = source_of(part, &record->images[part->image].image);
     }
     fdl_recorded_compose(canvas, parts, tools->memory->canvas.data);
     return fdl_recorded_canvas(canvas, tools->memory->canvas.data);
@@ -164,13 +211,49 @@ uint64_t fdl_recorded_memory_bytes(const struct fdl_recorded_memory *memory)
 /* ---- All of it ----------------------------------------------------------- */
 
 /* How many images from the i-th on have the same bytes. */
-static uint32_t of_one_file(const struct fdl_record *record, uint32_t i)
+static uint32_t of_one_file(const struct fdl_recorded_tools *tools,
+                            const struct fdl_record *record, uint32_t i)
 {
     uint32_t n = 1;
-    while (i + n < record->n &&
+    while (i + n < record->n && !tools->memory->taken[i + n] &&
            record->images[i + n].bytes == record->images[i].bytes)
         n++;
     return n;
+}
+
+static int32_t render_all(const struct fdl_recorded_tools *tools,
+                          const struct fdl_read *r,
+                          struct fdl_render_cost *cost,
+                          struct fdl_recorded_made *made)
+{
+    const struct fdl_record *record = r->record;
+    struct fdl_recorded_tools others = *tools;
+    char buf[FDL_RECORD_NAME_BYTES];
+    uint32_t apart = 0; /* images up to here are made one by one */
+    others.notes = NULL;
+    for (uint32_t i = 0; i < record->n; i++) {
+        const struct fdl_record_image *from = &record->images[i];
+        if (tools->memory->taken[i])
+            continue;
+        bool noted = from->bytes == record->images[0].bytes;
+        const struct fdl_recorded_tools *own = noted ? tools : &others;
+        bool canvas = from->image.canvas;
+        uint32_t n = i < apart || canvas ? 1 : of_one_file(tools, record, i);
+        apart = FDL_MAX(apart, i + n);
+        if (n > 1 && render_shared(own, from, n, r->index, cost, made)) {
+            keep(tools, from, n);
+            i += n - 1;
+            continue;
+        }
+        int32_t status = canvas ? render_canvas(tools, record, i, cost, made)
+                                : render_one(own, from, r->index, cost, made);
+        if (status < 0)
+            return fdl_fail(status, "%s: %s",
+                            fdl_record_name(&from->image, i, buf),
+                            fdl_last_error());
+        keep(tools, from, 1);
+    }
+    return FEEDLINE_OK;
 }
 
 int32_t fdl_worker_render_recorded(const struct fdl_recorded_tools *tools,
@@ -178,29 +261,11 @@ int32_t fdl_worker_render_recorded(const struct fdl_recorded_tools *tools,
                                    struct fdl_render_cost *cost,
                                    struct fdl_recorded_made *made)
 {
-    struct fdl_record *record = r->record;
-    struct fdl_recorded_tools others = *tools;
-    char buf[FDL_RECORD_NAME_BYTES];
-    uint32_t apart = 0; /* images up to here are made one by one */
-    others.notes = NULL;
-    int32_t status = give_places(tools->memory, record);
-    for (uint32_t i = 0; i < record->n && !status; i++) {
-        const struct fdl_record_image *from = &record->images[i];
-        bool noted = from->bytes == record->images[0].bytes;
-        const struct fdl_recorded_tools *own = noted ? tools : &others;
-        bool canvas = from->image.canvas;
-        uint32_t n = i < apart || canvas ? 1 : of_one_file(record, i);
-        apart = FDL_MAX(apart, i + n);
-        if (n > 1 && render_shared(own, from, n, r->index, cost, made)) {
-            i += n - 1;
-            continue;
-        }
-        status = canvas ? render_canvas(tools, record, i, cost, made)
-                        : render_one(own, from, r->index, cost, made);
-        if (status < 0)
-            return fdl_fail(status, "%s: %s",
-                            fdl_record_name(&from->image, i, buf),
-                            fdl_last_error());
-    }
+    int32_t status = give_places(tools->memory, r->record);
+    if (status < 0)
+        return status;
+    take_kept(tools, r->record);
+    status = render_all(tools, r, cost, made);
+    give_back(tools, r->record->n);
     return status;
 }

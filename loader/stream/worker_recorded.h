@@ -8,11 +8,15 @@
 #include "decode/pixels/scratch.h"
 #include "loader/dataset/entry_store.h"
 #include "loader/read/window.h"
+#include "loader/stream/pixel_store.h"
+
+#include <feedline/recorded.h>
 
 /* Of images that are parts of others, and of those before their steps; a worker
  * keeps it. Zeroed memory is an empty one. */
 struct fdl_recorded_memory {
     struct fdl_scratch parts, canvas;
+    struct fdl_stored_pixels *taken[FEEDLINE_RECORDED_IMAGES_MAX];
 };
 
 void fdl_recorded_memory_fini(struct fdl_recorded_memory *memory);
@@ -25,6 +29,7 @@ struct fdl_recorded_tools {
                                         bytes, which others may have as well */
     struct fdl_entry_notes *notes;   /* NULL: there is none */
     struct fdl_recorded_memory *memory;
+    struct fdl_pixel_store *store; /* of images that are kept */
 };
 
 /* And what comes of them. */

@@ -65,6 +65,7 @@ ENDING_LISTED = 0x1
 ENDING_DECODED = 0x2
 RECORDED_STEPS_MAX = 64
 STEP_VALUES = 16
+KEPT_BYTES_MAX = 268435456
 STEP_CONVERT = 1
 STEP_CROP = 2
 STEP_RESIZE = 3
@@ -435,6 +436,7 @@ class recorded_image(SizedStructure):
         ("draw_copy", c_uint32),
         ("draw_view", c_uint32),
         ("canvas", c_void_p),
+        ("kept", c_uint64),
     ]
 
 

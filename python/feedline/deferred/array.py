@@ -20,6 +20,7 @@ from .. import _c
 from . import steps as op
 from .description import Deferred, Form
 from .image_source import Source
+from .kept_arrays import adopted
 from .kinds import metaclass_of
 from .record import Call, Record, Table, as_bytes, as_pixels, dense
 from .record import image_size
@@ -290,7 +291,9 @@ def _record_of(array: Any, leaf: bool) -> Optional[Record]:
         return None
     run = record.run
     if run is not state.run and not (leaf and run is state.last):
-        return None
+        record = adopted(array)
+        if record is None:
+            return None
     if record.source.read:
         return None
     base = array._base

@@ -41,6 +41,8 @@ class Part(NamedTuple):
     top: int = 0
     weight: float = 0.0
     mask: Optional[bytes] = None  # a byte for each of its pixels
+    rectangle: Tuple[int, int, int, int] = (0, 0, 0, 0)  # of it; or all
+    kept: int = 0  # its number, if other samples have it, too
 
 
 class Canvas(Source):
@@ -143,6 +145,7 @@ def _laid(
             made = Deferred(None, part.source, part.steps, form)
             if type(part.source) is Canvas:
                 made.laid = _laid(part.source, images, outs, known)
+            made.kept = part.kept
             number = known[key] = len(images)
             images.append(made)
             outs.append(0)

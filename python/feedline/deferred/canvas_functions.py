@@ -22,6 +22,7 @@ from .array import DeferredArray, first_array, handlers, recorded_array
 from .array_views import NotRecorded
 from .canvas import MODES, MOST_PARTS, PASTE, SUM_F32, SUM_F64, Canvas, Part
 from .image_source import Source
+from .kept_arrays import note_kept
 from .pillow_hooks import put
 from .record import Call, Record, Shape, dense
 from .recording import state
@@ -159,6 +160,19 @@ def part_of(record: Record, **more: Any) -> Part:
     if record.table is not None:
         steps = (*steps, (op.POINT, (), record.table.tobytes()))
     size = record.side("w"), record.side("h")
+    kept = record.source.kept
+    if kept and steps in kept:
+        number, size = kept[steps]
+        return Part(record.source, steps, size, kept=number, **more)
+    if kept and steps and steps[-1][0] == op.CROP and steps[:-1] in kept:
+        left, top, _, _ = map(int, steps[-1][1])
+        inside = left, top, *size
+        number, size = kept[steps[:-1]]
+        if left >= 0 and top >= 0:
+            if left + inside[2] <= size[0] and top + inside[3] <= size[1]:
+                more.update(rectangle=inside, kept=number)
+                return Part(record.source, steps[:-1], size, **more)
+        size = inside[2:]
     return Part(record.source, steps, size, **more)
 
 
@@ -198,8 +212,11 @@ def put_in(array: Any, record: Record, index: Any, value: Any) -> Any:
         return NotImplemented
     try:
         left, top, w, h = _box_of(record, index)
+        if given.run.recorder.kept is not None:
+            note_kept(value)
         part = part_of(given, left=left, top=top)
-        if part.size != (w, h) or given.side("c") != record.side("c"):
+        sides = [given.side(axis) for axis in "whc"]
+        if sides != [w, h, record.side("c")]:
             return NotImplemented  # NumPy repeats it, or says what is wrong
         call = Call(record.call, _with_part, 0, (index, given.call))
         new = record_of(_canvas_of(record).but(call, part), record)

@@ -69,6 +69,8 @@ class Deferred:
     dim = 0
     # Of a canvas: it, and the numbers of its parts in the sample.
     laid: Any = None
+    # Of a part that other samples have as well: its number.
+    kept = 0
 
     def __init__(
         self,

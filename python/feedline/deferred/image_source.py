@@ -107,6 +107,8 @@ class Source:
     born = 0  # in which call of a stream
     # It has read them as an array: the engine has nothing left to gain.
     read = False
+    # Of arrays that the program keeps: by steps, their number and size.
+    kept: Dict[Any, Tuple[int, Tuple[int, int]]] = {}
     _info: Optional[Dict[Any, Any]] = None
     _opened: Any = None
     _decoded: Any = None

@@ -14,7 +14,7 @@ from .description import OUTPUT_BYTES, Deferred
 
 # struct feedline_recorded_image and feedline_recorded_step; the latter with as
 # many numbers as are given.
-IMAGE = struct.Struct("@IIPPPQqP%dsQQqPQQQIIP" % OUTPUT_BYTES)
+IMAGE = struct.Struct("@IIPPPQqP%dsQQqPQQQIIPQ" % OUTPUT_BYTES)
 _ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 MOST_VALUES = _c.STEP_VALUES
 STEPS = [struct.Struct("@IIP%dd" % n) for n in range(MOST_VALUES + 1)]
@@ -23,7 +23,7 @@ STEP_BYTES = STEPS[MOST_VALUES].size
 
 # struct feedline_canvas and feedline_canvas_part.
 _CANVAS = struct.Struct("@iiiI4sIP")
-_PART = struct.Struct("@IiiIdP")
+_PART = struct.Struct("@IiiiiiiIdP")
 
 
 def pack(
@@ -98,6 +98,7 @@ def write(
             *source.seen,
             *image.draws,
             canvas,
+            image.kept,
         )
         at += IMAGE.size
     return end
@@ -120,7 +121,15 @@ def _write_canvas(
     for number, part in zip(laid.numbers, canvas.parts):
         mask = 0 if part.mask is None else place_of(part.mask)
         _PART.pack_into(
-            memory, parts, number, part.left, part.top, 0, part.weight, mask
+            memory,
+            parts,
+            number,
+            part.left,
+            part.top,
+            *part.rectangle,
+            0,
+            part.weight,
+            mask,
         )
         parts += _PART.size
     return parts

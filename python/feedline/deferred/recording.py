@@ -96,6 +96,7 @@ class Recorder:
         # recorded as a whole, or None.
         self.chains: Optional[Callable[[Any, Any], Any]] = None
         self.arrays = True  # are deferred, too
+        self.kept: Any = None  # see kept_arrays.py
         self.images = 0  # that were deferred
         self.real_images: Dict[str, int] = {}  # why not, how many
 

@@ -25,6 +25,10 @@ static struct output {
 
 static uint8_t mask[CUT * CUT];
 
+/* The files of samples are whole images that the loader keeps; from the second
+ * epoch on only it can have them. */
+static bool keeps;
+
 /* What a test changes of the images before they are read. */
 static void (*spoil)(struct feedline_recorded_image *images, uint32_t first);
 
@@ -80,6 +84,25 @@ static uint32_t second_of(uint64_t index)
     return (uint32_t)((index + 7) % RECORDED_N);
 }
 
+static void keep_files(struct feedline_recorded_image *mine, uint32_t first,
+                       const struct feedline_read_call *call)
+{
+    uint32_t index = (uint32_t)call->index, second = second_of(index);
+    mine[1] = plain(rig.width[second], rig.height[second], NULL);
+    mine[1].path = rig.paths[second];
+    mine[0].kept = index + 1;
+    mine[1].kept = second + 1;
+    for (uint32_t k = 0; k < 3; k++) {
+        if (parts[0][k].image == first + 1) {
+            parts[0][k].x = 3;
+            parts[0][k].y = 2;
+            parts[0][k].width = parts[0][k].height = CUT;
+        }
+    }
+    if (call->epoch > 0)
+        mine[0].path = mine[1].path = "/proc/self/exe"; /* no image */
+}
+
 /* Reads are in order, so there is one at a time. */
 static int32_t read_mosaic(struct feedline_read_call *call,
                            struct feedline_recorded_image *images, uint32_t n)
@@ -109,6 +132,8 @@ static int32_t read_mosaic(struct feedline_read_call *call,
     mine[4].out_bytes *= sizeof(float);
     mine[4].n_steps = FDL_COUNT_OF(mixed_steps);
     mine[4].steps = mixed_steps;
+    if (keeps)
+        keep_files(mine, n, call);
     if (spoil && call->index == 5)
         spoil(mine, n);
     return feedline_read_recorded(call, all, n + MINE);
@@ -120,6 +145,7 @@ static void setup(void)
     rig.read = read_mosaic;
     rig.source.flags |= FEEDLINE_SOURCE_IN_ORDER;
     spoil = NULL;
+    keeps = false;
     for (int32_t i = 0; i < CUT * CUT; i++)
         mask[i] = (uint8_t)(i % 7 == 6 ? 0 : i % 3 + 1);
 }
@@ -207,6 +233,16 @@ TEST_WITH(parts_of_files_and_of_canvases, setup, teardown)
     expect_mosaics("reader=memory workers=3 shuffle=true");
 }
 
+/* Of which a sample has one as it is made, and the store. */
+TEST_WITH(images_that_are_kept_are_made_once, setup, teardown)
+{
+    keeps = true;
+    expect_mosaics("reader=pread io_depth=1 workers=1 max_file_bytes=100000000 "
+                   "drop_last=false");
+    expect_mosaics("reader=pread io_depth=3 workers=3 shuffle=true "
+                   "max_file_bytes=100000000 drop_last=false");
+}
+
 /* ---- Faults -------------------------------------------------------------- */
 
 static struct feedline_canvas odd;
@@ -229,6 +265,11 @@ static void take(struct feedline_recorded_image *images)
     change;                                                                    \
   }
 
+FAULT(is_kept_elsewhere, images[2].kept = 1)
+FAULT(has_no_width, odd_parts[1].height = 3)
+FAULT(begins_before, odd_parts[1].x = -1)
+FAULT(ends_behind, (odd_parts[1].x = 2, odd_parts[1].width = CUT - 1,
+                    odd_parts[1].height = CUT))
 FAULT(is_missing, images[1].path = "/nowhere/to/be/found.jpg")
 FAULT(is_no_image, images[1].path = "/proc/self/exe")
 FAULT(is_cut_short, images[0].length = (int64_t)rig.fixture.sizes[5] / 2)
@@ -262,6 +303,10 @@ static const struct {
     int32_t status;
     const char *reason;
 } faults[] = {
+    {is_kept_elsewhere, FEEDLINE_EINVAL, "kept is not 0, but it has an out"},
+    {has_no_width, FEEDLINE_EINVAL, "its rectangle, 0x3 at 0, 0"},
+    {begins_before, FEEDLINE_EINVAL, "its rectangle, 0x0 at -1, 0"},
+    {ends_behind, FEEDLINE_EINVAL, "11x12 at 2, 0, is not inside of an image"},
     {is_missing, FEEDLINE_ENOENT, "/nowhere/to/be/found.jpg: open"},
     {is_no_image, FEEDLINE_EDECODE, "/proc/self/exe: offset 0"},
     {is_cut_short, FEEDLINE_EDECODE, "000005.jpg: "},

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of numbers, and a list of what it has in the order of use. */
+#include "loader/stream/pixel_store.h"
+
+#include "base/lock.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 1024u /* of some hundred images */
+
+struct fdl_stored_pixels {
+    struct fdl_stored_pixels *next;          /* in its bucket */
+    struct fdl_stored_pixels *newer, *older; /* by use */
+    uint64_t number, bytes;
+    uint32_t users;
+    bool gone; /* from the table: the last user frees it */
+    uint8_t *pixels;
+};
+
+struct fdl_pixel_store {
+    struct fdl_lock lock;
+    uint64_t most, bytes;
+    struct fdl_stored_pixels *newest, *oldest;
+    struct fdl_stored_pixels *buckets[BUCKETS];
+};
+
+int32_t fdl_pixel_store_create(uint64_t most, struct fdl_pixel_store **out)
+{
+    struct fdl_pixel_store *s = calloc(1, sizeof(*s));
+    if (!s)
+        return fdl_fail_memory(sizeof(*s), "a store of pixels");
+    fdl_lock_init(&s->lock, FDL_RANK_PIXELS);
+    s->most = most;
+    *out = s;
+    return FEEDLINE_OK;
+}
+
+static void free_pixels(struct fdl_stored_pixels *p)
+{
+    free(p->pixels);
+    free(p);
+}
+
+void fdl_pixel_store_destroy(struct fdl_pixel_store *s)
+{
+    if (!s)
+        return;
+    while (s->newest) {
+        struct fdl_stored_pixels *p = s->newest;
+        s->newest = p->older;
+        free_pixels(p);
+    }
+    fdl_lock_destroy(&s->lock);
+    free(s);
+}
+
+/* ---- Under the lock ------------------------------------------------------ */
+
+static struct fdl_stored_pixels **bucket_of(struct fdl_pixel_store *s,
+                                            uint64_t number)
+{
+    return &s->buckets[number % BUCKETS];
+}
+
+static struct fdl_stored_pixels *find(struct fdl_pixel_store *s,
+                                      uint64_t number)
+{
+    struct fdl_stored_pixels *p = *bucket_of(s, number);
+    while (p && p->number != number)
+        p = p->next;
+    return p;
+}
+
+static void unlink_use(struct fdl_pixel_store *s, struct fdl_stored_pixels *p)
+{
+    *(p->newer ? &p->newer->older : &s->newest) = p->older;
+    *(p->older ? &p->older->newer : &s->oldest) = p->newer;
+}
+
+static void link_newest(struct fdl_pixel_store *s, struct fdl_stored_pixels *p)
+{
+    p->newer = NULL;
+    p->older = s->newest;
+    *(s->newest ? &s->newest->newer : &s->oldest) = p;
+    s->newest = p;
+}
+
+static void drop(struct fdl_pixel_store *s, struct fdl_stored_pixels *p)
+{
+    struct fdl_stored_pixels **at = bucket_of(s, p->number);
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    unlink_use(s, p);
+    s->bytes -= p->bytes;
+    p->gone = true;
+    if (p->users == 0)
+        free_pixels(p);
+}
+
+static void insert(struct fdl_pixel_store *s, struct fdl_stored_pixels *p)
+{
+    struct fdl_stored_pixels **bucket = bucket_of(s, p->number);
+    while (s->oldest && s->bytes + p->bytes > s->most)
+        drop(s, s->oldest);
+    p->next = *bucket;
+    *bucket = p;
+    link_newest(s, p);
+    s->bytes += p->bytes;
+}
+
+/* ---- Any thread ---------------------------------------------------------- */
+
+struct fdl_stored_pixels *fdl_pixel_store_take(struct fdl_pixel_store *s,
+                                               uint64_t number, uint64_t bytes)
+{
+    fdl_lock(&s->lock);
+    struct fdl_stored_pixels *p = find(s, number);
+    if (p && p->bytes != bytes)
+        p = NULL;
+    if (p) {
+        p->users++;
+        unlink_use(s, p);
+        link_newest(s, p);
+    }
+    fdl_unlock(&s->lock);
+    return p;
+}
+
+uint8_t *fdl_stored_pixels(const struct fdl_stored_pixels *pixels)
+{
+    return pixels->pixels;
+}
+
+void fdl_pixel_store_give_back(struct fdl_pixel_store *s,
+                               struct fdl_stored_pixels *p)
+{
+    fdl_lock(&s->lock);
+    bool last = --p->users == 0 && p->gone;
+    fdl_unlock(&s->lock);
+    if (last)
+        free_pixels(p);
+}
+
+static struct fdl_stored_pixels *copy_of(uint64_t number, const uint8_t *pixels,
+                                         uint64_t bytes)
+{
+    struct fdl_stored_pixels *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->pixels = malloc(bytes);
+    if (!p->pixels) {
+        free(p);
+        return NULL;
+    }
+    memcpy(p->pixels, pixels, bytes);
+    p->number = number;
+    p->bytes = bytes;
+    return p;
+}
+
+void fdl_pixel_store_put(struct fdl_pixel_store *s, uint64_t number,
+                         const uint8_t *pixels, uint64_t bytes)
+{
+    struct fdl_stored_pixels *p = NULL;
+    if (bytes > 0 && bytes <= s->most / 4)
+        p = copy_of(number, pixels, bytes);
+    if (!p)
+        return;
+    fdl_lock(&s->lock);
+    bool there = find(s, number);
+    if (!there)
+        insert(s, p);
+    fdl_unlock(&s->lock);
+    if (there)
+        free_pixels(p);
+}
+
+uint64_t fdl_pixel_store_bytes(struct fdl_pixel_store *s)
+{
+    if (!s)
+        return 0;
+    fdl_lock(&s->lock);
+    uint64_t bytes = s->bytes;
+    fdl_unlock(&s->lock);
+    return bytes;
+}

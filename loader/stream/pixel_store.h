@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pixels of images that samples have again and again, by the number that the
+ * program gave them (feedline/recorded.h). What was not used for longest goes
+ * when there is no room. Any thread.
+ */
+#ifndef FDL_LOADER_PIXEL_STORE_H
+#define FDL_LOADER_PIXEL_STORE_H
+
+#include <stdint.h>
+
+struct fdl_pixel_store;
+struct fdl_stored_pixels;
+
+/* most: bytes, of all pixels. ENOMEM. */
+int32_t fdl_pixel_store_create(uint64_t most, struct fdl_pixel_store **out);
+void fdl_pixel_store_destroy(struct fdl_pixel_store *s);
+
+/* The pixels with that number, if there are so many bytes of them, until they
+ * are given back; NULL: there are none. Nobody writes to them. */
+struct fdl_stored_pixels *fdl_pixel_store_take(struct fdl_pixel_store *s,
+                                               uint64_t number, uint64_t bytes);
+uint8_t *fdl_stored_pixels(const struct fdl_stored_pixels *pixels);
+void fdl_pixel_store_give_back(struct fdl_pixel_store *s,
+                               struct fdl_stored_pixels *pixels);
+
+/* Keeps a copy, unless there is one, it is larger than a quarter of the store,
+ * or there is no memory. */
+void fdl_pixel_store_put(struct fdl_pixel_store *s, uint64_t number,
+                         const uint8_t *pixels, uint64_t bytes);
+
+/* Bytes held now. s: may be NULL. */
+uint64_t fdl_pixel_store_bytes(struct fdl_pixel_store *s);
+
+#endif

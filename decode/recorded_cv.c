@@ -51,7 +51,8 @@ static const struct {
 } colours[] = {{6, FDL_CV_RGB_TO_GRAY},   {36, FDL_CV_RGB_TO_YCRCB},
                {38, FDL_CV_YCRCB_TO_RGB}, {40, FDL_CV_RGB_TO_HSV},
                {54, FDL_CV_HSV_TO_RGB},   {66, FDL_CV_RGB_TO_HSV_FULL},
-               {44, FDL_CV_RGB_TO_LAB},   {56, FDL_CV_LAB_TO_RGB}};
+               {44, FDL_CV_RGB_TO_LAB},   {56, FDL_CV_LAB_TO_RGB},
+               {52, FDL_CV_RGB_TO_HLS},   {60, FDL_CV_HLS_TO_RGB}};
 
 static int32_t plan_colour(struct fdl_plan *plan,
                            const struct feedline_recorded_step *s,
@@ -73,7 +74,8 @@ static int32_t plan_colour(struct fdl_plan *plan,
     return fdl_fail(FEEDLINE_ERANGE,
                     "code is %" PRId32 "; it is OpenCV's of BGR or RGB to gray "
                     "(6, 7), to HSV_FULL (66, 67), or to and from YCrCb (36 to "
-                    "39), HSV (40, 41, 54, 55) or Lab (44, 45, 56, 57)",
+                    "39), HSV (40, 41, 54, 55), Lab (44, 45, 56, 57) or HLS "
+                    "(52, 53, 60, 61)",
                     code);
 }
 

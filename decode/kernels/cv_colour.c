@@ -3,6 +3,7 @@
 #define TARGET
 
 #include "decode/kernels/cv_colour_loops.h"
+#include "decode/kernels/cv_hls_loops.h"
 #include "decode/kernels/cv_lab_loops.h"
 
 const struct fdl_cv_colour_kernels fdl_cv_colour_c = {{CV_COLOUR_LOOPS}};

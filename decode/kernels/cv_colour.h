@@ -2,10 +2,12 @@
 /*
  * OpenCV's cvtColor of bytes, to the bit, from three planes to three, or from
  * three to one. Planes are red, green and blue, or hue, saturation and value,
- * or luma, red and blue difference, or L, a and b.
+ * or hue, lightness and saturation, or luma, red and blue difference, or L, a
+ * and b.
  *
  * HSV_TO_RGB is computed by OpenCV, where it has AVX2, in vectors of 32 pixels
  * that truncate, while the rest of each row is rounded: so pixels come in rows.
+ * For RGB_TO_HLS vectors have 8, and some roundings differ.
  *
  * All levels give the same bytes.
  */
@@ -24,6 +26,8 @@ enum fdl_cv_colour {
     FDL_CV_HSV_TO_RGB,      /* from below 180 */
     FDL_CV_RGB_TO_LAB,
     FDL_CV_LAB_TO_RGB,
+    FDL_CV_RGB_TO_HLS, /* hue below 180 */
+    FDL_CV_HLS_TO_RGB, /* from below 180 */
     FDL_CV_COLOURS
 };
 

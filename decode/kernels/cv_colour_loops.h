@@ -228,6 +228,7 @@ TARGET static void from_hsv(const struct fdl_cv_planes *p)
   [FDL_CV_RGB_TO_GRAY] = to_gray, [FDL_CV_RGB_TO_YCRCB] = to_ycrcb,            \
   [FDL_CV_YCRCB_TO_RGB] = from_ycrcb, [FDL_CV_RGB_TO_HSV] = to_hsv,            \
   [FDL_CV_RGB_TO_HSV_FULL] = to_hsv_full, [FDL_CV_HSV_TO_RGB] = from_hsv,      \
-  [FDL_CV_RGB_TO_LAB] = to_lab, [FDL_CV_LAB_TO_RGB] = from_lab
+  [FDL_CV_RGB_TO_LAB] = to_lab, [FDL_CV_LAB_TO_RGB] = from_lab,                \
+  [FDL_CV_RGB_TO_HLS] = to_hls, [FDL_CV_HLS_TO_RGB] = from_hls
 
 #endif

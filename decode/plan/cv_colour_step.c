@@ -10,6 +10,12 @@ struct colour {
     bool bgr;
 };
 
+static bool makes_colours(enum fdl_cv_colour how)
+{
+    return how == FDL_CV_YCRCB_TO_RGB || how == FDL_CV_HSV_TO_RGB ||
+           how == FDL_CV_LAB_TO_RGB || how == FDL_CV_HLS_TO_RGB;
+}
+
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
 {
     struct colour s;
@@ -22,8 +28,7 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
     }
     struct fdl_cv_planes p = {.width = (size_t)out.width,
                               .height = (size_t)out.height};
-    bool to_colours = s.how == FDL_CV_YCRCB_TO_RGB ||
-                      s.how == FDL_CV_HSV_TO_RGB || s.how == FDL_CV_LAB_TO_RGB;
+    bool to_colours = makes_colours(s.how);
     for (int32_t i = 0; i < 3; i++) {
         int32_t turned = s.bgr ? 2 - i : i;
         p.in[i] = fdl_image_row(&c->image, to_colours ? i : turned, 0);
@@ -47,6 +52,6 @@ static const struct fdl_step_kind placed_kind = {.run = run};
 void fdl_plan_cv_colour(struct fdl_plan *plan, enum fdl_cv_colour how, bool bgr)
 {
     struct colour s = {.how = how, .bgr = bgr};
-    fdl_plan_add(plan, how == FDL_CV_HSV_TO_RGB ? &placed_kind : &kind, &s,
-                 sizeof(s));
+    bool placed = how == FDL_CV_HSV_TO_RGB || how == FDL_CV_RGB_TO_HLS;
+    fdl_plan_add(plan, placed ? &placed_kind : &kind, &s, sizeof(s));
 }

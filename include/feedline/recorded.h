@@ -122,7 +122,7 @@ enum feedline_step_op {
                                      RGB to gray (6, 7), which makes one, to
                                      HSV_FULL (66, 67), or to and from YCrCb (36
                                      to 39), HSV (40, 41, 54, 55), Lab (44, 45,
-                                     56, 57) */
+                                     56, 57), HLS (52, 53, 60, 61) */
     FEEDLINE_STEP_CV_GAUSSIAN_BLUR = 72, /* the kernel's width and height, 0 for
                                      those that sigma asks for, and sigma along
                                      x and y, 0 as OpenCV has it; or behind

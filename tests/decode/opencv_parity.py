@@ -302,7 +302,8 @@ ROWS.update((f"colour, {name}", colour(getattr(cv2, "COLOR_" + name)))
                          "YCrCb2BGR", "YCrCb2RGB", "BGR2HSV", "RGB2HSV",
                          "HSV2BGR", "HSV2RGB", "BGR2HSV_FULL",
                          "RGB2HSV_FULL", "BGR2Lab", "RGB2Lab",
-                         "Lab2BGR", "Lab2RGB"))
+                         "Lab2BGR", "Lab2RGB", "BGR2HLS", "RGB2HLS", "HLS2BGR",
+                         "HLS2RGB"))
 
 
 # ---- Images ------------------------------------------------------------------

@@ -198,6 +198,24 @@ TEST(lab)
           220, 130, 0, 68, 223, 133, 30, 0, 0, 152);
 }
 
+TEST(hls)
+{
+#define TO_HLS   STEP(COLOUR, 53)
+#define FROM_HLS STEP(COLOUR, 60)
+    CHECK(TO_HLS, 3,
+          68, 142, 142, 68, 142, 15, 68, 142, 68, 142, 142, 68, 142, 15, 68,
+          142, 68, 142, 15, 68, 87, 76, 173, 122, 111, 134, 157, 146, 95,
+          84, 181, 130, 119, 142, 165, 154, 103, 92, 115, 138, 217, 248,
+          230, 155, 170, 228, 193, 173, 199, 225, 255, 151, 159, 244, 210,
+          187, 183, 205, 239, 161);
+    CHECK(FROM_HLS, 3,
+          141, 3, 3, 176, 64, 123, 237, 10, 148, 16, 0, 185, 72, 137, 247,
+          8, 156, 30, 112, 199, 158, 2, 176, 216, 10, 146, 243, 10, 177, 5,
+          214, 223, 11, 157, 247, 47, 197, 6, 118, 230, 181, 1, 195, 192,
+          55, 122, 219, 134, 190, 4, 178, 190, 79, 127, 231, 152, 198, 11,
+          115, 194);
+}
+
 TEST(blurs)
 {
 #define GAUSS       STEP(GAUSSIAN_BLUR, 5, 3, 1.3, 0)
@@ -571,6 +589,8 @@ static struct feedline_recorded_step draw_step(uint64_t *state,
         {STEP(SEP_FILTER2D, odd, odd, border == 3 ? 0 : border, version),
          .data = data},
         {STEP(ADD_GRAY, border / 3, height / 90)},
+        {STEP(COLOUR, 53)},
+        {STEP(COLOUR, 60)},
         {STEP(CONTRAST, width / 30)}};
     return steps[make_within(state, 0, FDL_COUNT_OF(steps) - 1)];
 }

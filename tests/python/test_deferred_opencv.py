@@ -257,6 +257,10 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
         a, (0, 0), sigmaX=0.8, sigmaY=2
     ),
     "blur": lambda a: cv2.blur(a, (3, 5)),
+    "lighter": lambda a: cv2.cvtColor(
+        cv2.add(cv2.cvtColor(a, cv2.COLOR_RGB2HLS), (0, 20, 0, 0)),
+        cv2.COLOR_HLS2RGB,
+    ),
     "an even blur": lambda a: cv2.blur(a, (2, 6)),
     "borders": lambda a: cv2.blur(
         cv2.GaussianBlur(a, (5, 7), 1.5, borderType=cv2.BORDER_WRAP),
@@ -450,6 +454,7 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "an isolated border": lambda a: cv2.GaussianBlur(
         a, (5, 5), 1, borderType=cv2.BORDER_REPLICATE | cv2.BORDER_ISOLATED
     ),
+    "a full circle": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2HLS_FULL),
     "another colour space": lambda a: cv2.cvtColor(a, cv2.COLOR_BGR2LUV),
     "gray of floats": lambda a: cv2.cvtColor(
         a / np.float32(255), cv2.COLOR_BGR2GRAY

@@ -362,11 +362,10 @@ def _in_parts(kernel: Any) -> bool:
 # ---- Colours ----------------------------------------------------------------
 
 # Those that the engine computes, of bytes: to gray, which is one channel; to
-# and from YCrCb, HSV and Lab.
+# and from YCrCb, HSV, Lab and HLS.
 _TO_GRAY = (6, 7)
-COMPUTED = frozenset(
-    (*_TO_GRAY, 36, 37, 38, 39, 40, 41, 44, 45, 54, 55, 56, 57, 66, 67)
-)
+_OTHERS = "36 37 38 39 40 41 44 45 52 53 54 55 56 57 60 61 66 67"
+COMPUTED = frozenset((*_TO_GRAY, *map(int, _OTHERS.split())))
 
 
 def color(record: Record, call: Call, code: int) -> Record:

@@ -20,6 +20,8 @@ from collections import deque
 from typing import IO, Any, Callable, Deque, Dict, FrozenSet, Optional, Tuple
 from typing import Union
 
+from . import data_headers
+
 Path = Union[str, bytes]
 
 # Files whose header is remembered. One takes 0.4 KB.
@@ -236,6 +238,7 @@ def is_bomb(width: int, height: int) -> bool:
 
 _headers: Dict[Path, Tuple[About, Header]] = {}
 _shared: Dict[Any, Header] = {}
+_of_bytes = data_headers.Remembered()
 _switches: Any = None
 
 
@@ -280,6 +283,7 @@ def _look_at_switches() -> None:
         _switches = now
         _headers.clear()
         _shared.clear()
+        _of_bytes.clear()
 
 
 def _of_file(path: Any, found: os.stat_result, file: Any) -> Found:
@@ -384,11 +388,16 @@ def _of_data(given: Any) -> Found:
     data = given.getvalue() if type(given) is io.BytesIO else _all_of(given)
     if type(data) is not bytes:
         return None, pillow.open(given), "unusual files"
-    opened = pillow.open(io.BytesIO(data))
-    why = why_not(opened, lambda: io.BytesIO(data))
-    if why:
-        return None, opened, why
-    return Source(None, data, _share(Header(opened))), None, ""
+    key = data_headers.key_of(data)
+    header = _of_bytes.get(key)
+    if header is None:
+        opened = pillow.open(io.BytesIO(data))
+        why = why_not(opened, lambda: io.BytesIO(data))
+        if why:
+            return None, opened, why
+        header = _share(Header(opened))
+        _of_bytes.put(key, header)
+    return Source(None, data, header), None, ""
 
 
 def _all_of(file: Any) -> Any:

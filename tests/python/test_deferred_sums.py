@@ -57,6 +57,12 @@ def again(a: Any, flags: int, *params: Any, ext: str = ".jpg") -> Any:
     return cv2.imdecode(file, flags)
 
 
+def salted(a: Any) -> Any:
+    """As albumentations has it."""
+    drawn = np.random.random(a.shape[:2])[..., None]
+    return np.where(drawn < 0.1, 255, np.where(drawn > 0.8, 0, a))
+
+
 RECORDED: Dict[str, Callable[[Any], Any]] = {
     "bytes": lambda a: cv2.add(a, np.abs(noise(a, np.int16)).astype(np.uint8)),
     "shorts": lambda a: cv2.add(a, noise(a, np.int16), dtype=cv2.CV_8U),
@@ -75,6 +81,8 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     .clip(0, 255)
     .astype(np.uint8)[:, 3:],
     "then others": lambda a: cv2.blur(limited(a + noise(a, FLOATS)), (3, 3)),
+    "salt and pepper": lambda a: salted(255 - a),
+    "white": lambda a: np.where(noise(a, np.int16) > 50, 255, a),
     "saturation": lambda a: saturated(a, 1.37),
     "saturation of a table": lambda a: saturated(255 - a, 0.6),
     "channels": lambda a: mixed(a, [2, 0, 0, 1, 1, 2]),
@@ -147,6 +155,9 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "bytes that wrap": lambda a: a + noise(a, np.float64).astype(np.uint8),
     "its mean": lambda a: float((a + noise(a, np.float64)).mean()),
     "as floats": lambda a: limited(a + noise(a, np.float64)).mean(),
+    "gray pixels": lambda a: np.where(noise(a, np.int16) > 50, 128, a),
+    "white floats": lambda a: np.where(noise(a, np.int16) > 50, 255.0, a),
+    "more than it is": lambda a: np.where(np.ones((2, 1, 1, 1), bool), 0, a),
     "with gamma": lambda a: cv2.addWeighted(a, 0.5, a, 0.5, 3),
     "of two": lambda a: cv2.addWeighted(a, 0.5, cv2.flip(a, 1), 0.5, 0),
     "a channel less": lambda a: mixed(a, [0, 0, 1, 1, 0, 2])[..., :2],

@@ -64,6 +64,7 @@ NATIVE: Dict[str, Chain] = {
     "GaussianBlur": lambda: [A.GaussianBlur(p=0.9)],
     "ColorJitter": lambda: [A.ColorJitter(p=0.9)],
     "GaussNoise": lambda: [A.GaussNoise()],
+    "SaltAndPepper": lambda: [A.SaltAndPepper()],
     "ChannelShuffle": lambda: [A.ChannelShuffle()],
     "ImageCompression": lambda: [
         A.ImageCompression(quality_range=(20, 100), p=0.9)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums of an image of bytes and something else: an array of noise, by OpenCV's
-add or NumPy's; or its own gray image, by addWeighted.
+add or NumPy's; or its own gray image, by addWeighted. A mask that makes pixels
+white or black is such an array, too.
 
 NumPy's sum and OpenCV's of floats are no image of bytes before they are limited
 and become bytes again. Until then their record is `pending`: all other uses of
@@ -205,6 +206,41 @@ def _as_bytes(args: Any, kwargs: Any) -> Any:
     )
 
 
+# ---- Pixels that become white or black --------------------------------------
+
+
+def _where(args: Any, kwargs: Any) -> Any:
+    """np.where(mask, 0 or 255, image): sums of bytes that end there."""
+    if len(args) != 3 or kwargs or type(args[2]) is not DeferredArray:
+        return NotImplemented
+    mask, value, array = args
+    record = recorded_array(array)
+    if type(mask) is not np.ndarray or mask.dtype != np.bool_:
+        return NotImplemented
+    if type(value) is not int or value not in (0, 255) or record is None:
+        return NotImplemented
+    if record.dtype != np.uint8 or record.strides != dense(record.shape):
+        return NotImplemented
+    if np.where(_NONE, value, _BYTE).dtype != np.uint8:
+        return NotImplemented
+    try:
+        every = np.broadcast_to(mask, record.shape)
+        steps = made.as_image(record)
+    except (NotRecorded, ValueError):
+        return NotImplemented
+    if not _fits(every, record):
+        return NotImplemented
+    numbers = every * np.int16(255 if value else -255)
+    step = _step(record, _DEPTHS[numbers.dtype], numbers.tobytes(), False)
+    call = Call(record.call, np.where, 2, (mask.copy(), value))
+    return DeferredArray(
+        record.but(steps=(*steps, step), table=None, call=call)
+    )
+
+
+_NONE, _BYTE = np.zeros(1, np.bool_), np.zeros(1, np.uint8)
+
+
 def _first(ours: Handler, others: Any) -> Handler:
     def handler(args: Any, kwargs: Any) -> Any:
         found = ours(args, kwargs)
@@ -273,6 +309,7 @@ def install() -> None:
         ((np.add, "__add__", "__radd__"), _add_arrays),
         ((np.clip, "clip"), _limited),
         (("astype",), _as_bytes),
+        ((np.where,), _where),
     ):
         for name in names:
             handlers[name] = _first(ours, handlers[name])

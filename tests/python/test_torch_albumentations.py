@@ -53,6 +53,7 @@ NATIVE: Dict[str, Chain] = {
     "RandomGamma": lambda: [A.RandomGamma()],
     "HueSaturationValue": lambda: [A.HueSaturationValue()],
     "RGBShift": lambda: [A.RGBShift()],
+    "ChannelDropout": lambda: [A.ChannelDropout()],
     "ToGray": lambda: [A.ToGray()],
     "CLAHE": lambda: [A.CLAHE()],
     "Equalize": lambda: [A.Equalize()],
@@ -99,7 +100,10 @@ class Photos(torch.utils.data.Dataset):  # type: ignore[misc, type-arg]
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("photos")
+    return make_photos(tmp_path_factory.mktemp("photos"))
+
+
+def make_photos(folder: Path) -> Path:
     for n in range(10):
         image = images.picture((SIDE, SIDE), n)
         image.save(folder / ("%02d.jpg" % n), quality=93)

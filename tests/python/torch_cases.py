@@ -130,6 +130,12 @@ def same(ours: Any, theirs: Any) -> bool:
                 for name in ABOUT
             )
         )
+    if hasattr(ours, "dtype") and hasattr(ours, "tobytes"):  # NumPy's
+        return (
+            bool(ours.dtype == theirs.dtype)
+            and ours.shape == theirs.shape
+            and ours.tobytes() == theirs.tobytes()
+        )
     if isinstance(ours, dict):
         return ours.keys() == theirs.keys() and all(
             same(value, theirs[key]) for key, value in ours.items()

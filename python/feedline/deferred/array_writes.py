@@ -251,9 +251,12 @@ def overwritten(array: Any, new: Record) -> Any:
 
 def _empty_like(args: Any, kwargs: Any) -> Any:
     """What is in it is not defined, so the image itself may be."""
-    if len(args) != 1 or kwargs:
+    if len(args) != 1 or set(kwargs) - {"dtype"}:
         return NotImplemented
-    return copied(args[0], "K", np.ndarray.copy, ("K",))
+    array, kind = args[0], kwargs.get("dtype")
+    if kind is None or np.dtype(kind) == array.dtype:
+        return copied(array, "K", np.ndarray.copy, ("K",))
+    return elementwise(_cast_to(np.dtype(kind)), (array,))
 
 
 def _fill(args: Any, kwargs: Any) -> Any:

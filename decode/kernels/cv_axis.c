@@ -144,21 +144,30 @@ static void make_taps(struct fdl_cv_axis *axis,
 
 /* ---- Quads -------------------------------------------------------------- */
 
-#define QUAD 4
+#define EIGHT 8
 
-/* False: its pixels are not within 16 bytes. */
+/* Byte `at` of those that it reads is for place `to`. False: it is not among
+ * them. */
+static bool set_order(struct fdl_cv_quad *quad, size_t to, int32_t at)
+{
+    int32_t from = at - quad->at;
+    if (from >= (int32_t)sizeof(quad->order))
+        return false;
+    quad->order[to] = (uint8_t)from;
+    return true;
+}
+
 static bool make_quad(const struct fdl_cv_axis *axis, size_t first,
                       struct fdl_cv_quad *quad)
 {
-    const int32_t *at = axis->at + 2 * first;
+    size_t taps = (size_t)axis->taps, bytes = taps > 1 ? 2 : 1;
+    size_t end = FDL_MIN(first + EIGHT / taps, (size_t)axis->count);
+    const int32_t *at = axis->at + taps * first;
     memset(quad->order, 0x80, sizeof(quad->order)); /* zeros */
     quad->at = at[0];
-    for (size_t i = 0; i < QUAD && first + i < (size_t)axis->count; i++) {
-        int32_t from = at[2 * i] - quad->at;
-        if (from + 1 >= (int32_t)sizeof(quad->order))
+    for (size_t t = 0; t < taps * (end - first); t++) {
+        if (!set_order(quad, bytes * t, at[t]))
             return false;
-        quad->order[4 * i] = (uint8_t)from;
-        quad->order[4 * i + 2] = (uint8_t)(from + 1);
     }
     return true;
 }
@@ -166,11 +175,12 @@ static bool make_quad(const struct fdl_cv_axis *axis, size_t first,
 static void make_quads(struct fdl_cv_axis *axis, struct fdl_cv_quad *quads)
 {
     size_t count = (size_t)axis->count, all = whole_eights(axis->count);
-    memset(axis->weight + 2 * count, 0,
-           2 * (all - count) * sizeof(*axis->weight));
-    memset(quads, 0, all / QUAD * sizeof(*quads));
-    for (size_t i = 0; i < count; i += QUAD) {
-        if (!make_quad(axis, i, &quads[i / QUAD]))
+    size_t taps = (size_t)axis->taps, step = EIGHT / taps;
+    memset(axis->weight + taps * count, 0,
+           taps * (all - count) * sizeof(*axis->weight));
+    memset(quads, 0, all / step * sizeof(*quads));
+    for (size_t i = 0; i < count; i += step) {
+        if (!make_quad(axis, i, &quads[i / step]))
             return;
     }
     axis->quads = quads;
@@ -252,8 +262,8 @@ size_t fdl_cv_axis_bytes(const struct fdl_cv_axis_key *key)
     size_t count = taps > 0 ? whole_eights(key->count) : pitch_of(key->count);
     each = taps > 0 ? taps * (sizeof(int32_t) + sizeof(int16_t))
                     : 2 * sizeof(int32_t) + most_of(key) * sizeof(float);
-    if (taps == 2)
-        each += sizeof(struct fdl_cv_quad) / QUAD;
+    if (taps > 0 && taps <= 2)
+        each += sizeof(struct fdl_cv_quad) / 4;
     if (!fdl_mul_size(count, each, &bytes) ||
         !fdl_add_size(bytes, ALIGN, &bytes))
         return 0;
@@ -272,7 +282,7 @@ void fdl_cv_axis_make(struct fdl_cv_axis *axis,
         size_t all = whole_eights(key->count) * (size_t)axis->taps;
         axis->weight = (int16_t *)(void *)(axis->at + n);
         make_taps(axis, key);
-        if (key->across && axis->taps == 2)
+        if (key->across && axis->taps <= 2)
             make_quads(axis, (void *)(axis->weight + all));
     } else {
         axis->pitch = pitch_of(key->count);

@@ -38,7 +38,8 @@ struct fdl_cv_axis_key {
 };
 
 /* For vectors, four neighbours of two taps each: where to read 16 bytes, and
- * which of these are the low bytes of eight words. */
+ * which of these are the low bytes of eight words. Or eight of one tap, which
+ * are the first eight bytes. */
 struct fdl_cv_quad {
     int32_t at;
     uint8_t order[16];
@@ -49,9 +50,9 @@ struct fdl_cv_axis {
     int32_t *at;         /* [count * taps]: pixels of `in`, from its origin */
     int16_t *weight;     /* [count * taps] */
 
-    struct fdl_cv_quad *quads; /* two for each eight pixels, across; NULL: not
-                                  of two taps, or too wide. Then weights are
-                                  there for whole eights, too */
+    struct fdl_cv_quad *quads; /* for each eight pixels across as many as taps;
+                                  NULL: not of one or two, or too wide. Then
+                                  weights are there for whole eights, too */
 
     /* covers: pixels [at[i], at[i] + n[i]), of which number t weighs
      * area[t * pitch + i]; with zeros, whole fours of them and whole blocks.

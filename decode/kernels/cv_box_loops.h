@@ -39,6 +39,12 @@ TARGET FDL_INLINE void sum_neighbours(const uint16_t *in, int32_t taps,
     }
 }
 
+TARGET FDL_INLINE void sum_three(const uint16_t *in, uint32_t sum[BOX_BLOCK])
+{
+    for (size_t k = 0; k < BOX_BLOCK; k++)
+        sum[k] = (uint32_t)in[k] + in[k + 1] + in[k + 2];
+}
+
 /* area is odd, so means are so far from halves that floats see it, unless it is
  * very large. */
 TARGET FDL_INLINE void means(const uint32_t *sum, int32_t area, uint8_t *out)
@@ -62,7 +68,10 @@ TARGET static void box_loop(const uint16_t *in, int32_t taps, int32_t area,
     for (size_t i = 0; i < n; i += BOX_BLOCK) {
         uint32_t sum[BOX_BLOCK];
         uint8_t bytes[BOX_BLOCK];
-        sum_neighbours(in + i, taps, sum);
+        if (taps == 3)
+            sum_three(in + i, sum);
+        else
+            sum_neighbours(in + i, taps, sum);
         if (area < FLOAT_AREA)
             means(sum, area, bytes);
         else

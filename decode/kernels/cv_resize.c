@@ -27,6 +27,14 @@ size_t fdl_cv_resize_scratch(const struct fdl_cv_axis_key *x)
 
 /* ---- Plain C ------------------------------------------------------------ */
 
+static void pick_c(const uint8_t *in, const struct fdl_cv_axis *x, uint8_t *out)
+{
+    const int32_t *at = x->at;
+    size_t n = (size_t)x->count;
+    for (size_t i = 0; i < n; i++)
+        out[i] = in[at[i]];
+}
+
 static void across_c(const uint8_t *in, const struct fdl_cv_axis *x,
                      int32_t *out)
 {
@@ -75,6 +83,7 @@ static void halve_c(const uint8_t *above, const uint8_t *below, size_t n,
 }
 
 const struct fdl_cv_resize_kernels fdl_cv_resize_c = {
+    .pick = pick_c,
     .across = across_c,
     .down = down_c,
     .halve = halve_c,
@@ -83,14 +92,12 @@ const struct fdl_cv_resize_kernels fdl_cv_resize_c = {
 
 /* ---- Few pixels --------------------------------------------------------- */
 
-static void pick(const struct fdl_cv_resize_job *job, int32_t c)
+static void pick(const struct fdl_cv_resize_kernels *k,
+                 const struct fdl_cv_resize_job *job, int32_t c)
 {
-    for (int32_t y = 0; y < job->y->count; y++) {
-        const uint8_t *from = fdl_image_row(job->in, c, job->y->at[y]);
-        uint8_t *to = fdl_image_row(job->out, c, y);
-        for (int32_t x = 0; x < job->x->count; x++)
-            to[x] = from[job->x->at[x]];
-    }
+    for (int32_t y = 0; y < job->y->count; y++)
+        k->pick(fdl_image_row(job->in, c, job->y->at[y]), job->x,
+                fdl_image_row(job->out, c, y));
 }
 
 /* Rows of the image, summed, that the last row of the result took. */
@@ -213,7 +220,7 @@ void fdl_cv_resize(const struct fdl_cv_resize_kernels *k,
 {
     for (int32_t c = 0; c < job->in->channels; c++) {
         if (job->y->taps == 1)
-            pick(job, c);
+            pick(k, job, c);
         else if (job->y->taps > 0)
             sum(k, job, c);
         else if (job->x->whole > 0 && job->y->whole > 0)

@@ -27,6 +27,8 @@ struct fdl_cv_resize_job {
 };
 
 struct fdl_cv_resize_kernels {
+    /* out[i]: one pixel of a row. */
+    void (*pick)(const uint8_t *in, const struct fdl_cv_axis *x, uint8_t *out);
     /* out[i]: the sum of x->taps pixels of a row. */
     void (*across)(const uint8_t *in, const struct fdl_cv_axis *x,
                    int32_t *out);

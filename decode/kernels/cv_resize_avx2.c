@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two taps with AVX2. Four neighbours of the result have their pairs of pixels
- * within 16 bytes, up to a scale of about a quarter: one shuffle spreads them,
- * one multiplication weighs and adds. Wider axes, and rows of eight taps, are
- * plain C.
+ * One or two taps with AVX2. Four neighbours of the result have their pairs of
+ * pixels within 16 bytes, up to a scale of about a quarter: one shuffle spreads
+ * them, one multiplication weighs and adds. So do eight with one pixel each, up
+ * to a half. Wider axes, and rows of eight taps, are plain C.
  */
 #include "base/compiler.h"
 
@@ -17,6 +17,25 @@
 AVX2 FDL_INLINE __m256i load(const void *from)
 {
     return _mm256_loadu_si256((const __m256i *)from);
+}
+
+AVX2 static void pick_avx2(const uint8_t *in, const struct fdl_cv_axis *x,
+                           uint8_t *out)
+{
+    const struct fdl_cv_quad *quad = x->quads;
+    if (!quad) {
+        fdl_cv_resize_c.pick(in, x, out);
+        return;
+    }
+    int32_t i = 0;
+    for (; i + 8 <= x->count; i += 8, quad++) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(in + quad->at));
+        __m128i order = _mm_loadu_si128((const __m128i *)quad->order);
+        _mm_storel_epi64((__m128i *)(void *)(out + i),
+                         _mm_shuffle_epi8(bytes, order));
+    }
+    for (; i < x->count; i++)
+        out[i] = in[x->at[i]];
 }
 
 AVX2 static void across_2(const uint8_t *in, const struct fdl_cv_axis *x,
@@ -106,6 +125,7 @@ AVX2 static void halve_avx2(const uint8_t *above, const uint8_t *below,
 }
 
 const struct fdl_cv_resize_kernels fdl_cv_resize_avx2 = {
+    .pick = pick_avx2,
     .across = across_avx2,
     .down = down_avx2,
     .halve = halve_avx2,

@@ -203,6 +203,28 @@ static void resize(const struct fdl_cv_resize_kernels *k,
     k->down(rows, weight, FDL_CV_TAPS_MAX, n, out->down);
 }
 
+/* One pixel each, of up to three times as many; often within 16 bytes. */
+static void check_picking(const struct fdl_kernels *k, const uint8_t *row,
+                          int32_t count, uint64_t *state)
+{
+    static _Alignas(64) uint8_t memory[1 << 13];
+    uint8_t want[SIDE_MAX], got[SIDE_MAX];
+    int32_t in = (int32_t)make_within(state, 1, 3 * count);
+    struct fdl_cv_axis x;
+    struct fdl_cv_axis_key key = {.in = in,
+                                  .out = count,
+                                  .scale = (double)count / in,
+                                  .filter = FDL_CV_NEAREST,
+                                  .across = true,
+                                  .count = count};
+    assert_true(fdl_cv_axis_bytes(&key) <= sizeof(memory));
+    fdl_cv_axis_make(&x, &key, memory);
+    fdl_kernels[FDL_CPU_C].cv_resize->pick(row, &x, want);
+    k->cv_resize->pick(row, &x, got);
+    if (memcmp(want, got, (size_t)count) != 0)
+        fail_msg("%d picked of %d differ", count, in);
+}
+
 static void check_resizing(const struct fdl_kernels *k, uint64_t *state)
 {
     static _Alignas(64) uint8_t memory[1 << 17];
@@ -227,6 +249,7 @@ static void check_resizing(const struct fdl_kernels *k, uint64_t *state)
         for (size_t i = 0; i < SIDE_MAX; i++)
             rows[t][i] = (int32_t)make_within(state, 0, 255 * FDL_CV_ONE);
     }
+    check_picking(k, row, count, state);
     resize(fdl_kernels[FDL_CPU_C].cv_resize, &x, row, lines, &want);
     resize(k->cv_resize, &x, row, lines, &got);
     if (memcmp(&want, &got, sizeof(want)) != 0)

@@ -6,10 +6,11 @@
 
 RENDER_RECORDED is the helper built from tests/decode/render_recorded.c. A photo
 (a generated image where there is none) as an uncompressed PNG of 500 x 375
-goes through it with a step and without it, and all but a few pixels are
-dropped; the difference in the helper's CPU time is the step's. OpenCV gets the
-same image, one thread, and memory for its result. All of it in turn, the least
-of the rounds counts; nanoseconds of a pixel that goes in.
+goes through it with a step and without it (but for the step's data, which the
+helper is sent), and all but a few pixels are dropped; the difference in the
+helper's CPU time is the step's. OpenCV gets the same image, one thread, and
+memory for its result. All of it in turn, the least of the rounds counts;
+nanoseconds of a pixel that goes in.
 
 --rows: those that contain one of the texts. Another step is a line of ROWS.
 """
@@ -27,6 +28,8 @@ sys.path.insert(0, str(ROOT / "tests" / "decode"))
 import opencv_parity as parity  # noqa: E402
 
 WIDTH, HEIGHT, FEW = 500, 375, 8
+SIZE = (WIDTH, HEIGHT)
+GRAY = "RGB2GRAY"
 TURN = cv2.getRotationMatrix2D((WIDTH / 2, HEIGHT / 2), 20, 1.1)
 LEAN = np.vstack([TURN, [1e-4, -1e-4, 1]])
 WAVES = np.stack(np.meshgrid(np.arange(WIDTH), np.arange(HEIGHT))) + \
@@ -47,36 +50,36 @@ def step(op, values, other, before=None, data=b""):
     return (op, values, data), other, before
 
 
-def resize(part, filter):
+def resize(part, filter, before=None):
     size = (int(part * WIDTH), int(part * HEIGHT))
     return step(parity.CV_RESIZE, [*size, filter],
                 lambda image, out: cv2.resize(image, size, dst=out,
-                                              interpolation=filter))
+                                              interpolation=filter), before)
 
 
-SIZE, BLACK = (WIDTH, HEIGHT), [0] * 3
-
-
-def warp(op, filter, other, values=(), data=b""):
-    given = [*SIZE, filter, 0, parity.VERSION, *values, *BLACK]
+def warp(op, filter, other, before, values=(), data=b""):
+    black = [0] if before == GRAY else [0] * 3
+    given = [*SIZE, filter, 0, parity.VERSION, *values, *black]
     return step(op, given, lambda image, out: other(image, out, filter),
-                data=data)
+                before, data)
 
 
-def affine(filter):
+def affine(filter, before=None):
     return warp(parity.CV_WARP_AFFINE, filter, lambda image, out, f:
-                cv2.warpAffine(image, TURN, SIZE, dst=out, flags=f), TURN.flat)
+                cv2.warpAffine(image, TURN, SIZE, dst=out, flags=f), before,
+                TURN.flat)
 
 
-def perspective(filter):
+def perspective(filter, before=None):
     return warp(parity.CV_WARP_PERSPECTIVE, filter, lambda image, out, f:
                 cv2.warpPerspective(image, LEAN, SIZE, dst=out, flags=f),
-                data=LEAN.tobytes())
+                before, data=LEAN.tobytes())
 
 
-def remap(filter):
+def remap(filter, before=None):
     return warp(parity.CV_REMAP, filter, lambda image, out, f:
-                cv2.remap(image, *MAPS, f, dst=out), data=MAPS.tobytes())
+                cv2.remap(image, *MAPS, f, dst=out), before,
+                data=MAPS.tobytes())
 
 
 def gauss(side, sigma=0):
@@ -100,6 +103,7 @@ ROWS = {
     "HSV to RGB": colour("HSV2RGB", "RGB2HSV"),
     "warpAffine, linear": affine(1),
     "warpAffine, nearest": affine(0),
+    "warpAffine of gray, nearest": affine(0, GRAY),
     "RGB to gray": colour("RGB2GRAY"),
     "BGR to gray": colour("BGR2GRAY"),
     "Gaussian 3 x 3": gauss(3),
@@ -113,10 +117,10 @@ ROWS = {
     "median 7": median(7),
     "CLAHE of gray": step(
         parity.CV_CLAHE, [0, 2, 8, 8],
-        lambda image, out: CLAHE.apply(image, dst=out), "RGB2GRAY"),
+        lambda image, out: CLAHE.apply(image, dst=out), GRAY),
     "equalizeHist of gray": step(
         parity.CV_EQUALIZE, [0],
-        lambda image, out: cv2.equalizeHist(image, dst=out), "RGB2GRAY"),
+        lambda image, out: cv2.equalizeHist(image, dst=out), GRAY),
     "RGB to Lab": colour("RGB2Lab"),
     "Lab to RGB": colour("Lab2RGB", "RGB2Lab"),
     "RGB to YCrCb": colour("RGB2YCrCb"),
@@ -127,11 +131,14 @@ ROWS = {
     "resize to 0.5, area": resize(0.5, 3),
     "resize to 0.2, area": resize(0.2, 3),
     "resize to 0.6, nearest": resize(0.6, 0),
+    "resize of gray to 0.6, nearest": resize(0.6, 0, GRAY),
     "resize to 1.3, lanczos4": resize(1.3, 4),
     "warpPerspective, linear": perspective(1),
     "warpPerspective, nearest": perspective(0),
+    "warpPerspective of gray, nearest": perspective(0, GRAY),
     "remap, linear": remap(1),
     "remap, nearest": remap(0),
+    "remap of gray, nearest": remap(0, GRAY),
     "filter2D 5 x 5": step(
         parity.CV_FILTER2D, [5, 5, parity.VERSION],
         lambda image, out: cv2.filter2D(image, -1, KERNEL, dst=out),
@@ -184,9 +191,10 @@ def measure(engine, path, image, row, rounds):
         steps.append((parity.CV_COLOUR, [code], b""))
         image = cv2.cvtColor(image, code)
     theirs = Theirs(other, image)
-    drop = (parity.CV_RESIZE, [FEW, FEW, cv2.INTER_NEAREST], b"")
+    few = [FEW, FEW, cv2.INTER_NEAREST]
+    drop, sent = ((parity.CV_RESIZE, few, data) for data in (b"", made[2]))
     with_it = Ours(engine, path, [*steps, made, drop], few_of(theirs.out))
-    without = Ours(engine, path, [*steps, drop], few_of(image))
+    without = Ours(engine, path, [*steps, sent], few_of(image))
     base, ours, cv = least([without, with_it, theirs], rounds)
     unit = 1e9 / (WIDTH * HEIGHT)
     return (ours - base) * unit, cv * unit

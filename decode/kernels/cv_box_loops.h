@@ -76,7 +76,10 @@ TARGET static void box_loop(const uint16_t *in, int32_t taps, int32_t area,
             means(sum, area, bytes);
         else
             exact_means(sum, area, bytes);
-        memcpy(out + i, bytes, FDL_MIN(n - i, sizeof(bytes)));
+        if (n - i >= BOX_BLOCK)
+            memcpy(out + i, bytes, BOX_BLOCK);
+        else
+            memcpy(out + i, bytes, n - i);
     }
 }
 

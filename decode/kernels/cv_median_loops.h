@@ -230,7 +230,10 @@ TARGET static void median_loop(const uint8_t *const *rows, int32_t side,
             median_of_25(rows, i, bytes);
         else
             median_of_49(rows, i, bytes);
-        memcpy(out + i, bytes, FDL_MIN(n - i, sizeof(bytes)));
+        if (n - i >= WIDE)
+            memcpy(out + i, bytes, WIDE);
+        else
+            memcpy(out + i, bytes, n - i);
     }
 }
 

@@ -16,6 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In place of rows of a source. */
+struct fdl_drawing {
+    void (*draw)(const struct fdl_drawing *drawing, const struct fdl_plan *plan,
+                 const struct fdl_image *image);
+    const void *arg;
+};
+
 struct fdl_decoder {
     struct fdl_decode_limits limits;
     struct fdl_deadline deadline;    /* of the open image */
@@ -37,6 +44,8 @@ struct fdl_decoder {
     struct fdl_scratch opaque;          /* one row of 255 */
     struct fdl_canvas canvas;           /* of plans with pixel steps */
     struct fdl_kept kept;               /* of images with several renders */
+    const struct fdl_drawing *drawing;  /* NULL, or gives the whole image that
+                                           steps work on, as planes */
 };
 
 /* The open image as it comes out: upright, if that was asked for. */

@@ -33,8 +33,15 @@ static int32_t render_open(struct fdl_decoder *d,
 {
     struct fdl_plan plan;
     int32_t status = fdl_recorded_plan(d, image, &plan);
-    if (!status)
-        status = check_size(image, &plan);
+    return status ? status : fdl_recorded_render_plan(d, image, &plan, cost);
+}
+
+int32_t fdl_recorded_render_plan(struct fdl_decoder *d,
+                                 const struct feedline_recorded_image *image,
+                                 const struct fdl_plan *plan,
+                                 struct fdl_render_cost *cost)
+{
+    int32_t status = check_size(image, plan);
     if (status)
         return status;
     struct fdl_output_format format = {.width = image->width,
@@ -42,7 +49,22 @@ static int32_t render_open(struct fdl_decoder *d,
                                        .channels = image->channels,
                                        .dtype = image->dtype,
                                        .nhwc = image->nhwc != 0};
-    return fdl_decoder_render(d, &plan, &format, image->out, cost);
+    return fdl_decoder_render(d, plan, &format, image->out, cost);
+}
+
+int32_t fdl_recorded_open(struct fdl_decoder *d,
+                          const struct fdl_encoded *bytes,
+                          const struct feedline_recorded_image *image,
+                          struct fdl_image_info *info)
+{
+    int32_t status = fdl_recorded_check(image);
+    if (!status && !image->out)
+        status = fdl_fail(FEEDLINE_EINVAL, "out is NULL");
+    if (!status)
+        status = fdl_decoder_open(d, bytes, info);
+    if (!status)
+        keep_as_stored(d, info);
+    return status;
 }
 
 int32_t fdl_recorded_render(struct fdl_decoder *d,
@@ -51,14 +73,9 @@ int32_t fdl_recorded_render(struct fdl_decoder *d,
                             struct fdl_image_info *info,
                             struct fdl_render_cost *cost)
 {
-    int32_t status = fdl_recorded_check(image);
-    if (!status && !image->out)
-        status = fdl_fail(FEEDLINE_EINVAL, "out is NULL");
-    if (!status)
-        status = fdl_decoder_open(d, bytes, info);
+    int32_t status = fdl_recorded_open(d, bytes, image, info);
     if (status)
         return status;
-    keep_as_stored(d, info);
     status = render_open(d, image, cost);
     fdl_decoder_abort(d);
     return status;

@@ -7,6 +7,8 @@
 #define FDL_DECODE_RECORDED_IMAGE_H
 
 #include "decode/decoder.h"
+#include "decode/pixels/geometry.h"
+#include "decode/pixels/image.h"
 
 #include <feedline/recorded.h>
 
@@ -43,9 +45,20 @@ struct fdl_canvas_source {
 void fdl_recorded_compose(const struct feedline_canvas *canvas,
                           const struct fdl_canvas_source *parts, uint8_t *out);
 
-/* Those pixels as bytes for fdl_recorded_render. */
-struct fdl_encoded fdl_recorded_canvas(const struct feedline_canvas *canvas,
-                                       const uint8_t *pixels);
+/* The same for `box` of it alone, as planes of an image of its size; not of
+ * sums. */
+void fdl_recorded_compose_planes(const struct feedline_canvas *canvas,
+                                 const struct fdl_canvas_source *parts,
+                                 const struct fdl_box *box,
+                                 const struct fdl_image *image);
+
+/* As fdl_recorded_render, of an image with a canvas. pixels: memory for as many
+ * as it has. */
+int32_t fdl_recorded_render_canvas(struct fdl_decoder *d,
+                                   const struct feedline_recorded_image *image,
+                                   const struct fdl_canvas_source *parts,
+                                   uint8_t *pixels, struct fdl_image_info *info,
+                                   struct fdl_render_cost *cost);
 
 /* Several programs for one file, which is decoded once for all of them: what
  * they need together is kept. false: that is not less than what each needs
@@ -85,6 +98,18 @@ int32_t fdl_recorded_draw(const struct feedline_recorded_image *image,
 int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
                              const struct feedline_recorded_step *s,
                              int32_t *channels);
+
+/* Checks a program, and opens the image for it, as stored. */
+int32_t fdl_recorded_open(struct fdl_decoder *d,
+                          const struct fdl_encoded *bytes,
+                          const struct feedline_recorded_image *image,
+                          struct fdl_image_info *info);
+
+/* Carries out its plan. */
+int32_t fdl_recorded_render_plan(struct fdl_decoder *d,
+                                 const struct feedline_recorded_image *image,
+                                 const struct fdl_plan *plan,
+                                 struct fdl_render_cost *cost);
 
 /* The plan of a checked program for the image that is open. */
 int32_t fdl_recorded_plan(struct fdl_decoder *d,

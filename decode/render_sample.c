@@ -617,6 +617,15 @@ static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
     return FEEDLINE_OK;
 }
 
+/* In place of rows of a source. */
+static void draw(const struct render *r, struct fdl_render_cost *cost)
+{
+    int64_t begin = fdl_now_ns();
+    r->d->drawing->draw(r->d->drawing, r->plan, &r->d->canvas.image);
+    cost->augment_ns += fdl_now_ns() - begin;
+    cost->clock_reads += 2;
+}
+
 /* The last pass over the canvas. */
 static void finish_canvas(struct render *r)
 {
@@ -724,7 +733,9 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
     prepare_finish(d, plan, format);
     if (plan->n_pixel_steps > 0)
         status = begin_canvas(&r, &drawing);
-    if (!status)
+    if (!status && d->drawing)
+        draw(&r, &spent);
+    else if (!status)
         status = render(&r, &spent);
     if (d->source != &fdl_kept_source)
         fdl_decoder_abort(d);

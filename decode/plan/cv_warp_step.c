@@ -2,8 +2,11 @@
 /* A new image is seen through a map of the one that there is. */
 #include "decode/plan/cv_warp_step.h"
 
+#include "base/compiler.h"
 #include "base/status.h"
 #include "decode/kernels/levels.h"
+
+#include <math.h>
 
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
 {
@@ -26,6 +29,43 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
 }
 
 static const struct fdl_step_kind kind = {.moves = true, .run = run};
+
+/* Pixels round a point that it may be made of, and what rounding adds. */
+#define REACH 4
+
+/* From low to high, inside of a side. */
+static void limit(double low, double high, int32_t side, int32_t *at,
+                  int32_t *length)
+{
+    double first = FDL_MAX(floor(low) - REACH, 0.0);
+    double end = FDL_MIN(ceil(high) + REACH, (double)side);
+    *at = (int32_t)FDL_MIN(first, (double)(side - 1));
+    *length = (int32_t)FDL_MAX(end - *at, 1.0);
+}
+
+struct fdl_box fdl_cv_warp_reach(const struct fdl_step *step, int32_t width,
+                                 int32_t height)
+{
+    struct fdl_box box = {0, 0, width, height};
+    struct fdl_cv_warp w;
+    if (step->kind != &kind)
+        return box;
+    fdl_step_values(step, &w, sizeof(w));
+    if (w.kind != FDL_CV_AFFINE || w.border != FDL_CV_CONSTANT)
+        return box;
+    double low[2] = {0}, high[2] = {0};
+    for (int32_t corner = 0; corner < 4; corner++) {
+        double x = corner % 2 ? w.width : 0, y = corner / 2 ? w.height : 0;
+        for (int32_t i = 0; i < 2; i++) {
+            double at = w.m[3 * i] * x + w.m[3 * i + 1] * y + w.m[3 * i + 2];
+            low[i] = corner ? FDL_MIN(low[i], at) : at;
+            high[i] = corner ? FDL_MAX(high[i], at) : at;
+        }
+    }
+    limit(low[0], high[0], width, &box.x, &box.width);
+    limit(low[1], high[1], height, &box.y, &box.height);
+    return box;
+}
 
 void fdl_plan_cv_warp(struct fdl_plan *plan, const struct fdl_cv_warp *w)
 {

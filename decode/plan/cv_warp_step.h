@@ -6,6 +6,11 @@
 #include "decode/kernels/cv_warp.h"
 #include "decode/plan/plan.h"
 
+/* What a step sees of an image of that size; all of it, unless the step is a
+ * map with a border of one colour. */
+struct fdl_box fdl_cv_warp_reach(const struct fdl_step *step, int32_t width,
+                                 int32_t height);
+
 void fdl_plan_cv_warp(struct fdl_plan *plan, const struct fdl_cv_warp *w);
 
 #endif

@@ -2,7 +2,6 @@
 /* Carries out the record of a sample, image by image. */
 #include "loader/stream/worker_recorded.h"
 
-#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/recorded_image.h"
@@ -162,34 +161,22 @@ static struct fdl_canvas_source source_of(
         .height = part->height ? part->height : image->height};
 }
 
-/* Its pixels, in place of bytes of a file. */
-static struct fdl_encoded compose(const struct fdl_recorded_tools *tools,
-                                  const struct fdl_record *record,
-                                  const struct feedline_canvas *canvas)
-{
-    struct fdl_canvas_source parts[FEEDLINE_CANVAS_PARTS_MAX];
-    for (uint32_t k = 0; k < canvas->n_parts; k++) {
-        const struct feedline_canvas_part *part = &canvas->parts[k];
-        parts[k] = source_of(part, &record->images[part->image].image);
-    }
-    fdl_recorded_compose(canvas, parts, tools->memory->canvas.data);
-    return fdl_recorded_canvas(canvas, tools->memory->canvas.data);
-}
-
 static int32_t render_canvas(const struct fdl_recorded_tools *tools,
                              const struct fdl_record *record, uint32_t i,
                              struct fdl_render_cost *cost,
                              struct fdl_recorded_made *made)
 {
     const struct feedline_recorded_image *image = &record->images[i].image;
+    const struct feedline_canvas *canvas = image->canvas;
+    struct fdl_canvas_source parts[FEEDLINE_CANVAS_PARTS_MAX];
     struct fdl_image_info info;
     struct fdl_render_cost one = {0};
-    int64_t began = fdl_now_ns();
-    struct fdl_encoded bytes = compose(tools, record, image->canvas);
-    one.augment_ns = fdl_now_ns() - began;
-    one.clock_reads = 2;
-    int32_t status =
-        fdl_recorded_render(tools->decoder, &bytes, image, &info, &one);
+    for (uint32_t k = 0; k < canvas->n_parts; k++) {
+        const struct feedline_canvas_part *part = &canvas->parts[k];
+        parts[k] = source_of(part, &record->images[part->image].image);
+    }
+    int32_t status = fdl_recorded_render_canvas(
+        tools->decoder, image, parts, tools->memory->canvas.data, &info, &one);
     if (status < 0)
         return status;
     add_cost(cost, &one);

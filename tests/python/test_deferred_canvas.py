@@ -101,6 +101,31 @@ def warped(paths: List[str]) -> Any:
     )
 
 
+def mapped(
+    scale: float, shift: float, border: int = 0, angle: float = 12
+) -> Callable[[List[str]], Any]:
+    matrix = cv2.getRotationMatrix2D((60.0, 45.0), angle, scale)
+    matrix[:, 2] += shift
+
+    def program(paths: List[str]) -> Any:
+        whole = mosaic(paths)
+        kind = {"borderMode": border}
+        if border == 0:
+            kind["borderValue"] = (1, 2, 3)
+        return cv2.warpAffine(whole, matrix, (50, 60), **kind)
+
+    return program
+
+
+def tilted(paths: List[str]) -> Any:
+    matrix = np.array([[1.1, 0.1, -3], [0.05, 0.9, 2], [2e-3, -1e-3, 1]])
+    return cv2.warpPerspective(mosaic(paths), matrix, (70, 50))
+
+
+def in_hsv(paths: List[str]) -> Any:
+    return cv2.cvtColor(mosaic(paths), cv2.COLOR_BGR2HSV)
+
+
 def tensor(paths: List[str]) -> Any:
     whole = np.fliplr(mosaic(paths)).transpose(2, 0, 1)[::-1]
     return torch.from_numpy(np.ascontiguousarray(whole)).float() / 255
@@ -178,6 +203,14 @@ DEFERRED: Dict[str, Callable[[List[str]], Any]] = {
     "by ones": by_ones,
     "like": like,
     "warped": warped,
+    "mapped, near": mapped(4.0, -90.0),
+    "mapped, far": mapped(0.3, 5.0),
+    "mapped, turned": mapped(1.5, -20.0, angle=170),
+    "mapped, beyond": mapped(1.0, 1e4),
+    "mapped, with edges": mapped(0.8, 30.0, border=1),
+    "mapped, mirrored": mapped(0.8, 30.0, border=4),
+    "tilted": tilted,
+    "in HSV": in_hsv,
     "tensor": tensor,
     "cut": cut,
     "cut again": cut_again,

@@ -13,13 +13,14 @@
 #define CUT   12 /* side of the second part */
 #define ONE   0.3
 #define OTHER 0.7
-#define MINE  5u /* images of a sample, behind the rig's */
+#define MINE  6u /* images of a sample, behind the rig's */
 
 static struct recorded_rig rig;
 
 static struct output {
     uint64_t index;
     uint8_t mosaic[SIDE * SIDE * 3];
+    uint8_t moved[SIDE * SIDE * 3]; /* the same by a step */
     float mixed[3 * SIDE * SIDE];
 } outputs[RECORDED_TICKETS][RECORDED_BATCH];
 
@@ -56,6 +57,12 @@ static const struct feedline_recorded_step cut = {
 static const struct feedline_recorded_step mixed_steps[] = {
     {.op = FEEDLINE_STEP_TRANSPOSE, .n = 1}, /* left-right */
     {.op = FEEDLINE_STEP_SCALE}};
+
+/* Two pixels to the left, one up; what comes in is of one colour. */
+static const struct feedline_recorded_step move = {
+    .op = FEEDLINE_STEP_CV_WARP_AFFINE,
+    .n = 14,
+    .value = {SIDE, SIDE, 16, 0, 5, 1, 0, 2, 0, 1, 1, 7, 8, 9}};
 
 /* Numbers of images in canvases follow from `first`. */
 static void set_canvases(uint32_t first)
@@ -132,6 +139,10 @@ static int32_t read_mosaic(struct feedline_read_call *call,
     mine[4].out_bytes *= sizeof(float);
     mine[4].n_steps = FDL_COUNT_OF(mixed_steps);
     mine[4].steps = mixed_steps;
+    mine[5] = plain(SIDE, SIDE, out->moved);
+    mine[5].canvas = &canvases[0];
+    mine[5].n_steps = 1;
+    mine[5].steps = &move;
     if (keeps)
         keep_files(mine, n, call);
     if (spoil && call->index == 5)
@@ -185,12 +196,17 @@ static void expect_pixel(uint64_t index, int32_t x, int32_t y, uint8_t p[3])
 
 static void check_output(const struct output *out)
 {
+    static const uint8_t fill[3] = {7, 8, 9};
+    assert_memory_equal(out->moved + sizeof(out->moved) - 3, fill, 3);
     static const uint8_t gray[3] = {9, 9, 9};
     for (int32_t y = 0; y < SIDE; y++) {
         for (int32_t x = 0; x < SIDE; x++) {
             uint8_t p[3];
             expect_pixel(out->index, x, y, p);
             assert_memory_equal(out->mosaic + 3 * (y * SIDE + x), p, 3);
+            if (x >= 2 && y >= 1)
+                assert_memory_equal(out->moved + 3 * ((y - 1) * SIDE + x - 2),
+                                    p, 3);
             const uint8_t *other = pixel_of((uint32_t)out->index, x, y);
             other = other ? other : gray;
             for (int32_t c = 0; c < 3; c++) {

@@ -55,8 +55,9 @@ class Kept:
         self._refusals -= 1
         if self._refusals >= 0:
             return False
+        before = self.bytes
         gc.collect()
-        if self.bytes + n <= self.MOST // 2:
+        if before - self.bytes >= self.MOST // 8:
             self._refusals = self._patience = 0
         else:
             self._patience = self._refusals = max(64, self._patience * 4)

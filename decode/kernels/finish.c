@@ -136,7 +136,8 @@ static void u8_nhwc(const uint8_t *const planes[],
     }
 }
 
-/* Both layouts of one type, from the table of each channel. */
+/* Both layouts of one type, from the table of each channel. Four numbers of a
+ * plane are looked up before one is stored, as that may be any byte of it. */
 #define NUMBERS(name, type, table_of)                                          \
   static void name##_nchw(                                                     \
       const uint8_t *const planes[], const struct fdl_affine *affine,          \
@@ -145,8 +146,18 @@ static void u8_nhwc(const uint8_t *const planes[],
     for (int32_t c = 0; c < f->channels; c++) {                                \
       type *to = (type *)dst + fdl_planar_place(f, c, row);                    \
       const type *table = table_of(affine, type, c);                           \
-      for (int32_t x = 0; x < f->width; x++)                                   \
-        to[x] = table[planes[c][x]];                                           \
+      const uint8_t *from = planes[c];                                         \
+      int32_t x = 0, width = f->width;                                         \
+      for (; x + 4 <= width; x += 4) {                                         \
+        type v0 = table[from[x]], v1 = table[from[x + 1]];                     \
+        type v2 = table[from[x + 2]], v3 = table[from[x + 3]];                 \
+        to[x] = v0;                                                            \
+        to[x + 1] = v1;                                                        \
+        to[x + 2] = v2;                                                        \
+        to[x + 3] = v3;                                                        \
+      }                                                                        \
+      for (; x < width; x++)                                                   \
+        to[x] = table[from[x]];                                                \
     }                                                                          \
   }                                                                            \
   static void name##_nhwc(                                                     \

@@ -265,6 +265,13 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
         a, (0, 0), sigmaX=0.8, sigmaY=2
     ),
     "blur": lambda a: cv2.blur(a, (3, 5)),
+    "wrap": lambda a: cv2.copyMakeBorder(a, 1, 2, 3, 4, cv2.BORDER_WRAP),
+    "reflected more than once": lambda a: cv2.copyMakeBorder(
+        a, 99, 2, 3, 4, cv2.BORDER_REFLECT_101
+    ),
+    "wrap of a table": lambda a: cv2.copyMakeBorder(
+        255 - a, 60, 0, 0, 61, cv2.BORDER_WRAP
+    ),
     "lighter": lambda a: cv2.cvtColor(
         cv2.add(cv2.cvtColor(a, cv2.COLOR_RGB2HLS), (0, 20, 0, 0)),
         cv2.COLOR_HLS2RGB,
@@ -429,15 +436,11 @@ def test_alpha(name: str, files: Dict[str, str]) -> None:
 
 REAL: Dict[str, Callable[[Any], Any]] = {
     "dst": lambda a: cv2.flip(a, 1, np.zeros_like(a)),
-    "wrap": lambda a: cv2.copyMakeBorder(a, 1, 2, 3, 4, cv2.BORDER_WRAP),
     "half a byte": lambda a: cv2.copyMakeBorder(
         a, 1, 2, 3, 4, cv2.BORDER_CONSTANT, value=(1.5, 2, 3)
     ),
     "beyond a byte": lambda a: cv2.copyMakeBorder(
         a, 1, 2, 3, 4, cv2.BORDER_CONSTANT, value=(300, -2, 3)
-    ),
-    "reflected more than once": lambda a: cv2.copyMakeBorder(
-        a, 99, 2, 3, 4, cv2.BORDER_REFLECT_101
     ),
     "one channel of three dimensions": lambda a: cv2.flip(a[:, :, :1], 1),
     "a view that others see": lambda a: changed(a, cv2.flip(a, 1)),

@@ -147,12 +147,15 @@ def _border(
     *,
     value: Any = 0,
 ) -> Record:
-    mode = _BORDERS.get(borderType & ~_ISOLATED)
-    if mode is None:
-        raise NotRecorded
+    border = borderType & ~_ISOLATED
+    mode = _BORDERS.get(border)
     widths = [(top, bottom), (left, right), (0, 0)][: len(record.axes)]
     if any(type(side) is not int for pair in widths for side in pair):
         raise NotRecorded
+    most_h, most_w = record.side("h") - 1, record.side("w") - 1
+    beyond = max(top, bottom) > most_h or max(left, right) > most_w
+    if mode is None or (beyond and mode in ("symmetric", "reflect")):
+        return made.surrounded(record, call, widths[:2], border)
     if mode != "constant":
         return views.padded(record, call, widths, mode, ())
     if record.table is None:

@@ -230,6 +230,22 @@ def remap(
     return _warped(record, call, op.CV_REMAP, size, how, data=data)
 
 
+def surrounded(record: Record, call: Call, widths: Any, border: int) -> Record:
+    """A border that goes round the image, or is reflected more than once: as
+    by a warp that moves pixels as they are. widths: (before, after) of rows,
+    and of columns."""
+    (top, bottom), (left, right) = widths
+    if border not in (2, _WRAP, _REFLECT_101):
+        raise NotRecorded
+    if min(top, bottom, left, right) < 0:
+        raise NotRecorded
+    w, h = record.side("w") + left + right, record.side("h") + top + bottom
+    matrix = 1.0, 0.0, -float(left), 0.0, 1.0, -float(top)
+    values = w, h, _INVERSE, border, _version(), *matrix
+    new = _then(record, call, op.CV_WARP_AFFINE, *values)
+    return new.but(shape=(h, w, *record.shape[2:]))
+
+
 def fill_of(record: Record, value: Any) -> Tuple[int, ...]:
     """Bytes of what OpenCV makes of a number or of up to four: what is not
     given is 0."""

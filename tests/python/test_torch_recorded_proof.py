@@ -143,3 +143,31 @@ def test_ctrl_c_while_a_sample_is_tried(image_folder: Path) -> None:
         gate.set()
     """
     signalled(code, image_folder, "waiting", said="interrupted False")
+
+
+class Boxes:
+    """As OpenMMLab's: == asks whether two are one; they copy themselves."""
+
+    def __init__(self, numbers: Any) -> None:
+        self.numbers = numbers
+
+    def __deepcopy__(self, memo: Any) -> "Boxes":
+        return type(self)(list(self.numbers))
+
+
+def test_objects_that_are_compared_by_identity() -> None:
+    assert recorded_proof.different(Boxes([1, 2]), Boxes([1, 2])) is None
+    where = recorded_proof.different([Boxes([1, 2])], [Boxes([1, 3])])
+    assert where == "[0]['numbers'][1] (value)"
+
+
+class Boxed(Files):
+    def __getitem__(self, index: int) -> Any:
+        return super().__getitem__(index), Boxes([index, 4])
+
+
+def test_a_sample_with_such_objects(tmp_path: Path) -> None:
+    dataset = Boxed(tmp_path / "images")
+    loader = Ours(dataset, 6, collate_fn=lambda samples: samples)
+    assert loader.recorded, loader.fallback_reason
+    assert [s[1].numbers for s in next(iter(loader))][2] == [2, 4]

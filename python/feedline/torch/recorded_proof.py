@@ -376,12 +376,19 @@ def _different(a: Any, b: Any, where: str, seen: Pairs) -> Optional[str]:
             return where + " (length)"
         parts = enumerate(zip(a, b))
         return _first(((*ab, f"{where}[{n}]") for n, ab in parts), seen)
-    if is_plain_object(type(a)):
+    if is_plain_object(type(a)) or _is_by_identity(a):
         return _different(vars(a), vars(b), where, seen)
     try:
         return None if bool(a == b) or a != a else where + " (value)"
     except Exception:
         return None  # it cannot be compared
+
+
+def _is_by_identity(thing: Any) -> bool:
+    """Whether == says nothing of what it has, as of OpenMMLab's boxes."""
+    return type(thing).__eq__ is object.__eq__ and bool(
+        getattr(thing, "__dict__", None)
+    )
 
 
 def _about_pixels(array: Any) -> Any:

@@ -386,9 +386,8 @@ def _different(a: Any, b: Any, where: str, seen: Pairs) -> Optional[str]:
 
 def _is_by_identity(thing: Any) -> bool:
     """Whether == says nothing of what it has, as of OpenMMLab's boxes."""
-    return type(thing).__eq__ is object.__eq__ and bool(
-        getattr(thing, "__dict__", None)
-    )
+    equals: Any = type(thing).__eq__
+    return equals is object.__eq__ and bool(getattr(thing, "__dict__", None))
 
 
 def _about_pixels(array: Any) -> Any:

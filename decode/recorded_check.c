@@ -316,6 +316,26 @@ static int32_t check_floats(const struct feedline_recorded_step *step)
     return fdl_fail(FEEDLINE_EINVAL, "data is not aligned to floats");
 }
 
+static double sum_of_magnitudes(const float *kernel, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += fabs((double)kernel[i]);
+    return sum;
+}
+
+/* Beyond 32 bits, and of what is no number, OpenCV's integers are whatever the
+   processor makes of them. */
+static int32_t check_cv_sums(double magnitudes)
+{
+    double most = UINT8_MAX * (magnitudes + 1);
+    if (most < INT32_MAX)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "the kernel's sums may reach %g, which is beyond 32 bits",
+                    most);
+}
+
 /* Of OpenCV's warps. */
 static int32_t check_cv_warp(const struct feedline_recorded_step *step)
 {
@@ -386,7 +406,12 @@ static int32_t check_cv_filter(const struct feedline_recorded_step *step)
     int32_t status = check_kernel(step->value[0], step->value[1]);
     if (!status)
         status = check_no_wrap(step, 3);
-    return status ? status : check_floats(step);
+    if (!status)
+        status = check_floats(step);
+    if (status)
+        return status;
+    size_t n = (size_t)(step->value[0] * step->value[1]);
+    return check_cv_sums(sum_of_magnitudes(step->data, n));
 }
 
 static int32_t check_cv_sep(const struct feedline_recorded_step *step)
@@ -402,7 +427,9 @@ static int32_t check_cv_sep(const struct feedline_recorded_step *step)
     struct fdl_cv_sep s = {
         .kernel = step->data, .width = (int32_t)v[0], .height = (int32_t)v[1]};
     if (fdl_cv_sep_is_in_float(&s))
-        return FEEDLINE_OK;
+        return check_cv_sums(
+            sum_of_magnitudes(s.kernel, (size_t)s.width) *
+            sum_of_magnitudes(s.kernel + s.width, (size_t)s.height));
     return fdl_fail(FEEDLINE_EINVAL,
                     "kernelY is not the same from both sides, or both kernels "
                     "are whole parts of 1 / 256, which OpenCV sums in another "

@@ -476,13 +476,19 @@ TEST(what_opencv_does_otherwise_is_refused)
 {
     static const float uneven[] = {1, 0.2F, 0.5F, 0.3F},
                        parts[] = {0.25F, 0.5F, 0.25F, 0.25F, 0.5F, 0.25F},
-                       good[] = {1, 0.2F, 0.6F, 0.2F};
+                       good[] = {1, 0.2F, 0.6F, 0.2F},
+                       large[] = {9e6F, 0.2F, 0.6F, 0.2F},
+                       not_a_number[] = {1, 0.2F, NAN, 0.2F};
     const struct feedline_recorded_step refused[] = {
         {STEP(BOX_BLUR, 3, 3, 3)},
         {STEP(BOX_BLUR, 18, 15)},
         {STEP(GAUSSIAN_BLUR, 4, 3, 1, 0)},
         {STEP(GAUSSIAN_BLUR, 3, 3, 1, 0, 5)},
         {STEP(FILTER2D, 3, 1, 4, 3), .data = good},
+        {STEP(FILTER2D, 3, 1, 4), .data = large},
+        {STEP(FILTER2D, 1, 3, 4), .data = not_a_number},
+        {STEP(SEP_FILTER2D, 1, 3, 4, 4), .data = large},
+        {STEP(SEP_FILTER2D, 1, 3, 4, 4), .data = not_a_number},
         {STEP(SEP_FILTER2D, 1, 3, 4, 4), .data = uneven},
         {STEP(SEP_FILTER2D, 3, 3, 4, 4), .data = parts},
         {STEP(SEP_FILTER2D, 2, 3, 4, 4), .data = good},

@@ -454,6 +454,13 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "an even side": lambda a: cv2.filter2D(
         a, -1, np.ones((2, 2), np.float32) / 4
     ),
+    "a kernel of what is no number": lambda a: cv2.filter2D(
+        a, -1, np.full((3, 3), np.nan)
+    ),
+    "sums beyond 32 bits": lambda a: cv2.filter2D(a, -1, np.diag([1e10, 1, 0])),
+    "separable sums beyond 32 bits": lambda a: cv2.sepFilter2D(
+        a, -1, np.array([0, 1e5, 0]), np.array([2e4, 5e4, 2e4])
+    ),
     "a transparent border": lambda a: cv2.warpAffine(
         a, TURN, (a.shape[1], a.shape[0]), dst=a.copy(), borderMode=5
     ),

@@ -329,9 +329,19 @@ def filter_2d(
         raise NotRecorded
     if max(w, h) > _MOST_OF_KERNEL:
         raise NotRecorded
-    data = kernel.astype(np.float32).tobytes()
+    data = _floats(kernel)
     values = w, h, _version(), *_border(borderType)
     return _then(record, call, op.CV_FILTER2D, *values, data=data)
+
+
+def _floats(*kernels: Any) -> bytes:
+    """Sums beyond 32 bits are what the processor makes of them."""
+    with np.errstate(all="ignore"):
+        every = [kernel.astype(np.float32) for kernel in kernels]
+        sums = [np.abs(one).sum(dtype=np.float64) for one in every]
+        if not 255 * (np.prod(sums) + 1) < 2**31 - 1:
+            raise NotRecorded
+    return b"".join([one.tobytes() for one in every])
 
 
 _MOST_OF_SEPARABLE = 127
@@ -352,8 +362,8 @@ def sep_filter_2d(
         raise NotRecorded
     if not np.array_equal(y, y[::-1]) or (_in_parts(x) and _in_parts(y)):
         raise NotRecorded
-    data = np.concatenate([x, y]).astype(np.float32).tobytes()
     values = len(x), len(y), borderType, _version()
+    data = _floats(x, y)
     return _then(record, call, op.CV_SEP_FILTER2D, *values, data=data)
 
 

@@ -137,9 +137,9 @@ static void unfilter_to(struct fdl_png_whole *w, uint32_t y)
 static void unpack(const struct fdl_png_form *f, const uint8_t *row,
                    uint8_t *out)
 {
-    uint32_t each = 8 / f->bits, mask = (1u << f->bits) - 1;
+    uint32_t bits = f->bits, each = 8 / bits, mask = (1u << bits) - 1;
     for (uint32_t x = 0; x < f->width; x++) {
-        uint32_t shift = 8 - f->bits - x % each * f->bits;
+        uint32_t shift = 8 - bits - x % each * bits;
         out[x] = (uint8_t)((row[x / each] >> shift & mask) * f->scale);
     }
 }

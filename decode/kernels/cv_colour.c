@@ -2,6 +2,8 @@
 /* OpenCV's conversions in plain C. */
 #define TARGET
 
+#include "decode/kernels/cv_colour.h"
+
 #include "decode/kernels/cv_colour_loops.h"
 #include "decode/kernels/cv_hls_loops.h"
 #include "decode/kernels/cv_lab_loops.h"

@@ -4,6 +4,7 @@
 
 #define TARGET FDL_TARGET("avx512f,avx512bw,avx512vl,fma")
 
+#include "decode/kernels/cv_colour.h"
 #include "decode/kernels/cv_colour_loops.h"
 #include "decode/kernels/cv_hls_loops.h"
 #include "decode/kernels/cv_lab_loops.h"

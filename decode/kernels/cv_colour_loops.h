@@ -12,7 +12,7 @@
 #endif
 
 #include "base/compiler.h"
-#include "decode/kernels/cv_colour.h"
+#include "decode/kernels/cv_planes.h"
 
 #include <math.h>
 #include <stdbool.h>

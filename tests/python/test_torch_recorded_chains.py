@@ -238,6 +238,36 @@ def test_steps_in_front(tmp_path: Path) -> None:
     assert wholes(InFront(root)) >= 24
 
 
+class Unconverted(Files):
+    """The chain makes colours of gray files."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.transform = T.Compose(
+            [chain().transforms[0], to_rgb, T.ToTensor()]
+        )
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.open(self.files[index])), index // 8
+
+
+def to_rgb(image: Any) -> Any:
+    return image.convert("RGB")
+
+
+def test_gray_files_among_coloured(tmp_path: Path) -> None:
+    root = tmp_path / "images"
+    for file in sets.images_in(root)[1::3]:
+        Image.open(file).convert("L").save(file)
+    dataset = Unconverted(root)
+    loader = Ours(dataset, 5, num_workers=1)
+    found = list(loader)
+    assert "made in Python" not in loader.explain()
+    assert sum(len(labels) for _, labels in found) == 24
+    assert same(of_own(dataset), of_folder(root, dataset.transform))
+    assert wholes(dataset) >= 24
+
+
 # ---- Chains are kept and changed as programs do ----------------------------
 
 

@@ -72,7 +72,8 @@ class Chains:
         self.on = False  # until a proof has tried it
         self.count = 0  # images that were recorded with a chain
         self._known: Dict[Tuple[int, str, bool], Known] = {}
-        self._results: "OrderedDict[Chain, Result]" = OrderedDict()
+        # Of images of a mode: a gray one is made RGB first.
+        self._results: "OrderedDict[Tuple[Chain, str], Result]" = OrderedDict()
         self._refused: Set[Chain] = set()
         if known is not None:
             self.on, self._refused = known
@@ -181,7 +182,7 @@ class Chains:
     ) -> Optional[Result]:
         """What the engine makes of a chain; None: it is not what the chain
         makes."""
-        found = self._results.pop(chain, None)
+        found = self._results.pop((chain, mode), None)
         if found is None:
             try:
                 found = _result(chain, transform, mode)
@@ -192,12 +193,12 @@ class Chains:
                 return None
             if len(self._results) >= MOST:
                 self._results.popitem(last=False)
-        self._results[chain] = found
+        self._results[chain, mode] = found
         return found
 
     def refuse_touched(self) -> None:
         """Those whose tensors the program has used run call by call."""
-        for chain, result in list(self._results.items()):
+        for (chain, _), result in list(self._results.items()):
             if result.touched:
                 self._refused.add(chain)
         self.forget()

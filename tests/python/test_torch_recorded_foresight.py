@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, List
@@ -15,7 +17,7 @@ from recorded_sets import Files, chain, equal, images_in
 from torch_cases import Ours, Theirs, data, torch
 
 from feedline.deferred import image_source
-from feedline.torch.recorded_foresight import Foresight
+from feedline.torch.recorded_foresight import THREADS, Foresight
 from feedline.torch.recorded_run import Run
 from PIL import Image
 
@@ -35,11 +37,15 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> List[Any]:
     class Seen(Foresight):
         def __init__(self) -> None:
             super().__init__()
+            self.looked = 0  # headers that were read ahead
             made.append(self)
 
         def _threads(self) -> Any:
             """At once, lest the samples be faster."""
-            return SimpleNamespace(submit=lambda fn, *args: fn(*args))
+            return SimpleNamespace(submit=self.submit)
+
+        def submit(self, look: Any, *args: Any) -> None:
+            self.looked += look(*args)
 
     monkeypatch.setitem(Run.__init__.__globals__, "Foresight", Seen)
     return made
@@ -201,3 +207,16 @@ def test_few_samples_tell_nothing(tmp_path: Path) -> None:
     assert foresight.seen(dataset, 3, [sources[3]])  # type: ignore
     foresight.ahead(dataset, list(range(10)))
     assert not foresight.seen(dataset, 2, [sources[2]])  # type: ignore
+
+
+def test_nothing_is_read_for_a_run_that_is_gone(tmp_path: Path) -> None:
+    foresight = Foresight()
+    pool = foresight._threads()
+    begin = threading.Event()
+    first = [pool.submit(begin.wait) for _ in range(THREADS)]
+    waiting = pool.submit(image_source.look_ahead, str(tmp_path), None)
+    del foresight
+    gc.collect()
+    begin.set()
+    assert all(one.result() for one in first)
+    assert waiting.cancelled()

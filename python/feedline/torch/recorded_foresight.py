@@ -55,7 +55,6 @@ class Foresight:
     """Of one run. `seen` and `ahead` may be on two threads."""
 
     def __init__(self) -> None:
-        self.looked = 0  # headers that were read ahead
         self._over = False
         self._tried = self._agreed = self._wrong = 0
         # For each image of a sample, in its order.
@@ -124,16 +123,16 @@ class Foresight:
                     continue
                 path = guesses[0].of(number)
                 if path is not None and not image_source.is_known(path):
-                    pool.submit(self._look, path, kind)
-
-    def _look(self, path: str, kind: Any) -> None:
-        self.looked += image_source.look_ahead(path, kind)
+                    pool.submit(image_source.look_ahead, path, kind)
 
     def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
             pool = ThreadPoolExecutor(THREADS, "feedline-ahead")
             self._pool = pool
-            weakref.finalize(self, pool.shutdown, wait=False)
+            # What waits there has no reference to this.
+            weakref.finalize(
+                self, pool.shutdown, wait=False, cancel_futures=True
+            )
         return self._pool
 
 

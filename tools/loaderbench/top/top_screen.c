@@ -87,17 +87,24 @@ void top_screen_size(int *width, int *height)
     }
 }
 
-/* Bytes of the first `width` characters. */
+static bool in_number(char c)
+{
+    return (c >= '0' && c <= '9') || c == '.' || c == ':';
+}
+
+/* Bytes of the first `width` characters; without a number that is only begun,
+ * since what is left of it would be another one. */
 static size_t cut(const char *text, int width)
 {
     size_t at = 0;
-    for (int n = 0; text[at]; n++) {
-        if (n == width)
-            return at;
+    for (int n = 0; text[at] && n < width; n++) {
         do
             at++;
         while (((unsigned char)text[at] & 0xc0) == 0x80);
     }
+    if (in_number(text[at]))
+        while (at > 0 && in_number(text[at - 1]))
+            at--;
     return at;
 }
 

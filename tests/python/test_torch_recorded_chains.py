@@ -468,6 +468,32 @@ def test_a_tensor_that_is_used_late(tmp_path: Path, use: Any) -> None:
         assert torch.equal(a, b)
 
 
+@pytest.mark.parametrize("helpers", [0, 1])
+@pytest.mark.parametrize("before, now", [(2, 24), (24, 2)])
+def test_resumed_with_other_samples_tried(
+    tmp_path: Path, before: int, now: int, helpers: int
+) -> None:
+    """Whether chains are recorded as wholes is in the state, also in that of an
+    epoch that has ended."""
+
+    def loader(verify: int) -> Any:
+        dataset = Used(tmp_path / "images", halved, 13)
+        more = {"verify": verify, "helpers": helpers}
+        return seeded(dataset, num_workers=1, **more)
+
+    theirs = stream(loader(before), 2)
+    assert not same(theirs, stream(loader(now), 2))
+    for batches in (2, 5):  # of 5
+        first, second = loader(before), loader(now)
+        it = iter(first)
+        assert same([next(it) for _ in range(batches)], theirs[:batches])
+        if batches == 5:
+            assert next(it, None) is None
+        second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+        rest = stream(second, 2 if batches == 2 else 1)
+        assert same(rest, theirs[batches:])
+
+
 @pytest.mark.parametrize("use", [halved, written, cut])
 def test_a_tensor_that_is_always_used(tmp_path: Path, use: Any) -> None:
     """Recorded call by call, with draws that do not depend on workers."""

@@ -229,6 +229,7 @@ class Epochs:
         traced.waits = known and epoch_of(traced.sampler) is not None
         if coming is None or saved.loaded.seeded_since():
             progress = Progress(traced, epoch=self.begun)
+            progress.chains = saved.chains
             return self._make(loader, plan, progress, None)
         seed = coming.seed
         if behind is not None:
@@ -237,6 +238,7 @@ class Epochs:
                 seed = None  # is drawn between the sampler's numbers
         traced.sampler_seed = coming.sampler_seed
         progress = Progress(traced, epoch=self.begun, round=coming.round)
+        progress.chains = saved.chains
         if coming.round:
             progress.draws = saved.draws
         quiet = _no_draw(loader) if coming.round else nullcontext()
@@ -256,6 +258,7 @@ class Epochs:
         progress.batches = saved.batches
         progress.samples = saved.samples
         progress.draws = saved.draws
+        progress.chains = saved.chains
         with _no_draw(loader):
             iterator = self._make(loader, plan, progress, saved.seed)
         iterator._num_yielded = saved.yielded
@@ -314,6 +317,7 @@ class Epochs:
         progress.batches = saved.batches
         progress.samples = saved.samples
         progress.draws = saved.draws
+        progress.chains = saved.chains
         progress.damaged = list(saved.state.get("damaged") or [])
         progress.real_from = saved.state.get("real_from")
         progress.resumed = saved.state

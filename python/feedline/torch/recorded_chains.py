@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from enum import Enum
 from functools import partial
+from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 from zlib import crc32
 
 import torch
@@ -68,23 +69,30 @@ class Known:
 class Chains:
     """Of one data set. One thread at a time, that which has its lock."""
 
-    def __init__(self, known: Any = None) -> None:
+    def __init__(self, decided: Optional[Mapping[str, Any]] = None) -> None:
         self.on = False  # until a proof has tried it
         self.count = 0  # images that were recorded with a chain
         self._known: Dict[Tuple[int, str, bool], Known] = {}
         # Of images of a mode: a gray one is made RGB first.
         self._results: "OrderedDict[Tuple[Chain, str], Result]" = OrderedDict()
-        self._refused: Set[Chain] = set()
-        if known is not None:
-            self.on, self._refused = known
+        self._refused: Set[str] = set()  # by name
+        if decided is not None:
+            self.decide(decided)
         self._key: Optional[Tuple[int, int]] = None
         self._samples: List[int] = []
         self._copies: Sequence[int] = ()
         self._views: List[int] = []
 
-    def known(self) -> Tuple[bool, Set[Chain]]:
-        """For another one, which is to do as this one does."""
-        return self.on, set(self._refused)
+    def decided(self) -> Dict[str, Any]:
+        """For another one, which is to do as this one does: in a helper, or
+        where an epoch is resumed. JSON can hold it."""
+        return {"whole": self.on, "refused": sorted(self._refused)}
+
+    def decide(self, decided: Mapping[str, Any]) -> None:
+        """As another one has."""
+        self.on = bool(decided["whole"])
+        self._refused = set(decided["refused"])
+        self.forget()
 
     # ---- Which sample it is ------------------------------------------------
 
@@ -173,7 +181,7 @@ class Chains:
             chain = _chain_of(transform, _CHANNELS[mode], made_gray)
         except NotNative:
             return known
-        if chain not in self._refused:
+        if not self._refused or _name_of(chain) not in self._refused:
             known.result = self.result_of(chain, transform, mode)
         return known
 
@@ -189,7 +197,7 @@ class Chains:
             except NotNative:
                 return None
             if found is None:
-                self._refused.add(chain)
+                self._refused.add(_name_of(chain))
                 return None
             if len(self._results) >= MOST:
                 self._results.popitem(last=False)
@@ -200,7 +208,7 @@ class Chains:
         """Those whose tensors the program has used run call by call."""
         for (chain, _), result in list(self._results.items()):
             if result.touched:
-                self._refused.add(chain)
+                self._refused.add(_name_of(chain))
         self.forget()
 
 
@@ -209,6 +217,11 @@ def _sample_of(index: Any) -> int:
     if type(index) is int and 0 <= index < _SAMPLES:
         return index
     return crc32(repr(index).encode())
+
+
+def _name_of(chain: Chain) -> str:
+    """The same in every process."""
+    return blake2b(repr(chain).encode(), digest_size=8).hexdigest()
 
 
 _TURNS = (2, 4, 5, 6)  # those that change width and height

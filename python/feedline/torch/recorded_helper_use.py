@@ -138,7 +138,7 @@ def work_of(
         init=loader.worker_init_fn,
         seed=seed,
         batched=batched,
-        chains=recorded.chains.known(),
+        chains=recorded.chains.decided(),
         collate=batched and collate_fn is default_collate,
     )
 

@@ -43,7 +43,7 @@ class Work(NamedTuple):
     """What a helper does. It goes to its process once.
 
     collate: it makes batches as default_collate does, too. chains: as
-    Chains.known() says.
+    Chains.decided() says.
     """
 
     dataset: Any
@@ -57,9 +57,9 @@ class Work(NamedTuple):
 class _Owner:
     """What a Run of a helper has in place of a RecordedSet."""
 
-    def __init__(self, known: Any = None) -> None:
+    def __init__(self, decided: Any = None) -> None:
         self.recorder = Recorder()
-        self.chains = self.recorder.chains = Chains(known)
+        self.chains = self.recorder.chains = Chains(decided)
         self.lock = threading.RLock()
         self.memory = None
 

@@ -124,6 +124,7 @@ class RecordedIterator(NativeIterator):
             if self._use is not None:
                 self._use.close()
                 self._use = None
+        self._decide_chains(plan.recorded.chains)
         self._by_torch = given.draws != ENGINE
         self._one_at_a_time = False
         self._info = None
@@ -137,6 +138,12 @@ class RecordedIterator(NativeIterator):
         self._fetcher = _compat.MapFetcher(
             self._working, self._auto_collation, self._collate_fn, False
         )
+
+    def _decide_chains(self, chains: Any) -> None:
+        """A resumed epoch draws as it did, whatever samples were tried now."""
+        if self._progress.chains is not None:
+            chains.decide(self._progress.chains)
+        self._progress.chains = chains.decided()
 
     def _begin_helpers(self, loader: Any, plan: Plan) -> None:
         if self._use is None:

@@ -26,6 +26,7 @@ and ours are
                                what the next one begins from (order_trace.py)
     next                       behind the end: what the next epoch draws from
     draws                      generators that run on from sample to sample
+    chains                     which are recorded as wholes
     damaged, real_from         images of a stream that are opened by Pillow
 
 All counts are of what was delivered, not of what was prepared. So a state is
@@ -76,8 +77,9 @@ class Progress:
     torch's load the samples. fetcher: that of torch's in this process. draws:
     the generators of the next batch, where they run on from sample to sample;
     of a stream without a state of its own: of the first one. own_states: of a
-    stream that is recorded, behind the last batch. damaged, real_from: images
-    of it that are not deferred. resumed: the state that it begins from.
+    stream that is recorded, behind the last batch. chains: as Chains.decided()
+    says. damaged, real_from: images of a stream that are not deferred. resumed:
+    the state that it begins from.
     """
 
     traced: TracedSampler
@@ -95,6 +97,7 @@ class Progress:
     fetcher: Any = None
     draws: Optional[States] = None
     own_states: Optional[Dict[str, Any]] = None
+    chains: Optional[Dict[str, Any]] = None
     damaged: List[str] = field(default_factory=list)
     real_from: Optional[int] = None
     resumed: Optional[Dict[str, Any]] = None
@@ -174,6 +177,7 @@ def save(
         "order": _order(progress),
         "next": _next_seeds(progress, loader) if progress.finished else None,
         "draws": _draws_of(progress),
+        "chains": progress.chains,
         "damaged": list(progress.damaged),
         "real_from": progress.real_from,
         "_index_sampler_state": _index_sampler_state(progress),
@@ -318,6 +322,12 @@ class Saved:
     @property
     def samples(self) -> int:
         return self.resume.samples if self.resume else 0
+
+    @property
+    def chains(self) -> Optional[Dict[str, Any]]:
+        """Which chains were recorded as wholes; None: it does not say."""
+        found = self.state.get("chains")
+        return dict(found) if found else None
 
     @property
     def draws(self) -> Optional[States]:

@@ -32,6 +32,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "decode/formats/huffman.h"
+#include "decode/formats/jpeg_bits.h"
 #include "decode/formats/jpeg_scan.h"
 #include "decode/formats/jpeg_transform.h"
 
@@ -39,13 +40,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most that a block takes, and what the window reads ahead. */
-#define BLOCK_BYTES                                                            \
-  (DCTSIZE2 * (FDL_HUFFMAN_CODE_BITS + FDL_HUFFMAN_VALUE_BITS) / 8)
-#define WINDOW_BYTES 8
-
 /* Read position to end: room for one MCU and the window. */
-#define MCU_BYTES (D_MAX_BLOCKS_IN_MCU * BLOCK_BYTES + 2 * WINDOW_BYTES)
+#define MCU_BYTES                                                              \
+  (D_MAX_BLOCKS_IN_MCU * FDL_BITS_BLOCK_BYTES + 2 * FDL_BITS_WINDOW_BYTES)
 
 /* Unstuffed at once. More would be for nothing where a row is left early. */
 #define CHUNK_BYTES 2048
@@ -59,12 +56,6 @@ struct block {
     bool first_only; /* of its values; so it is at 1/8 */
 };
 
-struct window {
-    uint64_t bits; /* next bit on top */
-    int count;     /* that are of use; at least */
-    const uint8_t *next;
-};
-
 struct fdl_jpeg_entropy {
     struct jpeg_entropy_decoder pub; /* first: what libjpeg sees */
     struct fdl_jpeg_blocks source;
@@ -75,7 +66,7 @@ struct fdl_jpeg_entropy {
 
     const uint8_t *begin;         /* of the data */
     const uint8_t *raw, *raw_end; /* not unstuffed yet */
-    struct window window;
+    struct fdl_bits window;
     const uint8_t *end; /* of what is in the buffer */
     bool at_marker;     /* raw is at a marker or at the end of the data */
 
@@ -101,7 +92,7 @@ struct fdl_jpeg_entropy {
     int32_t last_dc[MAX_COMPS_IN_SCAN];
 
     struct fdl_huffman dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
-    uint8_t buffer[WINDOW_BYTES + MCU_BYTES + CHUNK_BYTES + MCU_BYTES];
+    uint8_t buffer[FDL_BITS_WINDOW_BYTES + MCU_BYTES + CHUNK_BYTES + MCU_BYTES];
 };
 
 /* Zigzag to natural order. What ends a block writes a zero, past its end, which
@@ -118,62 +109,11 @@ static const uint8_t natural[2 * DCTSIZE2] = {
 
 /* ---- Input -------------------------------------------------------------- */
 
-static uint64_t load(const uint8_t *p)
-{
-    uint64_t x;
-    memcpy(&x, p, sizeof(x));
-    return x;
-}
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#  define LITTLE_ENDIAN_OF(x) (x)
-#  define BIG_ENDIAN_OF(x)    __builtin_bswap64(x)
-#else
-#  define LITTLE_ENDIAN_OF(x) __builtin_bswap64(x)
-#  define BIG_ENDIAN_OF(x)    (x)
-#endif
-
-/* Bytes before the first FF of eight; Mycroft's test for a zero byte, on the
- * complement, the first hit of which is never a false one. */
-static unsigned bytes_before_ff(const uint8_t *p)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    uint64_t x = LITTLE_ENDIAN_OF(load(p));
-    uint64_t hits = (~x - ones) & x & ones << 7;
-    return hits ? (unsigned)__builtin_ctzll(hits) / 8 : 8;
-}
-
-/* Unstuffs bytes into the buffer until it is full or at a marker. */
-static uint8_t *unstuff(struct fdl_jpeg_entropy *e, uint8_t *to,
-                        const uint8_t *to_end)
-{
-    const uint8_t *from = e->raw, *end = e->raw_end;
-    while (to < to_end) {
-        if (end - from >= 8 && to_end - to >= 8) {
-            unsigned n = bytes_before_ff(from);
-            memcpy(to, from, 8);
-            from += n;
-            to += n;
-            if (n == 8)
-                continue;
-        }
-        uint8_t byte = from < end ? *from : 0xff;
-        if (byte == 0xff && (end - from < 2 || from[1] != 0)) {
-            e->at_marker = true;
-            break;
-        }
-        from += byte == 0xff ? 2 : 1;
-        *to++ = byte;
-    }
-    e->raw = from;
-    return to;
-}
-
 /* An FF in the buffer was two bytes in the file. */
 static void move_mark(struct fdl_jpeg_entropy *e, const uint8_t *to)
 {
     while (e->mark < to) {
-        size_t n = FDL_MIN((size_t)(to - e->mark), bytes_before_ff(e->mark));
+        size_t n = FDL_MIN((size_t)(to - e->mark), fdl_bits_before_ff(e->mark));
         e->mark += FDL_MAX(n, 1);
         e->mark_raw += n > 0 ? n : 2;
     }
@@ -184,16 +124,18 @@ static void move_mark(struct fdl_jpeg_entropy *e, const uint8_t *to)
 static void refill_buffer(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
 {
     fdl_assert(e->window.next <= e->end);
-    const uint8_t *from = e->window.next - WINDOW_BYTES;
+    const uint8_t *from = e->window.next - FDL_BITS_WINDOW_BYTES;
     if (e->note_at != UINT64_MAX) {
         move_mark(e, from);
         e->mark -= from - e->buffer;
     }
     size_t left = (size_t)(e->end - from);
     memmove(e->buffer, from, left);
-    e->window.next = e->buffer + WINDOW_BYTES;
-    uint8_t *to = e->buffer + left, *end = unstuff(e, to, to + CHUNK_BYTES);
+    e->window.next = e->buffer + FDL_BITS_WINDOW_BYTES;
+    uint8_t *to = e->buffer + left, *to_end = to + CHUNK_BYTES;
+    uint8_t *end = fdl_bits_unstuff(&e->raw, e->raw_end, to, to_end);
     e->end = end;
+    e->at_marker = end < to_end;
     if (e->at_marker)
         memset(end, 0, e->room);
     c->src->next_input_byte = e->raw;
@@ -205,8 +147,8 @@ static void begin_input(struct fdl_jpeg_entropy *e, const uint8_t *raw)
 {
     e->raw = e->mark_raw = raw;
     e->at_marker = false;
-    e->mark = e->end = e->buffer + WINDOW_BYTES;
-    e->window = (struct window){.next = e->end};
+    e->mark = e->end = e->buffer + FDL_BITS_WINDOW_BYTES;
+    e->window = (struct fdl_bits){.next = e->end};
 }
 
 static void begin_segment(struct fdl_jpeg_entropy *e, const uint8_t *raw)
@@ -249,57 +191,20 @@ static bool prepare_input(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
 
 /* ---- Blocks ------------------------------------------------------------- */
 
-/* At least 56 bits, if the buffer has them. */
-FDL_INLINE void fill_window(struct window *w)
-{
-    w->bits |= BIG_ENDIAN_OF(load(w->next)) >> w->count;
-    w->next += (63 - w->count) >> 3;
-    w->count |= 56;
-}
-
-/* Steps over a symbol. A look takes at most 21 bits, so two
- * of them, or one and then any other, need the window filled once. */
-FDL_INLINE uint16_t take_symbol(const struct fdl_huffman *t, struct window *w)
-{
-    uint16_t entry = t->look[w->bits >> (64 - FDL_LOOK_BITS)];
-    if (FDL_UNLIKELY(entry == 0)) {
-        fill_window(w);
-        entry = fdl_huffman_long(t, w->bits);
-    }
-    return entry;
-}
-
-FDL_INLINE void drop(struct window *w, uint16_t entry)
-{
-    w->bits <<= FDL_LOOK_TOTAL(entry);
-    w->count -= (int)FDL_LOOK_TOTAL(entry);
-}
-
-/* The value after a code (T.81 F.2.2.1, EXTEND): if its top bit is 0 it stands
- * for itself less 2^n - 1. */
-FDL_INLINE int32_t value_of(uint64_t bits, uint16_t entry)
-{
-    unsigned n = FDL_LOOK_VALUE(entry);
-    uint64_t aligned = bits << (FDL_LOOK_TOTAL(entry) - n);
-    int32_t value = (int32_t)(aligned >> 1 >> (63 - n));
-    int32_t is_low = (int32_t) ~((int64_t)aligned >> 63);
-    return value + (is_low & (1 - (1 << n)));
-}
-
 /* One symbol of the 63 that follow the first; 0: no such code. */
-FDL_INLINE uint16_t take_ac(const struct fdl_huffman *t, struct window *w,
+FDL_INLINE uint16_t take_ac(const struct fdl_huffman *t, struct fdl_bits *w,
                             unsigned *k, JCOEF *block, const uint8_t *order,
                             bool store)
 {
-    uint16_t entry = take_symbol(t, w);
+    uint16_t entry = fdl_bits_symbol(t, w);
     *k += FDL_LOOK_ADVANCE(entry);
     if (store)
-        block[order[*k - 1]] = (JCOEF)value_of(w->bits, entry);
-    drop(w, entry);
+        block[order[*k - 1]] = (JCOEF)fdl_bits_value(w->bits, entry);
+    fdl_bits_drop(w, entry);
     return entry;
 }
 
-FDL_INLINE unsigned take_skip(const struct fdl_huffman *t, struct window *w)
+FDL_INLINE unsigned take_skip(const struct fdl_huffman *t, struct fdl_bits *w)
 {
     uint16_t skip = t->skip[w->bits >> (64 - FDL_SKIP_BITS)];
     w->bits <<= FDL_SKIP_TOTAL(skip);
@@ -310,12 +215,12 @@ FDL_INLINE unsigned take_skip(const struct fdl_huffman *t, struct window *w)
 /* Skips the 63 values that follow the first. False, with w unchanged, if a code
  * is long, or a lookup reached into the next block, which happens if the last
  * value is present and no code ends the block. */
-FDL_INLINE bool skip_ac(const struct fdl_huffman *t, struct window *w)
+FDL_INLINE bool skip_ac(const struct fdl_huffman *t, struct fdl_bits *w)
 {
-    struct window at = *w;
+    struct fdl_bits at = *w;
     unsigned k = 1, goes;
     do {
-        fill_window(&at);
+        fdl_bits_fill(&at);
         k += goes = take_skip(t, &at);
         if (k >= DCTSIZE2 || FDL_UNLIKELY(goes == 0))
             break;
@@ -330,15 +235,15 @@ FDL_INLINE bool skip_ac(const struct fdl_huffman *t, struct window *w)
 /* block: NULL to go over it. skip: there are tables for that. The zigzag place
  * of the last value where it is stored; -1: the block is not sound. */
 FDL_INLINE int take_block(const struct block *b, int32_t *last_dc,
-                          struct window *w, JCOEF *block, const uint8_t *order,
-                          bool store, bool skip)
+                          struct fdl_bits *w, JCOEF *block,
+                          const uint8_t *order, bool store, bool skip)
 {
-    fill_window(w);
-    uint16_t entry = take_symbol(b->dc, w);
-    int32_t dc = *last_dc + value_of(w->bits, entry);
+    fdl_bits_fill(w);
+    uint16_t entry = fdl_bits_symbol(b->dc, w);
+    int32_t dc = *last_dc + fdl_bits_value(w->bits, entry);
     if (FDL_UNLIKELY(entry == 0 || dc != (JCOEF)dc))
         return -1;
-    drop(w, entry);
+    fdl_bits_drop(w, entry);
     *last_dc = dc;
     if (store)
         block[0] = (JCOEF)dc;
@@ -347,7 +252,7 @@ FDL_INLINE int take_block(const struct block *b, int32_t *last_dc,
 
     unsigned k = 1;
     do {
-        fill_window(w);
+        fdl_bits_fill(w);
         entry = take_ac(b->ac, w, &k, block, order, store);
         if (k >= DCTSIZE2 || FDL_UNLIKELY(entry == 0))
             break;
@@ -361,7 +266,7 @@ FDL_INLINE int take_block(const struct block *b, int32_t *last_dc,
 FDL_INLINE bool take_blocks(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu,
                             bool store, bool skip)
 {
-    struct window w = e->window; /* in registers */
+    struct fdl_bits w = e->window; /* in registers */
     for (uint32_t i = 0; i < e->n_blocks; i++) {
         const struct block *b = &e->blocks[i];
         int last = take_block(b, &e->last_dc[b->component], &w,
@@ -425,7 +330,7 @@ static void set_input(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
     uint64_t size = (uint64_t)(e->raw_end - e->begin);
     begin_input(e, e->begin + FDL_MIN(bit / 8, size));
     refill_buffer(e, c);
-    fill_window(&e->window);
+    fdl_bits_fill(&e->window);
     e->window.bits <<= bit % 8;
     e->window.count -= (int)(bit % 8);
 }
@@ -555,7 +460,7 @@ static bool prepare_blocks(struct fdl_jpeg_entropy *e,
                            const struct jpeg_decompress_struct *c)
 {
     e->n_blocks = (uint32_t)c->blocks_in_MCU;
-    e->room = e->n_blocks * BLOCK_BYTES + 2 * WINDOW_BYTES;
+    e->room = e->n_blocks * FDL_BITS_BLOCK_BYTES + 2 * FDL_BITS_WINDOW_BYTES;
     for (uint32_t i = 0; i < e->n_blocks; i++) {
         int component = c->MCU_membership[i];
         const jpeg_component_info *info = c->cur_comp_info[component];

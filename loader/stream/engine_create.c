@@ -384,7 +384,7 @@ static void resolve(void *user, struct fdl_read *r)
     r->index = place.index;
     fdl_engine_locate(e, r->index, &r->source);
 
-    feedline_batch *b = fdl_ring_slot(e->ring, place.ticket);
+    feedline_batch *b = fdl_ring_open(e->ring, place.ticket);
     r->times = &b->times[place.slot_place];
     fdl_slot_describe(b, r->place, fdl_dataset_label(e->dataset, r->index),
                       r->index, FEEDLINE_OK);

@@ -137,14 +137,11 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
         .slab = &b->slab,
         .images = range->count * b->layout->views,
         .ticket = ticket,
-        .status = fdl_slot_status(b),
         .done = transfer_done,
         .landed = transfer_landed,
         .user = b,
     };
-    fdl_slot_forget(b);
     fdl_slot_fields_forget(b);
-    fdl_slot_mixes_forget(b);
     b->landed = true;
     atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
     for (uint32_t p = 0; p < b->layout->n_parts; p++)
@@ -152,7 +149,7 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
                               part_begin(b, p + 1) - part_begin(b, p),
                               memory_order_relaxed);
     atomic_store_explicit(&b->remaining, range->count, memory_order_relaxed);
-    atomic_store_explicit(&b->state, FDL_SLOT_FILLING, memory_order_relaxed);
+    atomic_store_explicit(&b->state, FDL_SLOT_ISSUED, memory_order_relaxed);
 }
 
 /* ---- Slots for tickets -------------------------------------------------- */
@@ -292,6 +289,14 @@ static bool is_kept_locked(feedline_batch *b)
     return true;
 }
 
+static void make_free_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
+    r->free_slots[r->n_free++] = b;
+    fdl_ring_give_slab_locked(b);
+}
+
 void fdl_ring_stop(struct fdl_ring *r)
 {
     end_parts(r);
@@ -307,8 +312,7 @@ void fdl_ring_stop(struct fdl_ring *r)
         if (state == FDL_SLOT_FREE || state == FDL_SLOT_HELD ||
             is_kept_locked(b))
             continue;
-        atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
-        r->free_slots[r->n_free++] = b;
+        make_free_locked(b);
     }
     r->next_issue = r->next_deliver;
     atomic_store_explicit(&r->n_ready, 0, memory_order_relaxed);
@@ -320,6 +324,32 @@ void fdl_ring_stop(struct fdl_ring *r)
 feedline_batch *fdl_ring_slot(const struct fdl_ring *r, uint64_t ticket)
 {
     return r->by_ticket[ticket % FDL_RING_TICKETS];
+}
+
+static void open_locked(feedline_batch *b)
+{
+    if (atomic_load_explicit(&b->state, memory_order_relaxed) !=
+        FDL_SLOT_ISSUED)
+        return;
+    fdl_ring_take_slab_locked(b);
+    b->transfer.status = fdl_slot_status(b);
+    fdl_slot_forget(b);
+    fdl_slot_mixes_forget(b);
+    /* release: pairs with the acquire in fdl_ring_open. */
+    atomic_store_explicit(&b->state, FDL_SLOT_FILLING, memory_order_release);
+}
+
+feedline_batch *fdl_ring_open(struct fdl_ring *r, uint64_t ticket)
+{
+    feedline_batch *b = fdl_ring_slot(r, ticket);
+    /* acquire: pairs with the release of whoever opened it. */
+    if (atomic_load_explicit(&b->state, memory_order_acquire) !=
+        FDL_SLOT_ISSUED)
+        return b;
+    fdl_lock(&r->lock);
+    open_locked(b);
+    fdl_unlock(&r->lock);
+    return b;
 }
 
 static void set_error(feedline_batch *b, uint32_t place, int32_t status,
@@ -360,10 +390,8 @@ static void transfer_done(struct fdl_transfer *t, int32_t status,
 
 static void free_slot_locked(feedline_batch *b)
 {
-    struct fdl_ring *r = b->ring;
-    atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
-    r->free_slots[r->n_free++] = b;
-    fdl_ring_issue_locked(r);
+    make_free_locked(b);
+    fdl_ring_issue_locked(b->ring);
 }
 
 static void transfer_landed(struct fdl_transfer *t)

@@ -2,10 +2,10 @@
 /*
  * The slot ring: the memory of batches, and the life of each batch.
  *
- *      issue           last sample        handed over        next()
- * FREE -----> FILLING ------------> MOVING ----------> READY --------> HELD
- *   ^                                                                   |
- *   +-- LEAVING <--------------------- release -------------------------+
+ *      issue          first        last          handed over        next()
+ * FREE ----> ISSUED -------> FILLING ----> MOVING ----------> READY -----> HELD
+ *   ^                 sample                                                |
+ *   +-- LEAVING <----------------------- release ---------------------------+
  *
  * A slot that is released while the device still copies from it is LEAVING
  * until the copy has landed; on the host it is free at once.
@@ -14,6 +14,11 @@
  * issued; any free slot will do, so a consumer that keeps a batch for long
  * costs one slot and delays nothing else. At most `depth` tickets are issued
  * and not yet delivered; a quarter less while all of these are complete.
+ *
+ * On the host a batch gets its memory with its first sample, and the one that
+ * another gave back last: so pages that no batch ever used are made only as
+ * workers come further ahead than before. Where they are what is waited for,
+ * three batches' memory serves any depth.
  *
  * There is a lock per batch and none per sample: workers find the slot of a
  * ticket without it (fdl_ring_slot) and count down `remaining`.
@@ -69,6 +74,9 @@ struct fdl_ring {
     uint32_t n_slots, slots_capacity;
     feedline_batch **free_slots; /* the one released last is last */
     uint32_t n_free;
+    struct fdl_slab *slabs; /* [slots_capacity], memory that no batch has; the
+                               one given back last is last. None on a device */
+    uint32_t n_slabs;
     uint32_t n_held;
     uint32_t most_held; /* since the last trim */
     bool may_grow;      /* constant */
@@ -159,6 +167,10 @@ void fdl_ring_more(struct fdl_ring *r);
 
 /* Slot of an issued and undelivered ticket; no lock. */
 feedline_batch *fdl_ring_slot(const struct fdl_ring *r, uint64_t ticket);
+
+/* The same for who describes a sample of it, before anything else of that
+ * sample is written: the first one gives it memory. */
+feedline_batch *fdl_ring_open(struct fdl_ring *r, uint64_t ticket);
 
 /* The ticket that next() has to deliver: false past the end of the run. *slot
  * is NULL if it is not issued. *all_held: because the consumer holds all. */

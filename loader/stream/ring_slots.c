@@ -18,15 +18,21 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- One slot ----------------------------------------------------------- */
+
+static void slab_free(struct fdl_ring *r, struct fdl_slab *slab)
+{
+    if (slab->host)
+        r->backend_ops->slab_free(r->backend, slab);
+}
 
 static void slot_destroy(feedline_batch *b)
 {
     if (!b)
         return;
-    if (b->slab.host)
-        b->ring->backend_ops->slab_free(b->ring->backend, &b->slab);
+    slab_free(b->ring, &b->slab);
     fdl_lock_destroy(&b->error_lock);
     free(b->times);
     free(b->rooms);
@@ -74,6 +80,54 @@ out:
     return status;
 }
 
+/* ---- Memory and slots ---------------------------------------------------- */
+
+/* There are as many slabs as slots, so one is left for whoever has none. */
+void fdl_ring_take_slab_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    if (b->slab.host)
+        return;
+    fdl_assert(r->n_slabs > 0);
+    b->slab = r->slabs[--r->n_slabs];
+}
+
+/* On a device they stay together: slots take turns there, see take_free. */
+void fdl_ring_give_slab_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    if (fdl_ring_is_on_device(r) || !b->slab.host)
+        return;
+    r->slabs[r->n_slabs++] = b->slab;
+    b->slab = (struct fdl_slab){.host = NULL};
+}
+
+/* Below all that were used before, so it is taken last. */
+static void add_slab_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    if (fdl_ring_is_on_device(r))
+        return;
+    memmove(&r->slabs[1], &r->slabs[0], r->n_slabs * sizeof(*r->slabs));
+    r->slabs[0] = b->slab;
+    r->n_slabs++;
+    b->slab = (struct fdl_slab){.host = NULL};
+}
+
+/* That of a slot which goes, or the one that would be used last. */
+static struct fdl_slab take_last_slab_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    struct fdl_slab slab = b->slab;
+    b->slab = (struct fdl_slab){.host = NULL};
+    if (slab.host || r->n_slabs == 0)
+        return slab;
+    slab = r->slabs[0];
+    r->n_slabs--;
+    memmove(&r->slabs[0], &r->slabs[1], r->n_slabs * sizeof(slab));
+    return slab;
+}
+
 /* ---- All slots ---------------------------------------------------------- */
 
 static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
@@ -89,6 +143,10 @@ static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
     if (!free_slots)
         return fdl_fail_memory(bytes, "the free slots");
     r->free_slots = free_slots;
+    struct fdl_slab *slabs = realloc(r->slabs, n * sizeof(*slabs));
+    if (!slabs)
+        return fdl_fail_memory(n * sizeof(*slabs), "the memory of slots");
+    r->slabs = slabs;
     r->slots_capacity = n;
     return FEEDLINE_OK;
 }
@@ -97,6 +155,9 @@ void fdl_ring_free_slots(struct fdl_ring *r)
 {
     for (uint32_t i = 0; i < r->n_slots; i++)
         slot_destroy(r->slots[i]);
+    for (uint32_t i = 0; i < r->n_slabs; i++)
+        slab_free(r, &r->slabs[i]);
+    free(r->slabs);
     free(r->free_slots);
     free(r->slots);
 }
@@ -112,6 +173,7 @@ static int32_t add_slot(struct fdl_ring *r)
     fdl_lock(&r->lock);
     r->slots[r->n_slots++] = b;
     r->free_slots[r->n_free++] = b;
+    add_slab_locked(b);
     fdl_unlock(&r->lock);
     return FEEDLINE_OK;
 }
@@ -161,6 +223,7 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
         while (r->slots[i] != b)
             i++;
         r->slots[i] = r->slots[--r->n_slots];
+        b->slab = take_last_slab_locked(b);
         r->full_at = 0;
     }
     fdl_unlock(&r->lock);
@@ -391,9 +454,12 @@ uint32_t fdl_ring_host_memory(struct fdl_ring *r, const void **out,
                               uint32_t most)
 {
     fdl_lock(&r->lock);
-    uint32_t n = FDL_MIN(r->n_slots, most);
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = r->slots[i]->slab.host;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_slots && n < most; i++)
+        if (r->slots[i]->slab.host)
+            out[n++] = r->slots[i]->slab.host;
+    for (uint32_t i = 0; i < r->n_slabs && n < most; i++)
+        out[n++] = r->slabs[i].host;
     fdl_unlock(&r->lock);
     return n;
 }

@@ -24,6 +24,7 @@
 
 enum fdl_slot_state {
     FDL_SLOT_FREE = 0,
+    FDL_SLOT_ISSUED,
     FDL_SLOT_FILLING,
     FDL_SLOT_MOVING,
     FDL_SLOT_READY,
@@ -103,7 +104,7 @@ struct feedline_batch {
     uint64_t ticket;
     struct fdl_ticket_range range;
     const struct fdl_layout *layout; /* the kind's */
-    struct fdl_slab slab;
+    struct fdl_slab slab;            /* host NULL: none now */
     void *lent; /* the program's memory for its images; NULL: the slab's */
     struct fdl_sample_times *times; /* [batch_size] */
     struct fdl_transfer transfer;

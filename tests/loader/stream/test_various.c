@@ -8,6 +8,7 @@
 #include "loader/api/api.h"
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
+#include "loader/stream/ring_own.h"
 #include "tests/loader/fixture.h"
 #include "tests/transfer/fake.h"
 
@@ -348,6 +349,7 @@ TEST_WITH(every_claim_finds_room, setup, teardown)
     feedline_batch *b =
         l->engine->ring->slots[0]; /* nobody else's: not started */
     struct fdl_output_format f = b->ring->kind.layout.format;
+    fdl_ring_take_slab_locked(b);
     const uint8_t *end = (const uint8_t *)b->slab.host + b->slab.bytes;
     void *dst;
     f.height = 1;

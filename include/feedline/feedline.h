@@ -750,6 +750,8 @@ struct feedline_headroom {
     double transfer;                     /* with a bus of twice the speed */
     double stages[FEEDLINE_STAGE_COUNT]; /* batches per second that each stage
                                             could deliver alone; 0: unknown */
+    double huffman; /* of the workers' time, for Huffman codes of JPEGs */
+    double packing; /* with packed images, which have none (packed.h) */
 };
 FEEDLINE_API int32_t feedline_loader_get_headroom(
     const feedline_loader *l, struct feedline_headroom *out);

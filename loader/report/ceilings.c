@@ -59,6 +59,8 @@ void fdl_notable_headroom(const struct fdl_sources *from,
         .two_workers = found.two_workers,
         .storage = found.storage,
         .transfer = found.transfer,
+        .huffman = found.huffman,
+        .packing = found.packing,
     };
     fill_ceilings(from, &evidence, out->stages);
 }

@@ -2,11 +2,13 @@
 /* How a loader is doing, in words; see explain.h. */
 #include "loader/report/explain.h"
 
+#include "base/compiler.h"
 #include "loader/report/evidence.h"
 #include "loader/report/outside_text.h"
 #include "loader/stream/ring.h"
 #include "loader/watch/costs.h"
 #include "loader/watch/stats.h"
+#include "profiler/verdict/headroom.h"
 
 #include <inttypes.h>
 
@@ -71,6 +73,38 @@ static void add_index(const struct fdl_sources *from, struct fdl_text *t)
         100 * ratio / (1 + ratio), GOING_OVER * ratio * ms);
 }
 
+/* Each gain with what was measured to say so. */
+static void add_headroom(const struct fdl_sources *from, struct fdl_text *t)
+{
+    struct fdl_evidence e;
+    struct fdl_headroom h;
+    fdl_evidence_gather(from, &e);
+    fdl_headroom_judge(&e, &h);
+    const struct {
+        const char *what, *why;
+        double gain, share;
+    } rows[] = {
+        {"two more workers", "the consumer waited for decode and augment",
+         h.two_workers, h.prep},
+        {"packed images (loaderbench pack --store=packed)",
+         "Huffman codes, of the workers' time", h.packing, h.huffman},
+        {"storage of twice the speed", "the consumer waited for reads",
+         h.storage, h.fetch},
+        {"a bus of twice the speed", "it waited for copies", h.transfer,
+         h.moving},
+    };
+    bool any = false;
+    for (uint32_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        if (rows[i].gain < ALSO_GAIN)
+            continue;
+        if (!any)
+            fdl_text_add(t, "\nWhat would be gained at most, alone:\n");
+        any = true;
+        fdl_text_add(t, "- %s: %.0f %% (%s: %.0f %%)\n", rows[i].what,
+                     100 * rows[i].gain, rows[i].why, 100 * rows[i].share);
+    }
+}
+
 void fdl_explain(const struct fdl_sources *from, struct fdl_text *t)
 {
     struct fdl_costs costs;
@@ -84,6 +118,7 @@ void fdl_explain(const struct fdl_sources *from, struct fdl_text *t)
     fdl_costs_say(&costs, t);
     add_index(from, t);
     add_kept(from, t);
+    add_headroom(from, t);
     fdl_text_add(t, "\nThe tuner:\n");
     fdl_tuner_explain(from, t);
 }

@@ -323,6 +323,9 @@ static const struct feedline_stat_info headroom[] = {
     NUMBER(two_workers, "", NONE, "", "Gain with two more workers."),
     NUMBER(storage, "", NONE, "", "Gain with storage of twice the speed."),
     NUMBER(transfer, "", NONE, "", "Gain with a bus of twice the speed."),
+    NUMBER(huffman, "", NONE, "",
+           "Of the workers' time, for Huffman codes of JPEGs."),
+    NUMBER(packing, "", NONE, "", "Gain with packed images, which have none."),
 };
 #undef STRUCT
 

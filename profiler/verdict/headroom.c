@@ -20,6 +20,12 @@ static double saved_by_workers(const struct fdl_facts *f,
     return fmin(fdl_facts_lost(f, CAUSE_PREP), faster);
 }
 
+/* The workers' time without Huffman codes. */
+static double saved_by_packing(const struct fdl_facts *f, double huffman)
+{
+    return fmin(fdl_facts_lost(f, CAUSE_PREP), f->of_ns * huffman);
+}
+
 void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out)
 {
     struct fdl_facts f;
@@ -29,6 +35,8 @@ void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out)
     fdl_advice_of(all, fdl_verdict_judge(e, all), &advice);
     double rate =
         e->wall_ns > 0 ? (double)e->batches * 1e9 / (double)e->wall_ns : 0;
+    double huffman = fmin(
+        fdl_facts_ratio((double)e->huffman_ns, (double)e->worker_busy_ns), 1);
     *out = (struct fdl_headroom){
         .batches_per_second = rate,
         .fed = fdl_facts_gain(f.stalled_ns, f.of_ns),
@@ -36,5 +44,10 @@ void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out)
         .storage = fdl_facts_gain(fdl_facts_lost(&f, CAUSE_FETCH) / 2, f.of_ns),
         .transfer =
             fdl_facts_gain(fdl_facts_lost(&f, CAUSE_TRANSFER) / 2, f.of_ns),
+        .prep = fdl_facts_ratio(fdl_facts_lost(&f, CAUSE_PREP), f.of_ns),
+        .fetch = fdl_facts_ratio(fdl_facts_lost(&f, CAUSE_FETCH), f.of_ns),
+        .moving = fdl_facts_ratio(fdl_facts_lost(&f, CAUSE_TRANSFER), f.of_ns),
+        .huffman = huffman,
+        .packing = fdl_facts_gain(saved_by_packing(&f, huffman), f.of_ns),
     };
 }

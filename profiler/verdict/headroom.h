@@ -16,6 +16,10 @@
  *                                          for fewer
  *   storage      T / (T - fetch / 2) - 1   each read takes half as long
  *   transfer     T / (T - transfer / 2) - 1
+ *   packing      T / max(T - prep, T (1 - h)) - 1
+ *                                          h: Huffman codes' share of the
+ *                                          workers' time, which packed images
+ *                                          have no need of
  *
  * Gains are capped at 99 (a hundred times as fast); a ledger that contains
  * nothing but waits would have no bound.
@@ -28,6 +32,9 @@
 struct fdl_headroom {
     double batches_per_second;
     double fed, two_workers, storage, transfer; /* fractions, >= 0 */
+    double packing;
+    double prep, fetch, moving; /* waited for that, of the same time */
+    double huffman;             /* of the workers' */
 };
 
 void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out);

@@ -132,6 +132,8 @@ WRAP(void, fdl_notable_headroom, const struct fdl_sources *l,
                                       .two_workers = 0.125,
                                       .storage = 0.5,
                                       .transfer = 0.75,
+                                      .huffman = 0.375,
+                                      .packing = 0.625,
                                       .stages = {20, 30, 0, 40, 50}};
 }
 

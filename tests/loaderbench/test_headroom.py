@@ -4,8 +4,8 @@ import json
 import math
 import os
 
-from support import (contains, equal, expect, fits, generate, interrupted,
-                     json_of, main, tool)
+from support import (contains, digits, equal, expect, fits, generate,
+                     interrupted, json_of, main, tool)
 
 # Long enough for a verdict, short enough for a test.
 SHORT = ("--batches", 20, "--batch-size", 4, "--workers", 1)
@@ -27,8 +27,12 @@ def case_document(tmp):
     equal(doc["schema_version"], 1)
     equal(doc["command"], "headroom")
     equal(doc["consumer_ms"], 5)
-    numbers(doc["predicted"], ("fed", "two_workers", "storage", "transfer"))
-    numbers(doc["measured"], ("fed", "two_workers"))
+    numbers(doc["predicted"], ("fed", "two_workers", "storage", "transfer",
+                               "packing"))
+    numbers(doc["measured"], ("fed", "two_workers", "jpeg_index", "packing"))
+    for key, share in doc["shares"].items():
+        assert 0 <= share <= 1, (key, share)
+    assert doc["shares"]["packing"] > 0
     for side in ("now", "fed", "two_workers"):
         numbers(doc[side], ("images_per_second", "stall_fraction", "workers"))
         assert 0 <= doc[side]["stall_fraction"] <= 1
@@ -45,11 +49,37 @@ def case_sums_agree(tmp):
     stall = now["stall_fraction"]
     fed = min(99, 1 / (1 - stall) - 1)
     assert abs(doc["predicted"]["fed"] - fed) <= 1e-6 * (1 + fed), fed
-    for key in ("two_workers", "storage", "transfer"):
+    for key in ("two_workers", "storage", "transfer", "packing"):
         assert -1e-9 <= doc["predicted"][key] <= fed + 1e-9, key
     for key in ("fed", "two_workers"):
         gain = doc[key]["images_per_second"] / now["images_per_second"] - 1
         assert abs(doc["measured"][key] - gain) <= 1e-6 * (1 + abs(gain)), key
+
+
+def case_trial(tmp):
+    """Samples in memory, as they are and packed: all of a small set."""
+    folder = generate(tmp)
+    doc = document(folder, *SHORT, "--epoch-samples", 8)
+    trial = doc["trial"]
+    files = [os.path.join(at, name) for at, _, names in os.walk(folder)
+             for name in names]
+    equal([trial["samples"], trial["packed_samples"]], [len(files)] * 2)
+    equal(trial["bytes"], sum(map(os.path.getsize, files)))
+    assert trial["packed_bytes"] > trial["bytes"]
+    base = trial["as_is"]["images_per_second"]
+    for key in ("jpeg_index", "packing"):
+        gain = trial[key]["images_per_second"] / base - 1
+        assert abs(doc["measured"][key] - gain) <= 1e-6 * (1 + abs(gain)), key
+        equal(trial[key]["workers"], 1)
+
+
+def case_nothing_to_pack(tmp):
+    """Without JPEGs there is no trial, and all else is there."""
+    doc = document(digits(tmp), *SHORT, "--pipeline", "none")
+    equal(doc["trial"], None)
+    equal([doc["measured"]["jpeg_index"], doc["measured"]["packing"]],
+          [None] * 2)
+    numbers(doc["measured"], ("fed", "two_workers"))
 
 
 def case_report(tmp):
@@ -57,6 +87,8 @@ def case_report(tmp):
                   0)
     for part in ("an infinitely fast loader", "two more workers",
                  "storage of twice the speed", "predicted", "measured",
+                 "an index of the JPEGs", "packed images", "share",
+                 "24 samples in memory",
                  "1 worker;"):
         contains(done.out, part)
     fits(done.out)

@@ -75,6 +75,30 @@ TEST(test_two_causes)
     check(h.storage, 10.0 / 9 - 1);
 }
 
+/* Workers without their Huffman codes do the same in less time, and no more
+ * than the waits for them can be saved. */
+TEST(test_packing)
+{
+    struct fdl_evidence e = run(FDL_BUCKET_PREP, FDL_BUCKET_WORKER_WAIT);
+    check(judge(&e).huffman + judge(&e).packing, 0); /* nothing is known */
+    e.worker_busy_ns = 20 * SEC;
+    e.huffman_ns = 5 * SEC;
+    struct fdl_headroom h = judge(&e);
+    check(h.huffman, 0.25);
+    check(h.packing, 10.0 / 7.5 - 1);
+    check(h.prep, 0.4);
+    check(h.fetch + h.moving, 0);
+    e.huffman_ns = 15 * SEC;
+    check(judge(&e).packing, 10.0 / 6 - 1);
+
+    e = run(FDL_BUCKET_FETCH, FDL_BUCKET_FETCH_QUEUE);
+    e.worker_busy_ns = 20 * SEC;
+    e.huffman_ns = 5 * SEC;
+    h = judge(&e);
+    check(h.packing, 0);
+    check(h.fetch, 0.4);
+}
+
 /* Two workers beside many, and where there are no cores for them. */
 TEST(test_workers)
 {
@@ -137,6 +161,7 @@ TEST(test_extremes)
         e.worker_busy_ns = PICK(values);
         e.worker_cpu_ns = PICK(values);
         e.worker_sleep_ns = PICK(values);
+        e.huffman_ns = PICK(values);
         e.has_device = PICK(counts) == 1;
         e.device_span_ns = PICK(values);
         e.device_idle_ns = PICK(values);
@@ -148,6 +173,8 @@ TEST(test_extremes)
         check_bounds(h.two_workers, h.fed);
         check_bounds(h.storage, h.fed);
         check_bounds(h.transfer, h.fed);
+        check_bounds(h.packing, h.fed);
+        assert_true(h.huffman >= 0 && h.huffman <= 1);
     }
 }
 

@@ -76,13 +76,17 @@ function headroomFound(doc) {
   const known = Object.keys(GAINS).filter((key) =>
     key !== "transfer" || text(doc, "config.device") !== "host");
   return section("Headroom",
-    table("Gains", ["!what", "#predicted", "#measured"], known.map((key) =>
-      [GAINS[key], plain(doc, `predicted.${key}`, gain),
+    table("Gains", ["!what", "#share", "#predicted", "#measured"],
+      known.map((key) => [GAINS[key], plain(doc, `shares.${key}`, percent),
+        plain(doc, `predicted.${key}`, gain),
         plain(doc, `measured.${key}`, gain)])),
     h("h3", "What was measured"),
     measuredTable("Measurements", "loader", [["as it is", at(doc, "now")],
       [GAINS.fed, at(doc, "fed")], [GAINS.two_workers, at(doc, "two_workers")],
-    ]));
+      ["some in memory", at(doc, "trial.as_is")],
+      [GAINS.jpeg_index, at(doc, "trial.jpeg_index")],
+      [GAINS.packing, at(doc, "trial.packing")],
+    ].filter(([, side]) => isObject(side))));
 }
 
 function caseFound(doc) {

@@ -215,6 +215,8 @@ const GAINS = {
   two_workers: "two more workers",
   storage: "storage of twice the speed",
   transfer: "a bus of twice the speed",
+  jpeg_index: "an index of the JPEGs",
+  packing: "packed images",
 };
 
 // All bars have one scale: twice as fast, or the largest gain.

@@ -25,6 +25,7 @@ from .kinds import metaclass_of
 from .record import Call, Record, Table, as_bytes, as_pixels, dense
 from .record import image_size
 from .recording import lock, no_run, state
+from .remembered import add_kinds
 
 Handler = Callable[[Any, Any], Any]
 
@@ -275,7 +276,13 @@ def recorded_array(array: Any, leaf: bool = False) -> Optional[Record]:
 
     leaf: as part of a sample, which also may be that of the last run.
     """
-    record = _record_of(array, leaf)
+    record: Optional[Record] = array._record
+    if record is None:
+        return None
+    if record.run is not state.run or record.whole or array._base is not None:
+        record = _record_of(array, leaf)
+    elif record.source.read:
+        return None
     return None if record is None or record.pending is not None else record
 
 
@@ -461,6 +468,8 @@ def steps_of(record: Record) -> op.Steps:
         steps.append((op.ERASE, (*place, *numbers), None))
     return tuple(steps)
 
+
+add_kinds(*[type(np.dtype(c)) for c in "?bhilqBHILQefd"])
 
 _torch_dtypes: Dict[Any, Any] = {}
 

@@ -31,7 +31,8 @@ from .array import (
     table_of,
 )
 from .array_views import NotRecorded
-from .record import Call, Record, Tables, as_table, dense, kept_order
+from .record import Call, Record, as_table, dense, kept_order
+from .remembered import then
 
 # Of which the engine can write a value.
 ERASED = tuple(map(np.dtype, (np.uint8, np.float16, np.float32)))
@@ -64,22 +65,10 @@ def elementwise(
 ) -> Any:
     """The array of function(*args, **kwargs), whose arrays are of the same
     pixels."""
-    made = NotImplemented
-    if not kwargs and not in_place:
-        made = _remembered(function, args)
-    if made is NotImplemented:
-        made = _tables(function, args, kwargs or {}, in_place)
-    if made is NotImplemented:
-        return made
-    table, record, call, erased = made
-    new = record.but(
-        table=table,
-        scaled=False,
-        dtype=table.dtype,
-        strides=record.strides if in_place else kept_order(record),
-        erased=erased,
-        call=call,
-    )
+    try:
+        new = _computed(function, args, kwargs or {}, in_place)
+    except NotRecorded:
+        return NotImplemented
     if not in_place:
         return DeferredArray(new)
     array = args[0]
@@ -87,82 +76,112 @@ def elementwise(
     return array
 
 
-_known = Tables()
-
-
-def _remembered(function: Callable[..., Any], args: Any) -> Any:
-    """What _tables() gives, of one array and numbers."""
-    if type(function) is FunctionType:  # made for this call
-        return NotImplemented
-    at = 0 if type(args[0]) is DeferredArray else len(args) - 1
-    if type(args[at]) is not DeferredArray:
-        return NotImplemented
-    record = recorded_array(args[at])
-    if record is None or record.erased:
-        return NotImplemented
-    rest = (*args[:at], *args[at + 1 :])
-    before = table_of(record)
-    key = _known.key(before, (function, at), rest, (int, float))
-    if key is None:
-        return NotImplemented
-    table = _known.get(key)
-    if table is None:
-        made = _tables(function, args, {}, False)
-        if made is not NotImplemented:
-            _known.put(key, before, made[0])
-        return made
-    return table, record, Call(record.call, function, at, rest), ()
-
-
-def _tables(
+def _computed(
     function: Callable[..., Any], args: Any, kwargs: Any, in_place: bool
-) -> Any:
-    """(the table of what the function makes, the record of the arrays, the
-    call, what is erased then)."""
-    records = [
-        recorded_array(a) if type(a) is DeferredArray else None for a in args
-    ]
-    at = next((i for i, r in enumerate(records) if r is not None), -1)
-    first = None if at < 0 else records[at]
-    if first is None:
-        return NotImplemented
-    given, rest = [], []
-    for argument, record in zip(args, records):
+) -> Record:
+    first: Any = None
+    at = 0
+    for n, argument in enumerate(args):
         if type(argument) is DeferredArray:
-            if record is None or not _same_pixels(record, first):
-                return NotImplemented
-            given.append(every_pixel(record))
-            continue
-        if not is_operand(argument, first):
-            return NotImplemented
-        kept = snapshot(argument)
-        given.append(kept)
-        rest.append(kept)
-    single = len(rest) == len(args) - 1
-    if not single and first.erased:
-        return NotImplemented
+            if first is not None:
+                return _of_several(function, args, kwargs, in_place)
+            at, first = n, recorded_array(argument)
+            if first is None:
+                raise NotRecorded
+    if first is None:
+        raise NotRecorded
+    rest = (*args[:at], *args[at + 1 :])
+    for value in rest:
+        if not is_operand(value, first):
+            raise NotRecorded
+    call = Call(first.call, function, at, tuple(map(snapshot, rest)), kwargs)
     if in_place:
-        given[at] = given[at].copy()
+        new = _of_one(first, call, *call.args, in_place=True, **kwargs)
+        new.strides = first.strides
+        return new
+    if type(function) is FunctionType:  # made for this call
+        return _of_one(first, call, *call.args, **kwargs)
+    return then(_of_one, first, call)
+
+
+def _of_one(
+    record: Record,
+    call: Call,
+    *rest: Any,
+    in_place: bool = False,
+    **kwargs: Any,
+) -> Record:
+    """The move of a call that looks at one value of an array at a time."""
+    at, every = call.at, every_pixel(record)
+    if in_place:
+        every = every.copy()
+    given = [*rest[:at], every, *rest[at:]]
+    made = _made(call.function, given, kwargs, every.shape)
+    erased = []
+    for place, value in record.erased:
+        sides = [len(value) if axis == "c" else 1 for axis in record.axes]
+        given = [*rest[:at], value.reshape(sides).copy(), *rest[at:]]
+        value = _made(call.function, given, kwargs, tuple(sides))
+        erased.append((place, value.reshape(-1)))
+    if erased and made.dtype not in ERASED:
+        raise NotRecorded
+    return _by_table(record, made, call, tuple(erased))
+
+
+def _of_several(
+    function: Callable[..., Any], args: Any, kwargs: Any, in_place: bool
+) -> Record:
+    """Of arrays of the same pixels, and numbers."""
+    parts = [recorded_array(a) if type(a) is DeferredArray else a for a in args]
+    first = next((p for p in parts if isinstance(p, Record)), None)
+    if first is None:
+        raise NotRecorded
+    given, kept = [], []
+    for part in parts:
+        if isinstance(part, Record):
+            if part.erased or not _same_pixels(part, first):
+                raise NotRecorded
+            given.append(every_pixel(part))
+            kept.append(part.call)
+        elif part is not None and is_operand(part, first):
+            kept.append(snapshot(part))
+            given.append(kept[-1])
+        else:
+            raise NotRecorded
+    if in_place:
+        given[0] = given[0].copy()
+    call = Call(None, joint, 0, (function, kept, kwargs))
+    made = _made(function, given, kwargs, every_pixel(first).shape)
+    new = _by_table(first, made, call, ())
+    if in_place:
+        new.strides = first.strides
+    return new
+
+
+def _made(
+    function: Callable[..., Any], given: Any, kwargs: Any, shape: Any
+) -> Any:
+    """What becomes of values, as many as these; raises NotRecorded where that
+    is not what it is for pixels."""
     try:
         with np.errstate(all="ignore"):
             made = function(*given, **kwargs)
-            erased = tuple(
-                (place, _of_value(function, at, given, kwargs, value, first))
-                for place, value in first.erased
-            )
     except Exception:  # which NumPy raises again
-        return NotImplemented
-    if not _is_result(made, given[at]) or _is_undefined(made, given):
-        return NotImplemented
-    if erased and made.dtype not in ERASED:
-        return NotImplemented
-    if single:
-        call = Call(first.call, function, at, tuple(rest), kwargs)
-    else:
-        parts = [a if r is None else r.call for a, r in zip(args, records)]
-        parts = [snapshot(part) for part in parts]
-        call = Call(None, joint, 0, (function, parts, kwargs))
-    return as_table(made, first), first, call, erased
+        raise NotRecorded from None
+    if not _is_result(made, shape) or _is_undefined(made, given):
+        raise NotRecorded
+    return made
+
+
+def _by_table(record: Record, made: Any, call: Call, erased: Any) -> Record:
+    return record.but(
+        table=as_table(made, record),
+        scaled=False,
+        dtype=made.dtype,
+        strides=kept_order(record),
+        erased=erased,
+        call=call,
+    )
 
 
 def joint(function: Callable[..., Any], parts: Any, kwargs: Any) -> Any:
@@ -207,24 +226,10 @@ def snapshot(value: Any) -> Any:
     return value.copy() if type(value) is np.ndarray else value
 
 
-def _of_value(
-    function: Callable[..., Any],
-    at: int,
-    given: Any,
-    kwargs: Any,
-    value: Any,
-    record: Record,
-) -> Any:
-    """What becomes of a value that is in place of pixels."""
-    sides = [len(value) if axis == "c" else 1 for axis in record.axes]
-    args = [*given[:at], value.reshape(sides).copy(), *given[at + 1 :]]
-    return np.asarray(function(*args, **kwargs)).reshape(-1)
-
-
-def _is_result(made: Any, given: Any) -> bool:
+def _is_result(made: Any, shape: Any) -> bool:
     return (
         type(made) is np.ndarray
-        and made.shape == given.shape
+        and made.shape == shape
         and made.dtype.kind in "biuf"
         and made.dtype.itemsize <= 8
         and made.dtype.isnative
@@ -325,20 +330,18 @@ def _power(args: Any, kwargs: Any) -> Any:
 
 
 def _astype(args: Any, kwargs: Any) -> Any:
-    array = args[0]
-    record = recorded_array(array)
-    if len(args) != 2 or set(kwargs) - {"copy", "casting"}:
+    if len(args) != 2 or not _CASTING.issuperset(kwargs):
         return NotImplemented
-    kind = np.dtype(args[1])
+    array, kind = args[0], np.dtype(args[1])
     if type(array._record) is canvases.Summed:
         return canvases.as_bytes(array, kind)
-    if record is None:
-        return NotImplemented
-    if kind == record.dtype and not kwargs.get("copy", True):
-        return array
-
+    if kwargs and kind == array.dtype and not kwargs.get("copy", True):
+        return array if recorded_array(array) else NotImplemented
     cast = _cast_to(kind, tuple(kwargs.items()))
     return elementwise(cast, (array,), {})
+
+
+_CASTING = frozenset(("copy", "casting"))
 
 
 @lru_cache(maxsize=64)
@@ -422,13 +425,14 @@ def _mover(name: str, move: Callable[..., Record]) -> Handler:
     def handler(args: Any, kwargs: Any) -> Any:
         array, rest = args[0], args[1:]
         record = recorded_array(array)
-        if record is None or any(
-            type(a) is DeferredArray for a in (*rest, *kwargs.values())
-        ):
+        if record is None:
             return NotImplemented
+        for value in (*rest, *kwargs.values()) if kwargs else rest:
+            if type(value) is DeferredArray:
+                return NotImplemented
         call = Call(record.call, function, 0, rest, kwargs)
         try:
-            return DeferredArray(move(record, call, *rest, **kwargs), array)
+            return DeferredArray(then(move, record, call), array)
         except (NotRecorded, TypeError, ValueError, IndexError):
             return NotImplemented  # NumPy says what is wrong
 

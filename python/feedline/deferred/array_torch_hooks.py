@@ -13,7 +13,8 @@ from . import array
 from . import tensor_functions
 from .array import DeferredArray, recorded_array, torch_dtype
 from .pillow_hooks import put
-from .record import Call, as_table, dense, kept_order
+from .record import Call, Record, as_table, dense, kept_order
+from .remembered import then
 from .tensor import POSSIBLE, wrap
 
 
@@ -59,32 +60,39 @@ def _maker(original: Any) -> Any:
 def _tensor_of(given: Any, original: Any, kwargs: Any, shares: bool) -> Any:
     """None: torch has to look at the array."""
     record = recorded_array(given)
-    if record is None or torch_dtype(record.dtype) is None:
-        return None
-    if min(record.strides) < 0:
-        return None  # torch raises an error
+    own = None if record is None else torch_dtype(record.dtype)
+    if record is None or own is None or min(record.strides) < 0:
+        return None  # torch raises an error of such strides
+    call = Call(record.call, original, 0, (), kwargs)
+    new = then(_shared if shares else _copied, record, call)
+    is_view = shares and new.dtype is own
+    return wrap(new, array.Handle(given) if is_view else None)
+
+
+def _shared(record: Record, call: Call, **kwargs: Any) -> Record:
+    new = _copied(record, call, **kwargs)
+    same = new.dtype is torch_dtype(record.dtype)
+    new.strides = record.strides if same else kept_order(record)
+    return new
+
+
+def _copied(record: Record, call: Call, **kwargs: Any) -> Record:
+    original = call.function
     if kwargs:
         every = np.ascontiguousarray(array.every_pixel(record))
         table = as_table(original(every.copy(), **kwargs), record)
     else:
         table = _from_numpy(array.table_of(record))  # nobody changes it
-    same = table.dtype is torch_dtype(record.dtype)
-    if shares and same:
-        strides, base = record.strides, array.Handle(given)
-    else:
-        base = None
-        strides = kept_order(record) if shares else dense(record.shape)
-    plain = record.table is None and same
+    plain = record.table is None and table.dtype is torch_dtype(record.dtype)
     erased = tuple(
         (place, original(value.copy(), **kwargs))
         for place, value in record.erased
     )
-    new = record.but(
+    return record.but(
         table=None if plain else table,
         dtype=table.dtype,
-        strides=strides,
+        strides=dense(record.shape),
         erased=erased,
         kind=torch.Tensor,
-        call=Call(record.call, original, 0, (), kwargs),
+        call=call,
     )
-    return wrap(new, base)

@@ -147,12 +147,15 @@ def ranges_of(record: Record, index: Any) -> List[Any]:
     return [i if i is None else _range_of(record, at, i) for at, i in parts]
 
 
+_ONE = (1, -1)
+
+
 def _range_of(record: Record, at: int, i: Any) -> Any:
     """(dimension, positions in it, whether it goes)."""
     side = record.shape[at]
     if type(i) is slice:
         chosen = range(*i.indices(side))
-        if not len(chosen) or abs(chosen.step) != 1:
+        if not chosen or chosen.step not in _ONE:
             raise NotRecorded
         return at, chosen, False
     if isinstance(i, bool) or not hasattr(i, "__index__"):
@@ -250,10 +253,10 @@ def chosen(record: Record, call: Call, index: Any) -> Record:
 
 def _boxed(record: Record, steps: op.Steps, box: Dict[str, Any]) -> op.Steps:
     """Cropped and flipped."""
-    columns = box.get("w", range(record.side("w")))
-    rows = box.get("h", range(record.side("h")))
-    (left, right), (top, bottom) = map(_ends, (columns, rows))
-    if (left, top, right, bottom) != (0, 0, record.side("w"), record.side("h")):
+    w, h = record.side("w"), record.side("h")
+    columns, rows = box.get("w") or range(w), box.get("h") or range(h)
+    (left, right), (top, bottom) = _ends(columns), _ends(rows)
+    if left or top or right != w or bottom != h:
         steps = (*steps, (op.CROP, (left, top, right, bottom), None))
     turn = (columns.step < 0) + 2 * (rows.step < 0)
     if turn:
@@ -262,8 +265,9 @@ def _boxed(record: Record, steps: op.Steps, box: Dict[str, Any]) -> op.Steps:
 
 
 def _ends(chosen: range) -> Tuple[int, int]:
-    first, last = chosen[0], chosen[-1]
-    return min(first, last), max(first, last) + 1
+    if chosen.step > 0:
+        return chosen.start, chosen.stop
+    return chosen.stop + 1, chosen.start + 1
 
 
 def channels_of(record: Record, chosen: Sequence[int]) -> Dict[str, Any]:

@@ -10,7 +10,7 @@ array, and says what is wrong, if anything is.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -28,21 +28,22 @@ from .array_functions import (
 from .array_views import NotRecorded
 from .array_writes import overwritten
 from .record import Call, Record, dense
+from .remembered import then
 from .steps import MOST_STEPS
 
 # Moves (record, its call, the other arguments), or raises NotRecorded.
 Move = Callable[..., Record]
 
 # Of numbers that OpenCV takes as they are, and those that it only moves.
-_TYPES = tuple(map(np.dtype, (np.uint8, np.uint16, np.int16, np.float32)))
-_MOVED = (*_TYPES, *map(np.dtype, (np.int8, np.int32, np.float64)))
+_TYPES = frozenset(map(np.dtype, (np.uint8, np.uint16, np.int16, np.float32)))
+_MOVED = _TYPES.union(map(np.dtype, (np.int8, np.int32, np.float64)))
 
 
 def _mover(
     move: Move,
     before: int = 0,
     behind: Sequence[str] = (),
-    types: Tuple[Any, ...] = _TYPES,
+    types: FrozenSet[Any] = _TYPES,
 ) -> Callable[..., Any]:
     """OpenCV's function gives an array of its own, which is contiguous, or
     writes to the one that it is given.
@@ -50,6 +51,10 @@ def _mover(
     before: how many arguments are between the array and that one. behind: the
     names of those that come then.
     """
+
+    def densely(record: Record, call: Call, *args: Any, **named: Any) -> Record:
+        new = move(record, call, *args, **named)
+        return new.but(strides=dense(new.shape))
 
     def function(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
         record = recorded_array(array)
@@ -68,10 +73,9 @@ def _mover(
             kwargs = {name: _kept(value) for name, value in kwargs.items()}
         call = Call(record.call, original, 0, args, kwargs)
         try:
-            new = move(record, call, *args, **kwargs)
+            new = then(densely, record, call)
         except (NotRecorded, TypeError, ValueError):
             return NotImplemented
-        new = new.but(strides=dense(new.shape))
         return DeferredArray(new) if dst is None else overwritten(dst, new)
 
     return function
@@ -88,7 +92,7 @@ def _is_image(record: Record) -> bool:
     return record.axes == "hw" or record.side("c") > 1
 
 
-def _as_image(record: Record, types: Tuple[Any, ...]) -> Optional[Record]:
+def _as_image(record: Record, types: FrozenSet[Any]) -> Optional[Record]:
     """What has one channel in a dimension of its own, OpenCV gives back
     without it."""
     if record.dtype not in types:

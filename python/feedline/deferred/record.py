@@ -86,11 +86,16 @@ class Record:
     # Of an array whose elements are not the engine's, but may become so: what
     # they are. Nothing else is recorded of it.
     pending: Any = None
+    # Of a tensor, whether it was made as a view of the one before.
+    is_view = False
+    # What was done to such records before; see remembered.py.
+    outline: Any = None
 
     def but(self, **changed: Any) -> "Record":
         new = Record()
         of = new.__dict__
         of.update(self.__dict__)  # in this way the keys stay shared
+        of["outline"] = None
         of.update(changed)
         return new
 
@@ -137,36 +142,6 @@ def _kept_order(shape: Shape, strides: Shape) -> Shape:
         made[at] = step
         step *= shape[at]
     return tuple(made)
-
-
-class Tables:
-    """Tables that functions have made of others, by the function and numbers:
-    most programs compute the same of each image. Both tables are kept, so the
-    address of one says which it is."""
-
-    MOST = 256  # each has up to 8 KB
-
-    def __init__(self) -> None:
-        self._made: Dict[Any, Tuple[Table, Table]] = {}
-
-    def key(self, table: Table, function: Any, args: Any, kinds: Any) -> Any:
-        """None: of these it is not remembered. function: and all else that
-        says what it makes; kinds: of arguments that repr() tells apart."""
-        said: Any = function, id(table)
-        for value in args:
-            if type(value) not in kinds:
-                return None
-            said += type(value), repr(value)  # 0.0 is not -0.0
-        return said
-
-    def get(self, key: Any) -> Table:
-        found = self._made.get(key)
-        return None if found is None else found[1]
-
-    def put(self, key: Any, before: Table, made: Table) -> None:
-        if len(self._made) >= self.MOST:
-            self._made.clear()
-        self._made[key] = before, made
 
 
 def is_plain(record: Record) -> bool:
@@ -224,19 +199,23 @@ def parts_of(index: Any, n: int) -> Optional[List[Tuple[int, Any]]]:
     of all where nothing is. None, at any dimension, makes a new one. None: it
     says too much."""
     given = index if isinstance(index, tuple) else (index,)
-    used = sum(1 for i in given if i is not None and i is not Ellipsis)
-    dots = sum(1 for i in given if i is Ellipsis)
-    if dots > 1 or used > n:
+    dots = new = 0
+    for i in given:
+        dots += i is Ellipsis
+        new += i is None
+    more = n - (len(given) - dots - new)
+    if dots > 1 or more < 0:
         return None
-    if not dots:
-        given = (*given, Ellipsis)
     found: List[Tuple[int, Any]] = []
     at = 0
-    for i in given:
+    for i in given if dots else (*given, Ellipsis):
         if i is Ellipsis:
-            found += [(d, slice(None)) for d in range(at, at + n - used)]
-            at += n - used
+            found += [(d, _ALL) for d in range(at, at + more)]
+            at += more
             continue
         found.append((at, i))
         at += i is not None
     return found
+
+
+_ALL = slice(None)

@@ -101,13 +101,13 @@ def _channels(steps: Steps, mode: str) -> int:
 
 
 # Steps of one channel of an image, whose number is the first value.
-_OF_ONE = frozenset((CV_EQUALIZE, CV_CLAHE))
+OF_ONE = frozenset((CV_EQUALIZE, CV_CLAHE))
 
 
 def parted(steps: Steps) -> Tuple[Steps, Steps]:
     """(steps, those at the end that are of one channel each)."""
     end = len(steps)
-    while end and steps[end - 1][0] in _OF_ONE:
+    while end and steps[end - 1][0] in OF_ONE:
         end -= 1
     return steps[:end], steps[end:]
 

@@ -24,12 +24,12 @@ import torch
 
 from . import joined
 from . import steps as op
-from .record import Call, Record, Tables, as_pixels, as_table, dense
-from .record import is_plain, kept_order, parts_of, selected
+from .record import Call, Record, as_pixels, as_table, dense, is_plain
+from .record import kept_order, parts_of, selected
+from .remembered import add_kinds, then
 from .tensor import (
     CODES,
     DeferredTensor,
-    Off,
     ask,
     handlers,
     recorded,
@@ -101,27 +101,43 @@ def _arithmetic(func: Any, args: Any, kwargs: Any, in_place: bool) -> Any:
     for value in (*rest, *kwargs.values()):
         if not _is_operand(value, record):
             return NotImplemented
-    rest = tuple(_snapshot(v) for v in rest)
-    kwargs = {key: _snapshot(v) for key, v in kwargs.items()}
+    rest = tuple([_snapshot(v) for v in rest])
+    if kwargs:
+        kwargs = {key: _snapshot(v) for key, v in kwargs.items()}
     call = Call(record.call, func, at, rest, kwargs)
-    return _computed(tensor, record, call, in_place)
+    if in_place:
+        made = _computed(record, call, in_place=True)
+        return _set(tensor, made) if isinstance(made, Record) else made
+    return _result(tensor, record, then(_computed, record, call))
 
 
-def _computed(tensor: Any, record: Record, call: Call, in_place: bool) -> Any:
-    """What a call makes of every byte, and of what has been erased."""
-    before = table_of(record)
-    key = None if record.erased else _key(before, call)
-    table = _known.get(key)
-    if table is not None:
-        return _changed(tensor, record, call, in_place, table, ())
-    every = as_pixels(before, record)
+def _result(tensor: Any, record: Record, made: Any) -> Any:
+    """The tensor of what a move has made, which may be no record."""
+    if made is record:
+        return tensor
+    if type(made) is not Record:
+        return made
+    return wrap(made, tensor if made.is_view else None)
+
+
+add_kinds(torch.dtype, torch.device)
+# Whose result is of the class that the tensor is of.
+_KEPT = ("to", "clone", "detach")
+
+
+def _computed(
+    record: Record, call: Call, *args: Any, in_place: bool = False, **named: Any
+) -> Any:
+    """The move of a call that makes a value of each byte, and of what has been
+    erased."""
+    every = as_pixels(table_of(record), record)
     if in_place:
         every = every.clone()
     made = call.on(every)
     if not isinstance(made, torch.Tensor):
         return made  # the name of its type
     if made is every and not in_place:
-        return tensor
+        return record
     gray = record.order == "chw" and record.mode == "L"
     if made.shape != every.shape and gray and not record.erased:
         # A gray image and three numbers: all channels begin as the gray one.
@@ -137,50 +153,18 @@ def _computed(tensor: Any, record: Record, call: Call, in_place: bool) -> Any:
     )
     if erased and made.dtype not in CODES:
         return NotImplemented
-    table = as_table(made, record)
-    if key is not None:
-        _known.put(key, before, table)
-    return _changed(tensor, record, call, in_place, table, erased)
-
-
-_known = Tables()
-_PLAIN = (int, float, torch.dtype)
-
-
-def _key(table: Any, call: Call) -> Any:
-    """Of calls with numbers and dtypes alone."""
-    if call.kwargs:
-        return None
-    return _known.key(table, (call.function, call.at), call.args, _PLAIN)
-
-
-def _changed(
-    tensor: Any,
-    record: Record,
-    call: Call,
-    in_place: bool,
-    table: Any,
-    erased: Any,
-) -> Any:
-    new = record.but(
-        table=table,
+    kept = getattr(call.function, "__name__", "") in _KEPT
+    return record.but(
+        table=as_table(made, record),
         scaled=False,
         normalized=(),
         erased=erased,
-        dtype=table.dtype,
+        dtype=made.dtype,
         strides=kept_order(record),
-        kind=torch.Tensor,
+        kind=record.kind if kept else torch.Tensor,
         call=call,
+        is_view=False,
     )
-    return _set(tensor, new) if in_place else _new(tensor, new, call)
-
-
-def _new(tensor: Any, record: Record, call: Call) -> Any:
-    """Another tensor. torchvision's classes are kept by casts alone."""
-    name = getattr(call.function, "__name__", "")
-    if name in ("to", "clone", "detach"):
-        record.kind = tensor._kind
-    return wrap(record)
 
 
 def _set(tensor: Any, record: Record) -> Any:
@@ -249,7 +233,6 @@ def _apply_to_value(call: Call, value: Any, record: Record) -> Any:
 
 
 def _view(
-    tensor: Any,
     record: Record,
     call: Call,
     is_view: bool = True,
@@ -268,14 +251,12 @@ def _view(
         return NotImplemented
     if len(new.steps) > op.MOST_STEPS - 4:
         return NotImplemented
-    return wrap(new, tensor if is_view else None)
+    new.is_view = is_view
+    return new
 
 
 def _mover(move: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
-    """A handler of a function of a tensor, first among its arguments.
-
-    move: gets (the tensor, its record, the call, the other arguments).
-    """
+    """A handler of a function of a tensor, first among its arguments."""
 
     def handler(func: Any, args: Any, kwargs: Any) -> Any:
         if "input" in kwargs:
@@ -285,13 +266,14 @@ def _mover(move: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
             return NotImplemented
         tensor, rest = args[0], args[1:]
         record = recorded(tensor)
-        if record is None or any(
-            isinstance(a, torch.Tensor) for a in (*rest, *kwargs.values())
-        ):
+        if record is None:
             return NotImplemented
+        for value in (*rest, *kwargs.values()) if kwargs else rest:
+            if isinstance(value, torch.Tensor):
+                return NotImplemented
         call = Call(record.call, func, 0, rest, kwargs)
         try:
-            return move(tensor, record, call, *rest, **kwargs)
+            return _result(tensor, record, then(move, record, call))
         except (TypeError, ValueError, IndexError):
             return NotImplemented  # torch says what is wrong
 
@@ -313,9 +295,7 @@ def _many(values: Tuple[Any, ...]) -> Tuple[Any, ...]:
     return values
 
 
-def _permute(
-    tensor: Any, record: Record, call: Call, *given: Any, dims: Any = None
-) -> Any:
+def _permute(record: Record, call: Call, *given: Any, dims: Any = None) -> Any:
     order = _dims(record, _many(given if dims is None else (dims,)))
     if sorted(order) != list(range(len(record.axes))):
         return NotImplemented
@@ -325,7 +305,6 @@ def _permute(
     if record.erased and (is_turned or _has_noise(record)):
         return NotImplemented
     return _view(
-        tensor,
         record,
         call,
         axes=axes,
@@ -339,41 +318,37 @@ def _has_noise(record: Record) -> bool:
     return any(value.dim() == 3 for _, value in record.erased)
 
 
-def _transpose(
-    tensor: Any, record: Record, call: Call, *dims: Any, **named: Any
-) -> Any:
+def _transpose(record: Record, call: Call, *dims: Any, **named: Any) -> Any:
     given = (*dims, *named.values())
     a, b = _dims(record, given or (-2, -1))
     order = list(range(len(record.axes)))
     order[a], order[b] = b, a
-    return _permute(tensor, record, call, order)
+    return _permute(record, call, order)
 
 
-def _swapped_last(tensor: Any, record: Record, call: Call) -> Any:
-    return _transpose(tensor, record, call, -2, -1)
+def _swapped_last(record: Record, call: Call) -> Any:
+    return _transpose(record, call, -2, -1)
 
 
-def _flip(
-    tensor: Any, record: Record, call: Call, *given: Any, dims: Any = None
-) -> Any:
+def _flip(record: Record, call: Call, *given: Any, dims: Any = None) -> Any:
     found = _dims(record, _many(given if dims is None else (dims,)))
     if len(set(found)) != len(found):
         return NotImplemented
     axes = {record.axes[d] for d in found if record.shape[d] > 1}
     if axes == {"c"}:
         chosen = range(record.side("c"))[::-1]
-        return _of_channels(tensor, record, call, chosen)
-    return _turned(tensor, record, call, axes)
+        return _of_channels(record, call, chosen)
+    return _turned(record, call, axes)
 
 
 def _flip_of(dim: int) -> Any:
-    def flip(tensor: Any, record: Record, call: Call) -> Any:
-        return _flip(tensor, record, call, dim)
+    def flip(record: Record, call: Call) -> Any:
+        return _flip(record, call, dim)
 
     return flip
 
 
-def _turned(tensor: Any, record: Record, call: Call, axes: Any) -> Any:
+def _turned(record: Record, call: Call, axes: Any) -> Any:
     number = {"w": 0, "h": 1, "hw": 3, "": None}.get("".join(sorted(axes)), -1)
     if number == -1 or record.erased:
         return NotImplemented
@@ -381,12 +356,10 @@ def _turned(tensor: Any, record: Record, call: Call, axes: Any) -> Any:
     if number is not None:
         steps = (*steps, (op.TRANSPOSE, (number,), None))
     strides = kept_order(record)
-    return _view(tensor, record, call, False, steps=steps, strides=strides)
+    return _view(record, call, False, steps=steps, strides=strides)
 
 
-def _rot90(
-    tensor: Any, record: Record, call: Call, k: int = 1, dims: Any = (0, 1)
-) -> Any:
+def _rot90(record: Record, call: Call, k: int = 1, dims: Any = (0, 1)) -> Any:
     a, b = _dims(record, dims)
     turns = operator.index(k) % 4
     pair = record.axes[a] + record.axes[b]
@@ -402,7 +375,6 @@ def _rot90(
         order[a], order[b] = b, a
     strides = kept_order(record)
     return _view(
-        tensor,
         record,
         call,
         False,
@@ -412,7 +384,7 @@ def _rot90(
     )
 
 
-def _unsqueeze(tensor: Any, record: Record, call: Call, dim: int) -> Any:
+def _unsqueeze(record: Record, call: Call, dim: int) -> Any:
     n = len(record.axes) + 1
     at = operator.index(dim)
     if not -n <= at < n:
@@ -420,7 +392,6 @@ def _unsqueeze(tensor: Any, record: Record, call: Call, dim: int) -> Any:
     at %= n
     stride = record.shape[at] * record.strides[at] if at < n - 1 else 1
     return _view(
-        tensor,
         record,
         call,
         axes=_put_in(record.axes, at, "1"),
@@ -433,9 +404,7 @@ def _put_in(text: str, at: int, what: str) -> str:
     return text[:at] + what + text[at:]
 
 
-def _squeeze(
-    tensor: Any, record: Record, call: Call, *given: Any, dim: Any = None
-) -> Any:
+def _squeeze(record: Record, call: Call, *given: Any, dim: Any = None) -> Any:
     given = given if dim is None else (dim,)
     dims = _dims(record, _many(given)) if given else range(len(record.axes))
     gone = {d for d in dims if record.shape[d] == 1}
@@ -443,7 +412,6 @@ def _squeeze(
         return NotImplemented
     left = [d for d in range(len(record.axes)) if d not in gone]
     return _view(
-        tensor,
         record,
         call,
         axes="".join(record.axes[d] for d in left),
@@ -452,9 +420,7 @@ def _squeeze(
     )
 
 
-def _reshape(
-    tensor: Any, record: Record, call: Call, *given: Any, shape: Any = None
-) -> Any:
+def _reshape(record: Record, call: Call, *given: Any, shape: Any = None) -> Any:
     """Dimensions of one that come and go."""
     sizes = list(map(operator.index, _many(given) if shape is None else shape))
     if sizes.count(-1) > 1 or any(size < -1 for size in sizes):
@@ -480,7 +446,6 @@ def _reshape(
     if any(record.shape[d] != 1 for d in range(at, len(record.axes))):
         return NotImplemented
     return _view(
-        tensor,
         record,
         call,
         axes=axes,
@@ -490,14 +455,14 @@ def _reshape(
 
 
 def _narrow(
-    tensor: Any, record: Record, call: Call, dim: int, start: int, length: int
+    record: Record, call: Call, dim: int, start: int, length: int
 ) -> Any:
     (at,) = _dims(record, (dim,))
     begin, n = operator.index(start), operator.index(length)
     if begin < 0 or n <= 0 or begin + n > record.shape[at]:
         return NotImplemented
     index = [slice(None)] * at + [slice(begin, begin + n)]
-    return _item(tensor, record, call, tuple(index))
+    return _item(record, call, tuple(index))
 
 
 # ---- Indexing ---------------------------------------------------------------
@@ -529,9 +494,9 @@ def _ranges(record: Record, index: Any) -> Any:
     return found
 
 
-def _item(tensor: Any, record: Record, call: Call, index: Any) -> Any:
+def _item(record: Record, call: Call, index: Any) -> Any:
     if type(index) is list:
-        return _channels(tensor, record, call, index)
+        return _channels(record, call, index)
     ranges = _ranges(record, index)
     if ranges is NotImplemented or record.erased:
         return NotImplemented
@@ -565,24 +530,20 @@ def _item(tensor: Any, record: Record, call: Call, index: Any) -> Any:
     changed.update(
         axes=axes, shape=tuple(shape), strides=tuple(strides), steps=steps
     )
-    return _view(tensor, record, call, **changed)
+    return _view(record, call, **changed)
 
 
-def _channels(
-    tensor: Any, record: Record, call: Call, chosen: List[Any]
-) -> Any:
+def _channels(record: Record, call: Call, chosen: List[Any]) -> Any:
     """tensor[[2, 1, 0]], which is a new one."""
     n, shape = record.side("c"), record.shape
     if record.axes != "chw" or record.strides != dense(shape):
         return NotImplemented
     if not all(type(i) is int and -n <= i < n for i in chosen):
         return NotImplemented
-    return _of_channels(tensor, record, call, [i % n for i in chosen])
+    return _of_channels(record, call, [i % n for i in chosen])
 
 
-def _of_channels(
-    tensor: Any, record: Record, call: Call, chosen: Sequence[int]
-) -> Any:
+def _of_channels(record: Record, call: Call, chosen: Sequence[int]) -> Any:
     found = None if record.erased else selected(record, chosen)
     if found is None:
         return NotImplemented
@@ -590,7 +551,7 @@ def _of_channels(
     shape = (*record.shape[:at], len(chosen), *record.shape[at + 1 :])
     new = record.but(shape=shape)
     strides = kept_order(new)
-    return _view(tensor, new, call, False, strides=strides, **found)
+    return _view(new, call, False, strides=strides, **found)
 
 
 def _gray_to_rgb(record: Record) -> Record:
@@ -610,7 +571,7 @@ def _gray_to_rgb(record: Record) -> Record:
     )
 
 
-def _repeat(tensor: Any, record: Record, call: Call, *given: Any) -> Any:
+def _repeat(record: Record, call: Call, *given: Any) -> Any:
     """Three channels of a gray image."""
     times = tuple(map(operator.index, _many(given)))
     if (
@@ -620,10 +581,11 @@ def _repeat(tensor: Any, record: Record, call: Call, *given: Any) -> Any:
         or times != (3, 1, 1)
     ):
         return NotImplemented
-    return wrap(_gray_to_rgb(record).but(call=call, kind=torch.Tensor))
+    new = _gray_to_rgb(record)
+    return new.but(call=call, kind=torch.Tensor, is_view=False)
 
 
-def _expand(tensor: Any, record: Record, call: Call, *given: Any) -> Any:
+def _expand(record: Record, call: Call, *given: Any) -> Any:
     sizes = tuple(map(operator.index, _many(given)))
     _, h, w = record.shape if record.axes == "chw" else (0, 0, 0)
     if (
@@ -635,7 +597,8 @@ def _expand(tensor: Any, record: Record, call: Call, *given: Any) -> Any:
         return NotImplemented
     new = _gray_to_rgb(record)
     strides = (0, *record.strides[1:])
-    return wrap(new.but(call=call, strides=strides, kind=torch.Tensor), tensor)
+    kind = torch.Tensor
+    return new.but(call=call, strides=strides, kind=kind, is_view=True)
 
 
 def _cat(func: Any, args: Any, kwargs: Any) -> Any:
@@ -661,7 +624,7 @@ def _cat_gray(func: Any, args: Any, kwargs: Any) -> Any:
     if record is None:
         return NotImplemented
     call = Call(record.call, torch.Tensor.repeat, 0, (3, 1, 1))
-    return _repeat(first, record, call, 3, 1, 1)
+    return _result(first, record, _repeat(record, call, 3, 1, 1))
 
 
 # ---- Writing ----------------------------------------------------------------
@@ -731,45 +694,45 @@ def _with_item(tensor: Any, index: Any, value: Any) -> Any:
 # ---- Copies, padding --------------------------------------------------------
 
 
-def _contiguous(tensor: Any, record: Record, call: Call) -> Any:
-    with Off():
-        if torch.Tensor.is_contiguous(tensor):
-            return tensor
-    new = record.but(call=call, strides=dense(record.shape), kind=torch.Tensor)
-    return wrap(new)
+def _contiguous(record: Record, call: Call) -> Any:
+    strides = dense(record.shape)
+    own = zip(record.shape, record.strides, strides)
+    if all(side == 1 or one == other for side, one, other in own):
+        return record
+    kind = torch.Tensor
+    return record.but(call=call, strides=strides, kind=kind, is_view=False)
 
 
-def _clone(
-    tensor: Any, record: Record, call: Call, *, memory_format: Any = None
-) -> Any:
+def _clone(record: Record, call: Call, *, memory_format: Any = None) -> Any:
     if memory_format not in (None, torch.preserve_format):
         return NotImplemented
     strides = kept_order(record)
-    return _new(tensor, record.but(call=call, strides=strides), call)
+    return record.but(call=call, strides=strides, is_view=False)
 
 
-def _detach(tensor: Any, record: Record, call: Call) -> Any:
-    return wrap(record.but(call=call), tensor)
+def _detach(record: Record, call: Call) -> Any:
+    return record.but(call=call, is_view=True)
 
 
-def _as_subclass(tensor: Any, record: Record, call: Call, kind: Any) -> Any:
-    return wrap(record.but(call=call, kind=kind), tensor)
+def _as_subclass(record: Record, call: Call, kind: Any) -> Any:
+    return record.but(call=call, kind=kind, is_view=True)
 
 
-def _numpy(tensor: Any, record: Record, call: Call) -> Any:
+def _numpy(func: Any, args: Any, kwargs: Any) -> Any:
     from .array import DeferredArray
 
-    table = table_of(record)
-    kind = torch.empty(0, dtype=record.dtype).numpy().dtype
-    erased = tuple((place, v.numpy()) for place, v in record.erased)
-    if _has_noise(record):
+    tensor = args[0]
+    record = recorded(tensor)
+    if len(args) > 1 or kwargs or record is None or _has_noise(record):
         return NotImplemented  # arrays have no such blocks
+    table = None if is_plain(record) else table_of(record).numpy()
+    kind = torch.empty(0, dtype=record.dtype).numpy().dtype
     tensor._viewed = True
     made = record.but(
-        call=call,
+        call=Call(record.call, func),
         dtype=kind,
-        erased=erased,
-        table=None if is_plain(record) else table.numpy(),
+        erased=tuple((place, v.numpy()) for place, v in record.erased),
+        table=table,
         scaled=False,
         normalized=(),
     )
@@ -777,17 +740,16 @@ def _numpy(tensor: Any, record: Record, call: Call) -> Any:
 
 
 def _requires_grad(
-    tensor: Any, record: Record, call: Call, requires_grad: bool = True
+    record: Record, call: Call, requires_grad: bool = True
 ) -> Any:
-    return NotImplemented if requires_grad else tensor
+    return NotImplemented if requires_grad else record
 
 
-def _cpu(tensor: Any, record: Record, call: Call) -> Any:
-    return tensor
+def _cpu(record: Record, call: Call) -> Any:
+    return record
 
 
 def _pad(
-    tensor: Any,
     record: Record,
     call: Call,
     pad: Any,
@@ -816,7 +778,6 @@ def _pad(
     shape = (*record.shape[:-2], h + top + bottom, w + left + right)
     step = (op.PAD, (left, top, right, bottom, number, *fill), None)
     return _view(
-        tensor,
         record,
         call,
         False,
@@ -854,7 +815,6 @@ _MOVERS: Dict[str, Callable[..., Any]] = {
     "fliplr": _flip_of(1),
     "flipud": _flip_of(0),
     "narrow": _narrow,
-    "numpy": _numpy,
     "permute": _permute,
     "repeat": _repeat,
     "requires_grad_": _requires_grad,
@@ -875,7 +835,7 @@ def register() -> None:
     plain.update({name: _in_place for name in _IN_PLACE})
     plain.update({name: _mover(move) for name, move in _MOVERS.items()})
     plain.update({"__setitem__": _set_item, "cat": _cat, "concat": _cat})
-    plain["stack"] = joined.stack
+    plain.update({"stack": joined.stack, "numpy": _numpy})
     for name, handler in plain.items():
         for owner in (torch.Tensor, torch):
             function = getattr(owner, name, None)

@@ -44,6 +44,14 @@
 #define FDL_SKIP_ADVANCE(entry) ((unsigned)(entry) >> 6)
 #define FDL_SKIP_END            128u
 
+/* What the symbols of a table are. */
+enum fdl_huffman_kind {
+    FDL_HUFFMAN_DC,   /* lengths of values */
+    FDL_HUFFMAN_AC,   /* runs of zeros, and lengths */
+    FDL_HUFFMAN_RUNS, /* of progressive scans: what ends a block has a value,
+                         too, of how many more are ended */
+};
+
 struct fdl_huffman {
     uint16_t look[1 << FDL_LOOK_BITS];
     uint16_t skip[1 << FDL_SKIP_BITS]; /* if can_skip */
@@ -57,16 +65,17 @@ struct fdl_huffman {
     /* What it was made from. */
     uint8_t counts[FDL_HUFFMAN_CODE_BITS + 1];
     uint8_t symbols[256];
-    bool is_ac, made;
+    enum fdl_huffman_kind kind;
+    bool made;
 };
 
-/* counts[1..16], symbols: as in a DHT segment; is_ac: symbols are run and
- * length, else length. Does nothing if t is that already. False: not a table
- * of a sound file. Zeroed memory is a table that is not made. */
+/* counts[1..16], symbols: as in a DHT segment. Does nothing if t is that
+ * already. False: not a table of a sound file. Zeroed memory is a table that is
+ * not made. */
 bool fdl_huffman_make(struct fdl_huffman *t, const uint8_t counts[17],
-                      const uint8_t symbols[256], bool is_ac);
+                      const uint8_t symbols[256], enum fdl_huffman_kind kind);
 
-/* Takes 15 us. t is made, and of AC. */
+/* Takes 15 us. t is made, and of FDL_HUFFMAN_AC. */
 void fdl_huffman_make_skips(struct fdl_huffman *t);
 
 /* The entry of a code that is longer than a look, on top of `bits`; 0: there is

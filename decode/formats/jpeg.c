@@ -23,7 +23,7 @@
  *                   was when the same bytes were decoded before
  *                   (jpeg_entries.h)
  *   missing scans   of a progressive file are smoothed over, in a way that
- *                   depends on the crop: such a file is decoded whole
+ *                   depends on the crop: libjpeg decodes such a file whole
  *
  * The same holds at 1/2, 1/4 and 1/8 (the sizes for which libjpeg-turbo has
  * fast transforms). One exception: where the chroma of an unusual sampling is
@@ -31,12 +31,13 @@
  * all columns are read.
  *
  * Intact sequential files go through our own Huffman decoder (jpeg_entropy.h),
- * and the usual ones then through our own transform (jpeg_rows.h). If the first
+ * and the usual ones then through our own transform (jpeg_rows.h), for which
+ * files of several scans have a decoder, too (jpeg_progressive.h). If the first
  * gives up, or the markers of a file of one scan look wrong, libjpeg first
  * decodes the whole file, to its end and at 1/8, as Pillow would; if it fails,
  * the file is refused, whatever part is wanted. Then the image is restarted
  * with libjpeg's decoder, and rows already delivered are decoded twice. Files
- * of several scans are read to their end anyway.
+ * of several scans libjpeg reads to their end anyway.
  *
  * A packed sample (decode/packed/container.h) begins with the headers of a
  * JPEG, which libjpeg reads, and then has its blocks from jpeg_packed.h. What
@@ -61,6 +62,7 @@
 #include "decode/formats/jpeg_arena.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_packed.h"
+#include "decode/formats/jpeg_progressive.h"
 #include "decode/formats/jpeg_rows.h"
 #include "decode/formats/jpeg_scan.h"
 #include "decode/formats/limits.h"
@@ -108,9 +110,12 @@ struct fdl_jpeg {
 
     struct fdl_jpeg_entropy *entropy; /* NULL: images are packed */
     struct fdl_packed packed;
-    struct fdl_jpeg_blocks *blocks; /* of this image, for `own` */
-    bool attached;                  /* it goes through entropy */
-    bool ours;                      /* and its rows come from `own` */
+    struct fdl_jpeg_blocks *blocks;     /* of this image, for `own` */
+    bool attached;                      /* it goes through entropy */
+    bool by_scans;                      /* or all of its scans do */
+    bool in_markers;                    /* which are looked for */
+    bool ours;                          /* and its rows come from `own` */
+    struct fdl_jpeg_progressive *scans; /* its memory is the image's */
     struct fdl_jpeg_rows own;
     struct fdl_decode_parts parts; /* since begin */
     bool noted;                    /* and what is noted of it counts */
@@ -131,9 +136,10 @@ static uint64_t position(const struct fdl_jpeg *j)
 
 static void escape(struct fdl_jpeg *j, int32_t status) FDL_NORETURN;
 
+/* What is wrong with the markers of scans libjpeg has to say, in its turn. */
 static void escape(struct fdl_jpeg *j, int32_t status)
 {
-    j->status = status;
+    j->status = j->in_markers && status == FEEDLINE_EDECODE ? AGAIN : status;
     longjmp(j->escape, 1);
 }
 
@@ -261,6 +267,14 @@ static void on_progress(j_common_ptr c)
 static void on_give_up(struct jpeg_decompress_struct *c)
 {
     escape(c->client_data, AGAIN);
+}
+
+static void on_row(struct jpeg_decompress_struct *c)
+{
+    struct fdl_jpeg *j = c->client_data;
+    int32_t status = fdl_deadline_check(j->deadline, 0);
+    if (status)
+        escape(j, status);
 }
 
 static void on_damage(struct jpeg_decompress_struct *c)
@@ -516,6 +530,39 @@ static void use_entries(struct fdl_jpeg *j, JDIMENSION width)
     j->noted = true;
 }
 
+/* Our own way through a file of several scans. */
+static bool can_take_scans(struct fdl_jpeg *j)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    if (!j->entropy || fdl_jpeg_entropy_memory() == 0 || j->plain ||
+        j->limits.libjpeg_huffman || !jpeg_has_multiple_scans(c))
+        return false;
+    jpeg_calc_output_dimensions(c);
+    return fdl_jpeg_rows_can(c);
+}
+
+static int32_t open_scans(struct fdl_jpeg *j)
+{
+    const struct fdl_jpeg_progressive_user user = {on_give_up, on_row};
+    j->by_scans = j->in_markers = true;
+    j->scans = fdl_jpeg_progressive_open(&j->cinfo,
+                                         j->bytes.data + j->bytes.size, user);
+    j->in_markers = false;
+    if (!j->scans || j->cut)
+        return AGAIN;
+    j->blocks = fdl_jpeg_progressive_blocks(j->scans);
+    return FEEDLINE_OK;
+}
+
+/* The first row can be asked for, of blocks or of libjpeg. */
+static int32_t start_blocks(struct fdl_jpeg *j)
+{
+    if (can_take_scans(j))
+        return open_scans(j);
+    jpeg_start_decompress(&j->cinfo);
+    return attach_or_check(j);
+}
+
 static int32_t start_step(struct fdl_jpeg *j, struct job *job)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
@@ -530,25 +577,29 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     if (may_pad(j))
         j->source.bytes_in_buffer += j->bytes.readable - j->bytes.size;
     j->in_pixels = true;
-    jpeg_start_decompress(c);
-    int32_t status = attach_or_check(j);
+    int64_t begin = fdl_now_ns();
+    int32_t status = start_blocks(j);
     if (status)
         return status;
 
-    if (c->progressive_mode && fdl_jpeg_lacks_scans(c)) {
+    if (!j->by_scans && c->progressive_mode && fdl_jpeg_lacks_scans(c)) {
         *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
         return FEEDLINE_OK;
     }
     JDIMENSION x = 0, width = c->output_width;
     if (can_crop(j))
         crop_columns(need, (int32_t)c->output_width, &x, &width);
-    int64_t begin = fdl_now_ns();
+    if (!j->by_scans)
+        begin = fdl_now_ns();
     if (j->attached)
         use_entries(j, width);
     if (j->blocks && fdl_jpeg_rows_begin(&j->own, c, j->blocks, &x, &width,
                                          (JDIMENSION)need->y)) {
         j->ours = true;
-        j->parts.huffman = j->attached;
+        j->parts.huffman = j->attached || j->by_scans;
+        if (j->by_scans)
+            fdl_jpeg_progressive_keep(j->scans, c, (uint32_t)j->own.first,
+                                      (uint32_t)j->own.n);
         j->parts.unpack_ns += fdl_now_ns() - begin;
         j->parts.clock_reads += 2;
     } else {
@@ -628,7 +679,7 @@ static void end_image(void *self)
     fdl_jpeg_arena_reset(&j->cinfo);
     j->in_pixels = j->cut = j->damaged = false;
     j->exif = j->xmp = (struct profile){0};
-    j->attached = j->ours = j->noted = false;
+    j->attached = j->by_scans = j->in_markers = j->ours = j->noted = false;
     j->blocks = NULL;
     j->scan = 0;
     j->shift = 0;
@@ -776,12 +827,13 @@ static int32_t judge_file(struct fdl_jpeg *j, bool *damaged)
     return status;
 }
 
-/* Restarts the file without jpeg_entropy.h. */
+/* Restarts the file without jpeg_entropy.h or jpeg_progressive.h. Of several
+ * scans libjpeg sees the end in any case. */
 static int32_t start_plain(struct fdl_jpeg *j, struct fdl_box *have)
 {
     int32_t shift = j->shift;
-    bool damaged;
-    int32_t status = judge_file(j, &damaged);
+    bool damaged = false;
+    int32_t status = j->by_scans ? FEEDLINE_OK : judge_file(j, &damaged);
     end_image(j);
     if (status)
         return status;

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_packed.h"
+#include "decode/formats/jpeg_progressive.h"
 
 struct fdl_jpeg_entropy {
     char nothing;
@@ -75,4 +76,31 @@ struct fdl_jpeg_blocks *fdl_jpeg_packed_blocks(struct fdl_jpeg_packed *e)
 {
     (void)e;
     return NULL;
+}
+
+struct fdl_jpeg_progressive *fdl_jpeg_progressive_open(
+    struct jpeg_decompress_struct *c, const uint8_t *end,
+    struct fdl_jpeg_progressive_user user)
+{
+    (void)c;
+    (void)end;
+    (void)user;
+    return NULL;
+}
+
+struct fdl_jpeg_blocks *fdl_jpeg_progressive_blocks(
+    struct fdl_jpeg_progressive *p)
+{
+    (void)p;
+    return NULL;
+}
+
+void fdl_jpeg_progressive_keep(struct fdl_jpeg_progressive *p,
+                               struct jpeg_decompress_struct *c, uint32_t first,
+                               uint32_t n)
+{
+    (void)p;
+    (void)c;
+    (void)first;
+    (void)n;
 }

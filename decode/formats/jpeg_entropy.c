@@ -472,9 +472,9 @@ static bool prepare_blocks(struct fdl_jpeg_entropy *e,
                             FDL_JPEG_SIDE(info) == 1};
         if (!dc_from || !ac_from ||
             !fdl_huffman_make(&e->dc[dc], dc_from->bits, dc_from->huffval,
-                              false) ||
+                              FDL_HUFFMAN_DC) ||
             !fdl_huffman_make(&e->ac[ac], ac_from->bits, ac_from->huffval,
-                              true))
+                              FDL_HUFFMAN_AC))
             return false;
         if (e->skip)
             fdl_huffman_make_skips(&e->ac[ac]);

@@ -89,11 +89,13 @@ static bool is_gray(const struct jpeg_decompress_struct *c)
            c->comp_info[0].v_samp_factor == 1;
 }
 
-/* The order of the components in a scan is that of the file. */
-static bool is_supported(const struct jpeg_decompress_struct *c)
+bool fdl_jpeg_rows_can(const struct jpeg_decompress_struct *c)
 {
-    if (!is_colour(c) && !is_gray(c))
-        return false;
+    return fdl_jpeg_transform() && (is_colour(c) || is_gray(c));
+}
+
+static bool is_in_order(const struct jpeg_decompress_struct *c)
+{
     for (int i = 0; i < c->num_components; i++) {
         if (c->cur_comp_info[i] != &c->comp_info[i])
             return false;
@@ -254,9 +256,9 @@ bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
                          struct fdl_jpeg_blocks *source, JDIMENSION *x,
                          JDIMENSION *width, JDIMENSION y)
 {
-    r->transform = fdl_jpeg_transform();
-    if (!r->transform || !is_supported(c))
+    if (!fdl_jpeg_rows_can(c) || !is_in_order(c))
         return false;
+    r->transform = fdl_jpeg_transform();
     r->c = c;
     r->source = source;
     r->n_planes = c->num_components;

@@ -61,10 +61,15 @@ struct fdl_jpeg_rows {
     struct fdl_jpeg_pace pace; /* outlives the image */
 };
 
+/* Whether c's file, which has its output's size, is of a kind that this can do.
+ */
+bool fdl_jpeg_rows_can(const struct jpeg_decompress_struct *c);
+
 /* c is between jpeg_start_decompress and its first row, and source at MCU 0.
  * Takes memory from c and goes to row y. Rows will be *width pixels from *x on,
  * which is rounded down as by jpeg_crop_scanline. False, and nothing has
- * changed: not of a kind that this can do. */
+ * changed: not of a kind that this can do, or its scan has components in
+ * another order than the file. */
 bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
                          struct jpeg_decompress_struct *c,
                          struct fdl_jpeg_blocks *source, JDIMENSION *x,

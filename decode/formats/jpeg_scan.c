@@ -39,17 +39,32 @@ uint64_t fdl_jpeg_scan_restarts(uint64_t mcus, uint32_t interval)
     return interval > 0 && mcus > 0 ? (mcus - 1) / interval : 0;
 }
 
+/* The marker after so many of restarts; NULL: there are others. */
+static const uint8_t *after_restarts(const uint8_t *at, const uint8_t *end,
+                                     uint64_t restarts, unsigned next)
+{
+    for (; (at = next_marker(at, end)) && restarts > 0; restarts--) {
+        if (at[1] != MARKER_RST + next)
+            return NULL;
+        next = (next + 1) & 7;
+        at += 2;
+    }
+    return at;
+}
+
+const uint8_t *fdl_jpeg_scan_marker(const uint8_t *at, const uint8_t *end,
+                                    uint64_t restarts)
+{
+    const uint8_t *marker = after_restarts(at, end, restarts, 0);
+    bool ends = marker &&
+                (marker[1] < MARKER_RST || marker[1] > MARKER_RST + 7) &&
+                marker[1] != 0xff;
+    return ends ? marker : NULL;
+}
+
 bool fdl_jpeg_scan_is_sound(const uint8_t *at, const uint8_t *end,
                             uint64_t restarts, unsigned next)
 {
-    while ((at = next_marker(at, end))) {
-        if (restarts == 0)
-            return at[1] == MARKER_EOI;
-        if (at[1] != MARKER_RST + next)
-            return false;
-        next = (next + 1) & 7;
-        restarts--;
-        at += 2;
-    }
-    return false;
+    const uint8_t *marker = after_restarts(at, end, restarts, next);
+    return marker && marker[1] == MARKER_EOI;
 }

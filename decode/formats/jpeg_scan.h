@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a JPEG file of one scan is intact, judged by its markers without
+ * Whether the data of a scan of a JPEG is intact, judged by its markers without
  * decoding it.
  */
 #ifndef FDL_DECODE_JPEG_SCAN_H
@@ -11,6 +11,11 @@
 
 /* How many restart markers a scan of so many MCUs has. interval: 0 for none. */
 uint64_t fdl_jpeg_scan_restarts(uint64_t mcus, uint32_t interval);
+
+/* The marker that ends the data of a scan from `at` on, which has `restarts`
+ * restart markers before it, in their order; NULL: it has others. */
+const uint8_t *fdl_jpeg_scan_marker(const uint8_t *at, const uint8_t *end,
+                                    uint64_t restarts);
 
 /* Whether the data of a scan from `at` on has `restarts` restart markers, the
  * first of which is number `next` (0 to 7), then the end marker, and no other

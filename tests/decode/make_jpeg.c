@@ -57,6 +57,17 @@ struct make_jpeg make_any(uint64_t *state, int32_t width, int32_t height)
     };
 }
 
+struct make_jpeg make_any_coding(uint64_t *state, int32_t width, int32_t height)
+{
+    struct make_jpeg m = make_any(state, width, height);
+    int32_t coding = make_within(state, 0, 4);
+    m.progressive = coding < 2;
+    m.separate = coding == 2;
+    m.scans = coding == 0 ? make_random(state) : 0;
+    m.lacking = make_within(state, 0, 9) == 0;
+    return m;
+}
+
 static void paint_row(uint8_t *row, int32_t width, int32_t components,
                       int32_t y, uint64_t *state)
 {
@@ -81,8 +92,82 @@ static void set_separate_scans(struct jpeg_compress_struct *c,
     c->num_scans = c->num_components;
 }
 
+/* ---- Scans of progressive files ------------------------------------------ */
+
+#define MOST_SCANS 80
+
+struct script {
+    uint64_t state;
+    int n;
+    jpeg_scan_info scans[MOST_SCANS];
+    int left[MAX_COMPONENTS][DCTSIZE2]; /* bits of each; -1: all of them */
+};
+
+static void add_scan(struct script *s, int component, int n, int from, int to,
+                     int low)
+{
+    jpeg_scan_info *scan = &s->scans[s->n++];
+    *scan = (jpeg_scan_info){.comps_in_scan = n, .Ss = from, .Se = to};
+    scan->Al = low;
+    scan->Ah = FDL_MAX(s->left[component][from], 0);
+    for (int i = 0; i < n; i++) {
+        scan->component_index[i] = component + i;
+        for (int k = from; k <= to; k++)
+            s->left[component + i][k] = low;
+    }
+}
+
+/* The first coefficients of all components, or of one after the other. */
+static void add_first(struct script *s, int components)
+{
+    int low = make_within(&s->state, 0, 2);
+    bool together = make_within(&s->state, 0, 2) > 0;
+    for (int i = 0; i < components; i += together ? components : 1)
+        add_scan(s, i, together ? components : 1, 0, 0, low);
+}
+
+/* Some more of what is not complete. False: all is. */
+static bool add_more(struct script *s, int components)
+{
+    int of = make_within(&s->state, 0, components - 1), tried = 0, from = 0;
+    for (; tried < components * DCTSIZE2 && s->left[of][from] == 0; tried++) {
+        of = from < DCTSIZE2 - 1 ? of : (of + 1) % components;
+        from = (from + 1) % DCTSIZE2;
+    }
+    int left = s->left[of][from], to = from;
+    if (left == 0)
+        return false;
+    int most = from > 0 ? make_within(&s->state, from, DCTSIZE2 - 1) : 0;
+    if (make_within(&s->state, 0, 1) || s->n > 20)
+        most = from > 0 ? DCTSIZE2 - 1 : 0;
+    while (to < most && s->left[of][to + 1] == left)
+        to++;
+    int low = left > 0 ? left - 1 : make_within(&s->state, 0, 3);
+    add_scan(s, of, 1, from, to, s->n > 40 && left < 0 ? 0 : low);
+    return true;
+}
+
+static void set_scans(struct jpeg_compress_struct *c, const struct make_jpeg *m,
+                      struct script *s)
+{
+    int components = c->num_components, n = 0;
+    s->state = m->scans;
+    s->n = 0;
+    for (int i = 0; i < components; i++)
+        for (int k = 0; k < DCTSIZE2; k++)
+            s->left[i][k] = -1;
+    add_first(s, components);
+    n = s->n;
+    while (s->n < MOST_SCANS && add_more(s, components))
+        ;
+    if (m->lacking)
+        s->n = make_within(&s->state, n, s->n - 1);
+    c->scan_info = s->scans;
+    c->num_scans = s->n;
+}
+
 static void set_up(struct jpeg_compress_struct *c, const struct make_jpeg *m,
-                   jpeg_scan_info scans[4])
+                   jpeg_scan_info scans[4], struct script *script)
 {
     c->image_width = (JDIMENSION)m->width;
     c->image_height = (JDIMENSION)m->height;
@@ -105,7 +190,9 @@ static void set_up(struct jpeg_compress_struct *c, const struct make_jpeg *m,
     c->restart_interval = (unsigned)m->restart;
     c->optimize_coding = m->optimize;
     c->arith_code = m->arithmetic;
-    if (m->progressive)
+    if (m->progressive && m->scans)
+        set_scans(c, m, script);
+    else if (m->progressive)
         jpeg_simple_progression(c);
     else if (m->separate)
         set_separate_scans(c, scans);
@@ -116,6 +203,7 @@ uint8_t *make_jpeg(const struct make_jpeg *m, size_t *size)
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr err;
     jpeg_scan_info scans[4];
+    struct script script;
     unsigned char *written = NULL;
     unsigned long length = 0;
     uint64_t state = m->seed;
@@ -123,7 +211,7 @@ uint8_t *make_jpeg(const struct make_jpeg *m, size_t *size)
     c.err = jpeg_std_error(&err);
     jpeg_create_compress(&c);
     jpeg_mem_dest(&c, &written, &length);
-    set_up(&c, m, scans);
+    set_up(&c, m, scans, &script);
     jpeg_start_compress(&c, TRUE);
     uint8_t *row = malloc((size_t)m->width * (size_t)m->components);
     if (!row)

@@ -14,8 +14,10 @@ struct make_jpeg {
     int32_t quality;
     int32_t restart; /* MCUs between markers; 0: none */
     bool progressive, optimize, arithmetic;
-    bool separate; /* one component per scan */
-    uint64_t seed; /* of the picture */
+    bool separate;  /* one component per scan */
+    uint64_t scans; /* of progressive files: seed of which; 0: libjpeg's */
+    bool lacking;   /* and some are left out */
+    uint64_t seed;  /* of the picture */
 };
 
 /* The samplings that cameras and programs use, then some that they do not. */
@@ -39,5 +41,10 @@ int32_t make_within(uint64_t *state, int32_t low, int32_t high);
 /* A sequential file of any sampling, at most of that size; now and then gray or
  * of four components. */
 struct make_jpeg make_any(uint64_t *state, int32_t width, int32_t height);
+
+/* That, or a progressive file of any scans, or one with a scan for each
+ * component. */
+struct make_jpeg make_any_coding(uint64_t *state, int32_t width,
+                                 int32_t height);
 
 #endif

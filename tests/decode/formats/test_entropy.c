@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our Huffman decoder against libjpeg's: whatever the file, sound or damaged,
+ * Our Huffman decoders against libjpeg's: whatever the file, sound or damaged,
  * pixels, status and words must be those of the decoder that leaves it to
  * libjpeg. And it must be at work where it claims to be. The same where it
  * enters the data at places that it noted before.
@@ -100,7 +100,7 @@ TEST(sound_files_are_libjpegs)
     uint64_t seed = test_seed();
     struct fdl_decoder *ours = create(false, 0), *plain = create(true, 0);
     for (uint64_t round = 0; round < 1500; round++) {
-        struct make_jpeg m = make_any(&seed, SIDE, SIDE);
+        struct make_jpeg m = make_any_coding(&seed, SIDE, SIDE);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded bytes = file_of(file, size);
@@ -152,7 +152,7 @@ static void check_damage(double accept_truncated)
     SCOPED_DECODER ours = create(false, accept_truncated);
     SCOPED_DECODER plain = create(true, accept_truncated);
     for (uint64_t round = 0; round < 6000; round++) {
-        struct make_jpeg m = make_any(&seed, SIDE, SIDE);
+        struct make_jpeg m = make_any_coding(&seed, SIDE, SIDE);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded sound = file_of(file, size);

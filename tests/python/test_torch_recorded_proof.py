@@ -16,6 +16,7 @@ from recorded_sets import Files
 from torch_cases import Ours
 
 from feedline.torch import FallbackWarning, recorded_proof
+from feedline.torch.recorded_run import RecordedSet
 
 
 class Locked(Files):
@@ -171,3 +172,31 @@ def test_a_sample_with_such_objects(tmp_path: Path) -> None:
     loader = Ours(dataset, 6, collate_fn=lambda samples: samples)
     assert loader.recorded, loader.fallback_reason
     assert [s[1].numbers for s in next(iter(loader))][2] == [2, 4]
+
+
+def told(python_ms: float, pixels_ms: float, itself_ms: float, n: int) -> str:
+    recorded = RecordedSet(100, "x")
+    recorded.took(3 * itself_ms / 1e3, 1)  # the first one
+    recorded.took(2 * itself_ms / 1e3, 2)
+    stats = {
+        "reader": {"samples": n, "cpu_seconds": python_ms * n / 1e3},
+        "operations": [{"cpu_seconds": pixels_ms * n / 2e3}] * 2,
+    }
+    return recorded_proof.cost_of(recorded, stats)
+
+
+def test_what_costs_more_than_it_saves_is_told() -> None:
+    assert "0.50 ms of a core: 0.30 in its Python, 0.20" in told(
+        0.3, 0.2, 0.25, 100
+    )
+    assert 'backend="torch"' in told(0.3, 0.2, 0.25, 100)
+    assert "took 1.00" in told(0.3, 0.2, 1.0, 100)
+    assert "costs more" not in told(0.3, 0.2, 1.0, 100)
+    assert told(0.3, 0.2, 0.25, 8) == ""  # too few samples
+
+
+def test_explain_has_the_costs(tmp_path: Path) -> None:
+    loader = Ours(Files(tmp_path / "images"), 6, num_workers=1)
+    for _ in range(6):
+        list(loader)
+    assert "the engine it took" in loader.explain()

@@ -23,6 +23,7 @@ from . import steps as op
 from .array import DeferredArray
 from .array_views import NotRecorded
 from .record import Call, Record, as_pixels, as_table, dense
+from .remembered import keep
 
 Params = Dict[str, Any]
 # Raises NotRecorded.
@@ -222,6 +223,7 @@ def _normalize(transform: Any, record: Record, params: Params) -> Record:
         if len(_known) >= 64:
             _known.clear()
         _known[key] = table
+    keep(table)
     return _by_table(record, table)
 
 

@@ -36,7 +36,9 @@ _seen = 0
 _NONE: Outline = {}
 _NEVER = object()
 _SAME = [None, 0, None]
-_TABLE = object()
+# Tables that moves made before, by id. One that is drawn at random is made for
+# one image, and nothing behind it is remembered.
+_tables: Dict[int, Any] = {}
 
 
 def then(move: Move, record: Record, call: Call) -> Record:
@@ -86,9 +88,8 @@ def _note(
             for each in list(outlines.values()):
                 each.clear()
             outlines.clear()
+            _tables.clear()
         outline[key] = None
-        if new.table is not record.table:
-            new.outline = _NONE  # nobody knows a table of its own
         return
     if new is record:
         outline[key] = _SAME
@@ -105,6 +106,7 @@ def _note(
         for name, value in new.__dict__.items()
         if name not in own or own[name] is not value
     }
+    keep(new.table)
     changed.update(outline=None, is_view=new.is_view)
     del changed["call"]
     steps = changed.pop("steps", None)
@@ -121,9 +123,10 @@ def _note(
 def _outline_of(record: Record) -> Outline:
     if record.erased or record.pending is not None:
         return _NONE
-    if type(record.source) is not Source:
-        return _NONE
     table = record.table
+    known = table is None or id(table) in _tables
+    if not known or type(record.source) is not Source:
+        return _NONE
     said = (
         record.source.header.mode,
         record.mode,
@@ -145,9 +148,13 @@ def _outline_of(record: Record) -> Outline:
     except TypeError:  # a list among what it says
         return _NONE
     if found is None:
-        # The table is kept, so that no other one has its address.
-        found = outlines[said] = {_TABLE: table}
+        found = outlines[said] = {}
     return found
+
+
+def keep(table: Any) -> None:
+    """A table that is the same one for many images."""
+    _tables[id(table)] = table
 
 
 # ---- Arguments --------------------------------------------------------------
@@ -177,8 +184,7 @@ def _say(values: Tuple[Any, ...], said: List[Any]) -> bool:
     for value in values:
         kind = type(value)
         if kind is float:
-            if value == 0.0:  # 0.0 is not -0.0
-                return False
+            value = value or repr(value)  # 0.0 is not -0.0
         elif kind is tuple:
             said.append(len(value))
             if not _say(value, said):

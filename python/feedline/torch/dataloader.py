@@ -51,7 +51,7 @@ from .handover import Into
 from .iteration import NativeIterator
 from .lightning_order import warn_of_lost_state
 from .observing import Observing, readable
-from .recorded_proof import words_about
+from .recorded_proof import cost_of, words_about
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset, Sampler
@@ -223,7 +223,10 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
             processes = self._feedline.epochs.processes
             tuned = self._feedline.epochs.by_torch and processes
             return "\n" + tuned.words() if tuned else ""
-        words = words_about(recorded), recorded.helping.words()
+        words = [words_about(recorded), recorded.helping.words()]
+        observed = self._feedline_observed()
+        if observed is not None:
+            words.insert(1, cost_of(recorded, observed.stats()))
         return "\n" + "\n".join(filter(None, words))
 
     @property

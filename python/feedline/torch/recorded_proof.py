@@ -14,6 +14,7 @@ the engine could do.
 from __future__ import annotations
 
 import os
+import time
 import traceback
 import warnings
 from typing import Any, Dict, List, Optional, Set, Tuple
@@ -327,17 +328,22 @@ class SamplesTrial(Trial):
         return None
 
     def _plain(self) -> Dict[int, Any]:
-        """The samples that the data set makes, without those that fail."""
+        """The samples that the data set makes, without those that fail. Notes
+        what one takes."""
         run, batch = self._run(), Batch(list(self.positions), None)
-        made = {}
+        made, n = {}, len(self.positions)
+        began = time.process_time()
         try:
             if run.many is not None:
                 made = dict(enumerate(run.all_truly(batch)))
+                self._owner.took(time.process_time() - began, n)
         except Exception:
             return {}
-        for place in range(len(self.positions) if run.many is None else 0):
+        for place in range(n if run.many is None else 0):
+            began = time.process_time()
             try:
                 made[place] = run.truly(batch, place)
+                self._owner.took(time.process_time() - began, 1)
             except Exception:
                 pass
         return dict(zip(made, as_they_are(list(made.values()))))
@@ -477,6 +483,31 @@ def touch_lines(recorder: Any) -> List[str]:
         )
         for touch in order[:8]
     ]
+
+
+# Samples from which on costs are told; and how much dearer is worth a word.
+_TOLD_FROM, _DEARER = 64, 1.25
+
+
+def cost_of(recorded: RecordedSet, stats: Dict[str, Any]) -> str:
+    """What a sample takes, and what it took without the engine; "" where that
+    is not known."""
+    n, itself = stats["reader"]["samples"], recorded.itself_s
+    if itself is None or n < _TOLD_FROM or recorded.helping.alive:
+        return ""
+    python = stats["reader"]["cpu_seconds"] / n
+    pixels = sum(one["cpu_seconds"] for one in stats["operations"]) / n
+    words = (
+        "- a sample takes %.2f ms of a core: %.2f in its Python, %.2f for "
+        "pixels; without the engine it took %.2f when the data set was tried"
+    ) % tuple(1e3 * s for s in (python + pixels, python, pixels, itself))
+    if python + pixels < itself * _DEARER:
+        return words
+    return words + (
+        '. So putting pixels off costs more than it saves: backend="torch" '
+        "leaves these samples to torch's workers. It pays for larger images, "
+        "and for fewer calls of each"
+    )
 
 
 def words_about(recorded: RecordedSet) -> str:

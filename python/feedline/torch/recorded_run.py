@@ -62,6 +62,9 @@ class RecordedSet:
         self.memory = Memory()
         self.chains = self.recorder.chains = Chains()
         self.helping = Helping()
+        # CPU time of a sample that the data set makes by itself, where one
+        # was tried.
+        self.itself_s: Optional[float] = None
         self._runs: "WeakValueDictionary[int, Run]" = WeakValueDictionary()
         self._numbers = itertools.count()
         runs = self._runs
@@ -75,6 +78,11 @@ class RecordedSet:
         self.dataset = feedline.Dataset.recorded(
             record, count, name=name, in_order=True
         )
+
+    def took(self, seconds: float, n: int) -> None:
+        """So many samples, by themselves. The first ones take longer."""
+        each = seconds / n
+        self.itself_s = min(each, self.itself_s or each)
 
     def begin(self, *arguments: Any) -> "Run":
         """A run of its own number, which is the engine's epoch."""

@@ -19,8 +19,6 @@ endif()
 
 set(FEEDLINE_URING AUTO CACHE STRING "io_uring reader: AUTO, ON or OFF")
 set(FEEDLINE_WEBP AUTO CACHE STRING "WebP images: AUTO, ON or OFF")
-set(FEEDLINE_DEFLATE AUTO CACHE STRING
-    "PNG by libdeflate, not zlib: AUTO, ON or OFF")
 set(FEEDLINE_NVTX AUTO CACHE STRING "Ranges for nsys: AUTO, ON or OFF")
 set(FEEDLINE_STATIC_DEPENDENCIES OFF CACHE STRING
     "Link libjpeg and the like in, hidden: AUTO, ON or OFF")
@@ -121,18 +119,6 @@ if(FEEDLINE_WEBP)
     feedline_needs(WEBP libwebp-dev)
   endif()
   set(FEEDLINE_HAVE_WEBP ${WEBP_FOUND})
-endif()
-
-# Pixels and verdicts are the same without it.
-set(FEEDLINE_HAVE_DEFLATE OFF)
-if(FEEDLINE_DEFLATE)
-  if(FEEDLINE_DEFLATE STREQUAL "AUTO")
-    pkg_check_modules(DEFLATE IMPORTED_TARGET GLOBAL libdeflate>=1.10)
-  else()
-    pkg_check_modules(DEFLATE IMPORTED_TARGET GLOBAL libdeflate>=1.10)
-    feedline_needs(DEFLATE libdeflate-dev)
-  endif()
-  set(FEEDLINE_HAVE_DEFLATE ${DEFLATE_FOUND})
 endif()
 
 # NVTX is a header, of the CUDA toolkit or of the Python package nvidia-nvtx;

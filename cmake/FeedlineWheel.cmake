@@ -21,7 +21,7 @@ endforeach()
 # the package that has the archive.
 if(FEEDLINE_STATIC_DEPENDENCIES)
   foreach(package libjpeg62-turbo-dev libpng-dev zlib1g-dev libwebp-dev
-                  libdeflate-dev liburing-dev libjansson-dev libxxhash-dev)
+                  liburing-dev libjansson-dev libxxhash-dev)
     install(FILES /usr/share/doc/${package}/copyright COMPONENT python OPTIONAL
             DESTINATION ${SKBUILD_METADATA_DIR}/licenses
             RENAME ${package}.txt)

@@ -9,8 +9,8 @@ jobs=$(nproc)
 
 # The only list of packages. Debian 12 names.
 packages_build=(cmake ninja-build gcc libc6-dev pkg-config
-    libjpeg62-turbo-dev libpng-dev libwebp-dev libdeflate-dev liburing-dev
-    libxxhash-dev libjansson-dev scdoc)
+    libjpeg62-turbo-dev libpng-dev libwebp-dev liburing-dev libxxhash-dev
+    libjansson-dev scdoc)
 packages_test=("${packages_build[@]}" libcmocka-dev python3 python3-pil
     python3-numpy python3-pytest)
 # Only .ci/run uses this one; here because there is one list.

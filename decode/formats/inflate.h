@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All of a zlib stream at once: by libdeflate, which takes 0.4 times as long as
- * zlib, or by zlib itself where that is missing.
+ * All of a zlib stream at once, in 0.35 times as long as zlib takes for photos.
  *
- * Both take the streams that end with their last byte, make as many bytes as
- * expected, and have the right checksum. What is wrong with another one is not
- * said; whoever wants to know, or takes part of it, has to ask zlib. (Of
- * streams that nobody writes, as zlib could not read them, libdeflate takes
- * some: with codes that are incomplete, and yet the right checksum.)
+ * It takes the streams that end with their last byte, make as many bytes as
+ * expected, and have the right checksum: the same ones as zlib, if that has all
+ * of them and room for all that they make. What is wrong with another one is
+ * not said; whoever wants to know, or takes part of it, has to ask zlib.
  */
 #ifndef FDL_DECODE_INFLATE_H
 #define FDL_DECODE_INFLATE_H
@@ -26,5 +24,15 @@ void fdl_inflate_destroy(struct fdl_inflate *i); /* or NULL */
  * anything may be in out. */
 bool fdl_inflate_all(struct fdl_inflate *i, const uint8_t *in, size_t in_bytes,
                      uint8_t *out, size_t out_bytes);
+
+/* Of a stream without header and checksum, of whatever length: how far it goes,
+ * and how much it makes. */
+struct fdl_inflated {
+    size_t read, made;
+};
+
+/* false: it does not end, or makes more than `room`. */
+bool fdl_inflate_raw(struct fdl_inflate *i, const uint8_t *in, size_t in_bytes,
+                     uint8_t *out, size_t room, struct fdl_inflated *done);
 
 #endif

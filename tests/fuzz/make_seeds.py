@@ -191,6 +191,21 @@ def images():
                            level=2048 | 2) + data)
 
 
+def inflates():
+    """Deflate streams (fuzz_inflate.c)."""
+    text = bytes(range(256)) + b"abcabcabcd" * 30 + b"\0" * 400
+    for name, level, strategy in (
+            ("stored", 0, zlib.Z_DEFAULT_STRATEGY),
+            ("fixed", 6, zlib.Z_FIXED), ("dynamic", 9, zlib.Z_DEFAULT_STRATEGY),
+            ("literals", 6, zlib.Z_HUFFMAN_ONLY), ("runs", 6, zlib.Z_RLE)):
+        made = zlib.compressobj(level, zlib.DEFLATED, -15, 8, strategy)
+        yield name, made.compress(text) + made.flush()
+    made = zlib.compressobj(9, zlib.DEFLATED, -15)
+    yield "blocks", (made.compress(text) + made.flush(zlib.Z_FULL_FLUSH)
+                     + made.compress(text[::-1]) + made.flush())
+    yield "empty", b"\3\0"
+
+
 def exifs():
     head = struct.pack("<6H", 47, 39, 5, 6, 20, 10)
     for orientation in range(9):
@@ -522,7 +537,8 @@ def packeds():
                                 i % 4, 1 << i, 3, 2, 16) + files[name]
 
 
-TARGETS = {"image": images, "packed": packeds, "exif": exifs,
+TARGETS = {"image": images, "inflate": inflates, "packed": packeds,
+           "exif": exifs,
            "segment": segments,
            "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,

@@ -17,7 +17,7 @@ seconds=$2
 shift 2
 names=("$@")
 [[ ${#names[@]} -gt 0 ]] ||
-    names=(image segment packed exif pipeline options ini state list idx coco
+    names=(image inflate segment packed exif pipeline options ini state list idx coco
         shard index_cache json entries)
 
 # dictionary NAME: the one whose words the input is made of.

@@ -43,7 +43,7 @@ licences=$(find "$work"/wheel/feedline-*.dist-info/licenses -type f | wc -l)
     fail "no licence in it"
 # Of everything that is linked or compiled in, where Debian's packages were.
 if [[ -f /usr/share/doc/libjpeg62-turbo-dev/copyright ]]; then
-    for package in libjpeg62-turbo libpng zlib1g libwebp libdeflate liburing \
+    for package in libjpeg62-turbo libpng zlib1g libwebp liburing \
         libjansson libxxhash; do
         [[ -s $(echo "$work"/wheel/feedline-*.dist-info/licenses/"$package"-dev.txt) ]] ||
             fail "no licence of $package in it"

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG without libpng: filters against their definition, streams that are and
- * are not in order, and files against the same ones read by libpng.
+ * PNG without libpng: filters against their definition, and files against the
+ * same ones read by libpng.
  */
-#include "decode/formats/inflate.h"
 #include "decode/formats/png_chunks.h"
 #include "decode/formats/png_whole.h"
 #include "tests/decode/make_png.h"
 #include "tests/decode/rig.h"
 #include "tests/dice.h"
-
-#include <zlib.h>
 
 /* ---- Filters ------------------------------------------------------------ */
 
@@ -89,50 +86,6 @@ TEST(filters_are_what_they_are_defined_to_be)
         free(got);
         free(want);
     }
-}
-
-/* ---- Streams ------------------------------------------------------------ */
-
-struct stream {
-    uint8_t *data;
-    uLong size;
-};
-
-static struct stream compressed(const uint8_t *from, size_t n)
-{
-    uLong size = compressBound((uLong)n);
-    struct stream s = {rig_alloc(size + 1), size};
-    assert_int_equal(compress(s.data, &s.size, from, (uLong)n), Z_OK);
-    return s;
-}
-
-TEST(streams_in_order_are_taken)
-{
-    struct dice d = {test_seed()};
-    struct fdl_inflate *i = fdl_inflate_create();
-    assert_non_null(i);
-    for (int round = 0; round < 50; round++) {
-        size_t n = dice_below(&d, 70000);
-        uint8_t *want = rig_alloc(n), *got = rig_alloc(n + 1);
-        fill(&d, want, n);
-        struct stream s = compressed(want, n);
-        assert_true(fdl_inflate_all(i, s.data, s.size, got, n));
-        assert_memory_equal(got, want, n);
-        /* Too little, too much, a byte behind, a wrong checksum, cut. */
-        if (n > 0)
-            assert_false(fdl_inflate_all(i, s.data, s.size, got, n - 1));
-        assert_false(fdl_inflate_all(i, s.data, s.size, got, n + 1));
-        s.data[s.size] = 0;
-        assert_false(fdl_inflate_all(i, s.data, s.size + 1, got, n));
-        assert_false(fdl_inflate_all(i, s.data,
-                                     dice_below(&d, (uint32_t)s.size), got, n));
-        s.data[s.size - 1] ^= 1;
-        assert_false(fdl_inflate_all(i, s.data, s.size, got, n));
-        free(want);
-        free(got);
-        free(s.data);
-    }
-    fdl_inflate_destroy(i);
 }
 
 /* ---- Files -------------------------------------------------------------- */

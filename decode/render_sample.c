@@ -41,6 +41,7 @@
 #include "decode/kernels/alpha.h"
 #include "decode/kernels/colour.h"
 #include "decode/kernels/levels.h"
+#include "decode/render_axes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -68,6 +69,7 @@ struct render {
     bool alpha;         /* is resampled too */
     bool multiplied;    /* colours are, with alpha, on their way */
     bool raw_ring;      /* the horizontal pass comes behind the vertical one */
+    bool backwards;     /* rows come from the last one on */
     int32_t shift;      /* the source gives 1/2^shift of the image */
     struct fdl_box box; /* of the plan, in what the source gives */
     struct fdl_box have;
@@ -272,10 +274,7 @@ static void emit_row(struct render *r)
     struct fdl_decoder *d = r->d;
     const struct fdl_axis *v = &d->vertical;
     const uint8_t *line = make_line(r);
-    const struct fdl_geometry *g = &r->plan->geometry;
-    bool mirror = d->turn.transposed ? g->flip : g->flip_vertical;
-    bool backwards = d->turn.reverse_y != mirror;
-    int32_t place = backwards ? v->key.count - 1 - r->row : r->row;
+    int32_t place = r->backwards ? v->key.count - 1 - r->row : r->row;
     if (d->turn.transposed)
         put_column(r, line, place);
     else
@@ -385,116 +384,26 @@ static int32_t check_plan(const struct fdl_decoder *d,
     return FEEDLINE_OK;
 }
 
-/* How much detail need not be decoded: the box stays at least as large as the
- * result. Nearest picks single pixels, which must exist. */
-static int32_t choose_shift(const struct fdl_decoder *d,
-                            const struct fdl_geometry *g)
-{
-    if (!d->limits.fast || !d->source->shrink || g->x.size > 0 ||
-        g->filter == FDL_FILTER_NEAREST)
-        return 0;
-    int32_t shift = FDL_SHRINK_MAX;
-    while (shift > 0 && (g->box.width >> shift < g->resize_width ||
-                         g->box.height >> shift < g->resize_height))
-        shift--;
-    return shift;
-}
-
-/* Pillow 13 begins with the columns where they become much shorter. Nearest
- * picks pixels, so the order makes no difference. */
-static bool columns_first(const struct fdl_decoder *d,
-                          const struct fdl_geometry *g,
-                          const struct fdl_box *stored)
-{
-    int64_t width = d->turn.transposed ? stored->height : stored->width;
-    int64_t height = d->turn.transposed ? stored->width : stored->height;
-    return d->limits.columns_first && g->filter != FDL_FILTER_NEAREST &&
-           !g->tensor &&
-           fdl_columns_first(width, height, g->resize_width, g->resize_height);
-}
-
-/* A span of the stored image becomes the whole pixels of the smaller one that
- * it touches; that it may begin and end inside of them goes to the key. */
-static void shrink_span(struct fdl_axis_key *key, int32_t shift, int32_t *at,
-                        int32_t *size)
-{
-    int32_t pixel = 1 << shift;
-    int32_t low = *at / pixel, high = (*at + *size - 1) / pixel + 1;
-    int32_t before = *at - low * pixel, behind = high * pixel - *at - *size;
-    if (before > 0 || behind > 0) {
-        key->from = (double)(key->reverse ? behind : before) / pixel;
-        key->span = (double)*size / pixel;
-    }
-    *at = low;
-    *size = key->in = high - low;
-}
-
-/* Along one upright axis. The samples of a mirrored box lie in memory from the
- * last to the first, and its outputs come in the opposite order too. */
-static struct fdl_axis_key upright_key(const struct fdl_geometry *g,
-                                       const struct fdl_span *part,
-                                       bool mirrored, int32_t out,
-                                       int32_t first, int32_t count)
-{
-    return (struct fdl_axis_key){
-        .out = out,
-        .first = mirrored ? out - first - count : first,
-        .count = count,
-        .reverse = mirrored,
-        .mirror = mirrored,
-        .filter = g->filter,
-        .nearest = g->nearest,
-        .tensor = g->tensor,
-        .from = part->from,
-        .span = part->size,
-    };
-}
-
-/* What the tables along the stored rows and columns are made from, and the box
- * in what the source gives. Along the columns outputs come in the order in
- * which their rows do. */
-static void make_keys(struct render *r, struct fdl_axis_key *horizontal,
-                      struct fdl_axis_key *vertical)
-{
-    const struct fdl_geometry *g = &r->plan->geometry;
-    const struct fdl_turn *turn = &r->d->turn;
-    struct fdl_axis_key x =
-        upright_key(g, &g->x, g->resize_mirrored, g->resize_width, g->window.x,
-                    g->window.width);
-    struct fdl_axis_key y =
-        upright_key(g, &g->y, g->resize_mirrored_vertical, g->resize_height,
-                    g->window.y, g->window.height);
-    *horizontal = turn->transposed ? y : x;
-    *vertical = turn->transposed ? x : y;
-    bool flip = turn->transposed ? g->flip_vertical : g->flip;
-    horizontal->mirror = horizontal->mirror != flip;
-    horizontal->reverse = horizontal->reverse != turn->reverse_x;
-    vertical->reverse = vertical->reverse != turn->reverse_y;
-    vertical->mirror = vertical->reverse;
-
-    r->shift = choose_shift(r->d, g);
-    r->box = fdl_turn_box(turn, &g->box, r->d->info.width, r->d->info.height);
-    shrink_span(horizontal, r->shift, &r->box.x, &r->box.width);
-    shrink_span(vertical, r->shift, &r->box.y, &r->box.height);
-    r->raw_ring = turn->transposed != columns_first(r->d, g, &r->box);
-}
-
 /* Tables for the plan. */
 static int32_t prepare_tables(struct render *r)
 {
     struct fdl_decoder *d = r->d;
-    struct fdl_axis_key horizontal, vertical;
-    make_keys(r, &horizontal, &vertical);
-    int32_t status = fdl_axis_prepare(&d->horizontal, &horizontal);
+    struct fdl_render_axes axes;
+    fdl_render_axes(d, &r->plan->geometry, &axes);
+    r->shift = axes.shift;
+    r->box = axes.box;
+    r->raw_ring = d->turn.transposed != axes.columns_first;
+    r->backwards = axes.backwards;
+    int32_t status = fdl_axis_prepare(&d->horizontal, &axes.horizontal);
     if (!status)
         status = fdl_axis_pack(&d->horizontal, &r->kernels->horizontal_packing,
                                r->channels);
     if (!status && r->alpha)
-        status = fdl_axis_prepare(&d->beside, &horizontal);
+        status = fdl_axis_prepare(&d->beside, &axes.horizontal);
     if (!status && r->alpha)
         status = fdl_axis_pack(&d->beside, &r->kernels->horizontal_packing, 1);
     if (!status)
-        status = fdl_axis_prepare(&d->vertical, &vertical);
+        status = fdl_axis_prepare(&d->vertical, &axes.vertical);
     if (!status)
         status = fdl_axis_pack(&d->vertical, &r->kernels->vertical_packing,
                                r->channels);

@@ -2,7 +2,7 @@
 /*
  * What a plan asks of the rows and columns of the image as it is stored: which
  * part of it at which scale, and what the tables of both axes are made from.
- * For whoever carries a plan out.
+ * For whoever carries a plan out: render_sample.c, make_job.c.
  */
 #ifndef FDL_DECODE_RENDER_AXES_H
 #define FDL_DECODE_RENDER_AXES_H

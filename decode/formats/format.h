@@ -11,6 +11,8 @@
  *     shrink(shift)              before begin: give 1/2^shift of the image
  *     begin(need) -> have        what is needed; what will be given: at least
  *                                that, rounded to what the format can do
+ *     device(need) -> job        in its place, and up to abort: what a device
+ *                                is told to do it
  *     read(rows, n) ...          have.height rows in all, of have.width pixels
  *     truncated()                whether rows were made up for a file that
  *                                ends early
@@ -25,6 +27,7 @@
 #ifndef FDL_DECODE_FORMAT_H
 #define FDL_DECODE_FORMAT_H
 
+#include "decode/device/device_job.h"
 #include "decode/formats/encoded.h"
 #include "decode/formats/limits.h"
 #include "decode/pixels/decode_parts.h"
@@ -93,6 +96,13 @@ struct fdl_format {
     void (*shrink)(void *self, int32_t shift);
     int32_t (*begin)(void *self, const struct fdl_box *need,
                      struct fdl_box *have);
+
+    /* All of a job but its resampling, with its payload; its kind is
+     * FDL_DEVICE_NONE if that is nothing for a device, or too much. Only for
+     * what begin and read could do. NULL: never. */
+    int32_t (*device)(void *self, const struct fdl_box *need,
+                      struct fdl_device_payload *to,
+                      struct fdl_device_job *job);
 
     /* Channels interleaved; rows are `stride` bytes apart. */
     int32_t (*read)(void *self, uint8_t *rows, size_t stride, int32_t n);

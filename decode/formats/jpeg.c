@@ -60,6 +60,7 @@
 #include "decode/formats/exif.h"
 #include "decode/formats/format.h"
 #include "decode/formats/jpeg_arena.h"
+#include "decode/formats/jpeg_device.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_packed.h"
 #include "decode/formats/jpeg_progressive.h"
@@ -69,7 +70,6 @@
 
 #include <inttypes.h>
 #include <jerror.h>
-#include <limits.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,6 +370,8 @@ struct job {
     int32_t n;
     struct fdl_image_info info;
     uint32_t rows_there; /* before damage */
+    struct fdl_device_payload *payload;
+    struct fdl_device_job *device;
 };
 
 /* Runs one step; an error inside libjpeg comes back as its status. */
@@ -447,22 +449,6 @@ static void crop_columns(const struct fdl_box *need, int32_t image_width,
     *width = (JDIMENSION)(right - left);
 }
 
-/* Fill bytes before a zero, near enough to the end for padding to matter. No
- * encoder writes them, damage does, and then the two paths of the entropy
- * decoder disagree: the faster one sees a marker there, restarts the MCU, and
- * leaves what it had found in its blocks. */
-static bool has_filled_end(const struct fdl_encoded *bytes)
-{
-    uint64_t n = FDL_MIN(bytes->size, (uint64_t)FDL_ENCODED_PADDING);
-    const uint8_t *end = bytes->data + bytes->size, *at = end - n;
-    while ((at = memchr(at, 0xff, (size_t)(end - at))) && end - at > 2) {
-        if (at[1] == 0xff && at[2] == 0)
-            return true;
-        at++;
-    }
-    return false;
-}
-
 /* Whether the bytes past the file may be counted as its own; see the top of the
  * file. */
 static bool may_pad(struct fdl_jpeg *j)
@@ -470,7 +456,8 @@ static bool may_pad(struct fdl_jpeg *j)
     const struct fdl_encoded *b = &j->bytes;
     bool ends = j->entropy && b->data[b->size - 2] == 0xff &&
                 b->data[b->size - 1] == JPEG_EOI;
-    return ends && !jpeg_has_multiple_scans(&j->cinfo) && !has_filled_end(b);
+    return ends && !jpeg_has_multiple_scans(&j->cinfo) &&
+           !fdl_jpeg_scan_has_filled_end(b->data, b->size);
 }
 
 /* See the top of the file. Up to 2x2, chroma is at the size of luma or keeps
@@ -530,6 +517,17 @@ static void use_entries(struct fdl_jpeg *j, JDIMENSION width)
     j->noted = true;
 }
 
+static void set_output(struct fdl_jpeg *j)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    c->out_color_space = output_space(c->num_components);
+    c->dct_method = JDCT_ISLOW;
+    c->do_fancy_upsampling = TRUE;
+    c->scale_num = 1;
+    c->scale_denom = 1u << j->shift;
+    j->in_pixels = true;
+}
+
 /* Our own way through a file of several scans. */
 static bool can_take_scans(struct fdl_jpeg *j)
 {
@@ -569,14 +567,9 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     const struct fdl_box *need = job->need;
     int32_t bottom = need->y + need->height;
 
-    c->out_color_space = output_space(c->num_components);
-    c->dct_method = JDCT_ISLOW;
-    c->do_fancy_upsampling = TRUE;
-    c->scale_num = 1;
-    c->scale_denom = 1u << j->shift;
     if (may_pad(j))
         j->source.bytes_in_buffer += j->bytes.readable - j->bytes.size;
-    j->in_pixels = true;
+    set_output(j);
     int64_t begin = fdl_now_ns();
     int32_t status = start_blocks(j);
     if (status)
@@ -611,6 +604,30 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     }
     *job->have =
         (struct fdl_box){(int32_t)x, need->y, (int32_t)width, need->height};
+    return FEEDLINE_OK;
+}
+
+/* Files of other kinds are not even started: some would be decoded there. */
+static int32_t device_step(struct fdl_jpeg *j, struct job *job)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    const struct fdl_encoded *b = &j->bytes;
+    const struct fdl_entries *known = b->notes ? b->notes->known : NULL;
+    bool same = known && known->hash == fdl_entries_hash(b->data, b->size);
+    if (c->arith_code || jpeg_has_multiple_scans(c) ||
+        j->limits.libjpeg_huffman || (j->entropy && !same))
+        return FEEDLINE_OK;
+    set_output(j);
+    jpeg_start_decompress(c);
+    bool done =
+        j->entropy
+            ? fdl_jpeg_device_chains(c, b->data + b->size, b->size, known,
+                                     job->need, job->payload, job->device)
+            : fdl_jpeg_packed_is_of(&j->packed, c) &&
+                  fdl_jpeg_device_packed(c, &j->packed, job->need, job->payload,
+                                         job->device);
+    if (!done)
+        job->device->kind = FDL_DEVICE_NONE;
     return FEEDLINE_OK;
 }
 
@@ -688,18 +705,6 @@ static void end_image(void *self)
 
 /* ---- The row source ----------------------------------------------------- */
 
-/* Most that libjpeg may take: whole-image coefficients of a progressive file
- * with four components of 2 bytes, twice that for sampling, and its small
- * change. */
-static long memory_limit(uint64_t max_pixels)
-{
-    const uint64_t per_pixel = 16, base = 64u << 20;
-    uint64_t most = (uint64_t)LONG_MAX;
-    if (max_pixels > (most - base) / per_pixel)
-        return LONG_MAX;
-    return (long)(max_pixels * per_pixel + base);
-}
-
 static void destroy(void *self)
 {
     struct fdl_jpeg *j = self;
@@ -738,7 +743,7 @@ static int32_t create_for_packed(const struct fdl_decode_limits *limits,
         destroy(j);
         return status;
     }
-    j->cinfo.mem->max_memory_to_use = memory_limit(limits->max_pixels);
+    j->cinfo.mem->max_memory_to_use = fdl_jpeg_arena_most(limits->max_pixels);
     *out = j;
     return FEEDLINE_OK;
 }
@@ -861,6 +866,16 @@ static int32_t begin(void *self, const struct fdl_box *need,
     return status;
 }
 
+static int32_t device(void *self, const struct fdl_box *need,
+                      struct fdl_device_payload *to,
+                      struct fdl_device_job *made)
+{
+    struct fdl_jpeg *j = self;
+    struct job job = {.need = need, .payload = to, .device = made};
+    made->kind = FDL_DEVICE_NONE;
+    return guarded(j, device_step, &job);
+}
+
 /* Repeats the delivered rows, which are the same; then `job`. */
 static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
 {
@@ -951,6 +966,7 @@ const struct fdl_format fdl_format_jpeg = {
     .open = open_image,
     .shrink = shrink,
     .begin = begin,
+    .device = device,
     .read = read_rows,
     .truncated = is_truncated,
     .doubtful = is_doubtful,
@@ -975,6 +991,7 @@ const struct fdl_format fdl_format_jpeg_packed = {
     .open = open_image,
     .shrink = shrink,
     .begin = begin,
+    .device = device,
     .read = read_rows,
     .truncated = is_truncated,
     .doubtful = is_doubtful,

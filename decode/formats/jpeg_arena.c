@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <jerror.h>
+#include <limits.h>
 #include <string.h>
 
 static struct fdl_arena *arena_of(j_common_ptr c)
@@ -71,4 +72,13 @@ void fdl_jpeg_arena_reset(struct jpeg_decompress_struct *c)
     memset(c->dc_huff_tbl_ptrs, 0, sizeof(c->dc_huff_tbl_ptrs));
     memset(c->ac_huff_tbl_ptrs, 0, sizeof(c->ac_huff_tbl_ptrs));
     fdl_arena_reset(arena_of((j_common_ptr)c));
+}
+
+long fdl_jpeg_arena_most(uint64_t max_pixels)
+{
+    const uint64_t per_pixel = 16, base = 64u << 20;
+    uint64_t most = (uint64_t)LONG_MAX;
+    if (max_pixels > (most - base) / per_pixel)
+        return LONG_MAX;
+    return (long)(max_pixels * per_pixel + base);
 }

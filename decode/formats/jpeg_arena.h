@@ -29,4 +29,9 @@ void fdl_jpeg_arena_install(struct jpeg_decompress_struct *c);
 /* c was aborted. Its tables are gone, and so is all else. */
 void fdl_jpeg_arena_reset(struct jpeg_decompress_struct *c);
 
+/* Most that libjpeg may take: whole-image coefficients of a progressive file
+ * with four components of 2 bytes, twice that for sampling, and its small
+ * change. */
+long fdl_jpeg_arena_most(uint64_t max_pixels);
+
 #endif

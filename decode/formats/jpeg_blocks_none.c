@@ -72,6 +72,14 @@ struct fdl_jpeg_packed *fdl_jpeg_packed_attach(
     return NULL;
 }
 
+bool fdl_jpeg_packed_is_of(const struct fdl_packed *p,
+                           const struct jpeg_decompress_struct *c)
+{
+    (void)p;
+    (void)c;
+    return false;
+}
+
 struct fdl_jpeg_blocks *fdl_jpeg_packed_blocks(struct fdl_jpeg_packed *e)
 {
     (void)e;

@@ -157,8 +157,8 @@ static void start_pass(j_decompress_ptr c)
 
 /* ---- Attaching ----------------------------------------------------------- */
 
-static bool is_same_image(const struct jpeg_decompress_struct *c,
-                          const struct fdl_packed *p)
+bool fdl_jpeg_packed_is_of(const struct fdl_packed *p,
+                           const struct jpeg_decompress_struct *c)
 {
     if (c->progressive_mode || c->arith_code || c->data_precision != 8 ||
         c->comps_in_scan != c->num_components ||
@@ -199,7 +199,7 @@ struct fdl_jpeg_packed *fdl_jpeg_packed_attach(
     struct jpeg_decompress_struct *c, const struct fdl_packed *p,
     const uint8_t *file, void (*fail)(struct jpeg_decompress_struct *c))
 {
-    if (!is_same_image(c, p)) {
+    if (!fdl_jpeg_packed_is_of(p, c)) {
         fdl_fail(FEEDLINE_EDECODE, "offset 0: packed JPEG: its headers do not "
                                    "describe its coefficients");
         return NULL;

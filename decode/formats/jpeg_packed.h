@@ -23,6 +23,10 @@ struct fdl_jpeg_packed *fdl_jpeg_packed_attach(
     struct jpeg_decompress_struct *c, const struct fdl_packed *p,
     const uint8_t *file, void (*fail)(struct jpeg_decompress_struct *c));
 
+/* Whether p is that image; c as above. */
+bool fdl_jpeg_packed_is_of(const struct fdl_packed *p,
+                           const struct jpeg_decompress_struct *c);
+
 struct fdl_jpeg_blocks *fdl_jpeg_packed_blocks(struct fdl_jpeg_packed *e);
 
 #endif

@@ -7,7 +7,11 @@
  */
 #include "decode/formats/jpeg_scan.h"
 
+#include "base/compiler.h"
+#include "decode/formats/encoded.h"
+
 #include <stddef.h>
+#include <string.h>
 
 #define BLOCK      128
 #define MARKER_RST 0xd0
@@ -67,4 +71,16 @@ bool fdl_jpeg_scan_is_sound(const uint8_t *at, const uint8_t *end,
 {
     const uint8_t *marker = after_restarts(at, end, restarts, next);
     return marker && marker[1] == MARKER_EOI;
+}
+
+bool fdl_jpeg_scan_has_filled_end(const uint8_t *data, uint64_t size)
+{
+    uint64_t n = FDL_MIN(size, (uint64_t)FDL_ENCODED_PADDING);
+    const uint8_t *end = data + size, *at = end - n;
+    while ((at = memchr(at, 0xff, (size_t)(end - at))) && end - at > 2) {
+        if (at[1] == 0xff && at[2] == 0)
+            return true;
+        at++;
+    }
+    return false;
 }

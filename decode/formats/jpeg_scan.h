@@ -23,4 +23,10 @@ const uint8_t *fdl_jpeg_scan_marker(const uint8_t *at, const uint8_t *end,
 bool fdl_jpeg_scan_is_sound(const uint8_t *at, const uint8_t *end,
                             uint64_t restarts, unsigned next);
 
+/* Fill bytes before a zero, near enough to the end for padding to matter. No
+ * encoder writes them, damage does, and then the two paths of the entropy
+ * decoder disagree: the faster one sees a marker there, restarts the MCU, and
+ * leaves what it had found in its blocks. */
+bool fdl_jpeg_scan_has_filled_end(const uint8_t *data, uint64_t size);
+
 #endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decoding on a device, by its kernels as C: no pixel differs from the CPU's,
+ * of packed samples and of JPEGs that the index knows; and whatever is in a
+ * payload, kernels stay in their memory, and end.
+ */
+#include "decode/formats/jpeg_pack.h"
+#include "decode/formats/jpeg_transform.h"
+#include "tests/decode/device/kernel_rig.h"
+#include "tests/decode/make_jpeg.h"
+
+#include <glob.h>
+
+#define CAPACITY (4u << 20)
+
+static uint8_t *payload_memory(void)
+{
+    static uint8_t *memory;
+    if (!memory)
+        memory = device_alloc(CAPACITY);
+    return memory;
+}
+
+/* Like the recipe "train", but of any size: crop, resize, flip. */
+static struct fdl_plan draw_plan(uint64_t *seed, int32_t width, int32_t height,
+                                 struct fdl_output_format *f)
+{
+    struct fdl_plan plan;
+    struct fdl_box box = {.width = make_within(seed, 1, width),
+                          .height = make_within(seed, 1, height)};
+    box.x = make_within(seed, 0, width - box.width);
+    box.y = make_within(seed, 0, height - box.height);
+    int32_t to_width = make_within(seed, 1, 80);
+    int32_t to_height = make_within(seed, 1, 80);
+    fdl_plan_init(&plan, width, height);
+    fdl_plan_crop(&plan, box);
+    if (make_within(seed, 0, 3) > 0)
+        fdl_plan_resize(&plan, to_width, to_height,
+                        make_within(seed, 0, 3) ? FDL_FILTER_BILINEAR
+                                                : FDL_FILTER_BICUBIC);
+    if (make_within(seed, 0, 1))
+        fdl_plan_flip(&plan);
+    if (make_within(seed, 0, 7) == 0)
+        fdl_plan_flip_vertical(&plan);
+    *f = (struct fdl_output_format){
+        fdl_plan_width(&plan), fdl_plan_height(&plan),
+        make_within(seed, 0, 5) ? 3 : 1, FEEDLINE_U8, true};
+    return plan;
+}
+
+/* The job of a plan, whose payload is in payload_memory(). */
+static struct fdl_device_job make_job(struct fdl_decoder *d,
+                                      const struct fdl_encoded *bytes,
+                                      const struct fdl_plan *plan,
+                                      const struct fdl_output_format *f)
+{
+    struct fdl_device_payload to = {.data = payload_memory(),
+                                    .capacity = CAPACITY};
+    struct fdl_image_info info;
+    struct fdl_device_job job = {0};
+    if (fdl_decoder_open(d, bytes, &info) ||
+        fdl_decoder_make_job(d, plan, f, &to, &job))
+        fail_msg("%s", fdl_last_error());
+    return job;
+}
+
+static uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t n)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += a[i] != b[i];
+    return sum;
+}
+
+/* Whether it is for a device; then its pixels are the CPU's. */
+static bool compare(struct fdl_decoder *d, const struct fdl_encoded *bytes,
+                    const struct fdl_plan *plan,
+                    const struct fdl_output_format *f, uint32_t blocks)
+{
+    uint64_t n = fdl_output_bytes(f);
+    struct device_batch b = {0};
+    struct fdl_device_job job = make_job(d, bytes, plan, f);
+    if (job.kind == FDL_DEVICE_NONE)
+        return false;
+    uint8_t *expected = rig_alloc(n);
+    rig_render(d, bytes, plan, f, expected);
+    device_add(&b, &job, payload_memory());
+    device_decode(&b, blocks);
+    assert_int_equal(b.jobs[0].status, FDL_DEVICE_SOUND);
+    assert_int_equal(differing(b.out, expected, n), 0);
+    device_free(&b);
+    free(expected);
+    return true;
+}
+
+static struct fdl_decoder *create(bool fast, bool columns_first)
+{
+    return rig_decoder((struct fdl_decode_limits){
+        .max_pixels = 1u << 24, .fast = fast, .columns_first = columns_first});
+}
+
+/* A file of a kind that a device knows, in whatever scale. */
+static bool is_usual(const struct make_jpeg *m, bool fast)
+{
+    if (!fdl_jpeg_transform() || fast)
+        return false;
+    if (m->components == 1)
+        return m->h == 1 && m->v == 1;
+    return m->components == 3 && m->h <= 2 && m->v <= 2 && m->width > 4;
+}
+
+static struct make_jpeg draw_file(uint64_t *seed, int32_t side)
+{
+    struct make_jpeg m = make_any(seed, side, side);
+    if (make_within(seed, 0, 3) == 0)
+        m.h = m.v = 1;
+    return m;
+}
+
+/* All of it but its first row, or its only one. */
+static void learn_all(struct fdl_decoder *d, const struct fdl_encoded *bytes,
+                      const struct make_jpeg *m)
+{
+    device_learn(d, bytes, m->height > 1, m->height);
+}
+
+/* Several parts of a file, with grids of several sizes. */
+static uint64_t compare_parts(struct fdl_decoder *d,
+                              const struct fdl_encoded *bytes,
+                              const struct make_jpeg *m, uint64_t *seed)
+{
+    uint64_t done = 0;
+    for (uint32_t i = 1; i < 5; i++) {
+        struct fdl_output_format f;
+        struct fdl_plan plan = draw_plan(seed, m->width, m->height, &f);
+        as_c.backwards = i % 2;
+        done += compare(d, bytes, &plan, &f, i);
+    }
+    return done;
+}
+
+TEST(indexed_files_are_the_cpus)
+{
+    uint64_t seed = test_seed(), done = 0;
+    for (int round = 0; round < TEST_ROUNDS(1200); round++) {
+        bool fast = round % 3 == 0;
+        SCOPED_DECODER d = create(fast, round % 2);
+        struct make_jpeg m = draw_file(&seed, round % 4 ? 160 : 500);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct fdl_encoded bytes = file_of(file, size);
+        learn_all(d, &bytes, &m);
+        struct fdl_encoded noted = device_noted(&bytes);
+        uint64_t n = compare_parts(d, &noted, &m, &seed);
+        if (is_usual(&m, fast) && m.height > 1)
+            assert_int_equal(n, 4);
+        done += n;
+        free(file);
+    }
+    assert_true(done > 0 || !fdl_jpeg_transform());
+}
+
+TEST(packed_files_are_the_cpus)
+{
+    uint64_t seed = test_seed();
+    for (int round = 0; round < TEST_ROUNDS(1200); round++) {
+        bool fast = round % 3 == 0;
+        SCOPED_DECODER d = create(fast, round % 2);
+        struct make_jpeg m = draw_file(&seed, round % 4 ? 160 : 500);
+        m.progressive = round % 5 == 0;
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size), *packed;
+        uint64_t bytes;
+        if (fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes))
+            test_skip("%s", fdl_last_error()); /* without jpegint.h */
+        struct fdl_encoded encoded = file_of(packed, bytes);
+        uint64_t n = compare_parts(d, &encoded, &m, &seed);
+        if (is_usual(&m, fast))
+            assert_int_equal(n, 4);
+        free(packed);
+        free(file);
+    }
+}
+
+/* ---- Real files, as they are trained on ---------------------------------- */
+
+/* Of all images that a device decoded, in one form. */
+struct totals {
+    uint64_t images, files, file_bytes, payload, segments, scratch, blocks;
+    uint64_t pixels;
+};
+
+/* One of the recipe's crops. */
+static void compare_crop(struct fdl_decoder *d, const struct fdl_encoded *bytes,
+                         const struct fdl_pipeline *p, uint64_t sample,
+                         struct totals *totals)
+{
+    struct fdl_output_format f = {224, 224, 3, FEEDLINE_U8, true};
+    struct fdl_image_info info;
+    assert_int_equal(fdl_decoder_open(d, bytes, &info), FEEDLINE_OK);
+    struct fdl_plan plan = rig_plan(p, sample, info.width, info.height);
+    struct fdl_device_job job = make_job(d, bytes, &plan, &f);
+    totals->files++;
+    if (job.kind == FDL_DEVICE_NONE)
+        return;
+    compare(d, bytes, &plan, &f, 4);
+    totals->images++;
+    totals->file_bytes += bytes->size;
+    totals->payload += job.payload_bytes + sizeof(job);
+    totals->segments += job.n_segments;
+    totals->scratch += job.scratch_bytes;
+    totals->blocks += job.n_blocks;
+    totals->pixels += (uint64_t)job.width * job.height;
+}
+
+static void print_totals(const char *name, const struct totals *t)
+{
+    static const char *const stages[STAGES] = {
+        "coefficients", "transform", "colour", "first pass", "second pass"};
+    double n = (double)FDL_MAX(t->images, 1);
+    print_message("%s: %u of %u images; of one %.0f bytes in its file, %.0f to "
+                  "the device, %.0f segments, %.0f blocks, %.0f pixels, %.0f "
+                  "bytes of scratch\n",
+                  name, (unsigned)t->images, (unsigned)t->files,
+                  (double)t->file_bytes / n, (double)t->payload / n,
+                  (double)t->segments / n, (double)t->blocks / n,
+                  (double)t->pixels / n, (double)t->scratch / n);
+    for (int i = 0; i < STAGES; i++) {
+        const struct as_c_counts *c = &device_counts[i];
+        print_message("  %-12s %9.0f bytes read %9.0f written %9.0f "
+                      "operations\n",
+                      stages[i], (double)c->read / n, (double)c->written / n,
+                      (double)c->operations / n);
+    }
+    memset(device_counts, 0, sizeof(device_counts));
+}
+
+static uint8_t *read_file(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *size = (size_t)ftell(f);
+    rewind(f);
+    uint8_t *data = rig_alloc(*size);
+    assert_int_equal(fread(data, 1, *size, f), *size);
+    fclose(f);
+    return data;
+}
+
+/* FDL_TEST_FILES: how many of them. */
+static size_t real_files(glob_t *found)
+{
+    char pattern[4200];
+    const char *data = test_data(), *text = getenv("FDL_TEST_FILES");
+    if (!data)
+        test_skip("no ../shared/data");
+    snprintf(pattern, sizeof(pattern), "%s/imagenet-sample/*/*", data);
+    if (glob(pattern, 0, NULL, found))
+        test_skip("no images in ../shared/data");
+    return FDL_MIN(text ? strtoull(text, NULL, 10) : TEST_ROUNDS(64),
+                   found->gl_pathc);
+}
+
+TEST(real_indexed_files_are_the_cpus)
+{
+    glob_t found;
+    size_t n = real_files(&found);
+    struct totals totals = {0};
+    SCOPED_PIPELINE p = rig_recipe("train_u8");
+    SCOPED_DECODER d = create(false, false);
+    for (size_t i = 0; i < n; i++) {
+        size_t size, at = i * found.gl_pathc / n;
+        uint8_t *file = read_file(found.gl_pathv[at], &size);
+        struct fdl_encoded bytes = file_of(file, size);
+        struct fdl_image_info info;
+        assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
+        device_learn(d, &bytes, 1, info.height);
+        struct fdl_encoded noted = device_noted(&bytes);
+        compare_crop(d, &noted, p, i, &totals);
+        free(file);
+    }
+    print_totals("indexed", &totals);
+    assert_true(totals.images * 10 >= totals.files * 9 ||
+                !fdl_jpeg_transform());
+    globfree(&found);
+}
+
+TEST(real_packed_files_are_the_cpus)
+{
+    glob_t found;
+    size_t n = real_files(&found);
+    struct totals totals = {0};
+    SCOPED_PIPELINE p = rig_recipe("train_u8");
+    SCOPED_DECODER d = create(false, false);
+    for (size_t i = 0; i < n; i++) {
+        size_t size, at = i * found.gl_pathc / n;
+        uint8_t *file = read_file(found.gl_pathv[at], &size), *packed;
+        uint64_t bytes;
+        if (fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes) == 0) {
+            struct fdl_encoded encoded = file_of(packed, bytes);
+            compare_crop(d, &encoded, p, i, &totals);
+            free(packed);
+        }
+        free(file);
+    }
+    print_totals("packed", &totals);
+    assert_true(totals.images * 10 >= totals.files * 9 ||
+                !fdl_jpeg_transform());
+    globfree(&found);
+}
+
+/* ---- The host's side ----------------------------------------------------- */
+
+static const struct make_jpeg photo = {.width = 200,
+                                       .height = 150,
+                                       .components = 3,
+                                       .h = 2,
+                                       .v = 2,
+                                       .quality = 90,
+                                       .seed = 3};
+
+/* Whether the part of `photo`'s kind is for a device, if rows [0, known) were
+ * decoded before. */
+static bool is_for_device(const struct make_jpeg *m, int32_t known,
+                          const struct fdl_plan *plan,
+                          const struct fdl_output_format *f)
+{
+    SCOPED_DECODER d = create(false, false);
+    size_t size;
+    uint8_t *file = make_jpeg(m, &size);
+    struct fdl_encoded bytes = file_of(file, size);
+    device_learn(d, &bytes, 0, known);
+    struct fdl_encoded noted = device_noted(&bytes);
+    struct fdl_device_job job = make_job(d, &noted, plan, f);
+    free(file);
+    return job.kind != FDL_DEVICE_NONE;
+}
+
+static struct fdl_plan part_of(const struct make_jpeg *m, int32_t height)
+{
+    struct fdl_plan plan;
+    fdl_plan_init(&plan, m->width, m->height);
+    fdl_plan_crop(&plan, (struct fdl_box){8, 0, 100, height});
+    return plan;
+}
+
+TEST(a_device_has_only_what_it_can)
+{
+    struct fdl_output_format f = {100, 60, 3, FEEDLINE_U8, true};
+    struct fdl_plan plan = part_of(&photo, 60);
+    bool can = fdl_jpeg_transform() != NULL;
+    struct make_jpeg m = photo;
+    assert_true(is_for_device(&m, 149, &plan, &f) == can);
+    assert_true(is_for_device(&m, 90, &plan, &f) == can);
+    assert_false(is_for_device(&m, 30, &plan, &f)); /* not that far */
+    m.progressive = true;
+    assert_false(is_for_device(&m, 149, &plan, &f));
+    m = photo;
+    m.separate = true;
+    assert_false(is_for_device(&m, 149, &plan, &f));
+    m = photo;
+    m.components = 4;
+    assert_false(is_for_device(&m, 149, &plan, &f));
+    f.dtype = FEEDLINE_F32;
+    assert_false(is_for_device(&photo, 149, &plan, &f));
+    f = (struct fdl_output_format){100, 60, 4, FEEDLINE_U8, true};
+    assert_false(is_for_device(&photo, 149, &plan, &f));
+    f.channels = 3;
+    plan.n_views = 2;
+    assert_false(is_for_device(&photo, 149, &plan, &f));
+}
+
+/* Of any capacity: what does not fit is left to the host. */
+TEST(payloads_fit_or_are_none)
+{
+    SCOPED_DECODER d = create(false, false);
+    size_t size;
+    uint8_t *file = make_jpeg(&photo, &size), *packed;
+    uint64_t bytes;
+    struct fdl_encoded of[2] = {file_of(file, size)};
+    if (fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes))
+        test_skip("%s", fdl_last_error());
+    of[1] = file_of(packed, bytes);
+    device_learn(d, &of[0], 0, 149);
+    of[0] = device_noted(&of[0]);
+    struct fdl_output_format f = {100, 60, 3, FEEDLINE_U8, true};
+    struct fdl_plan plan = part_of(&photo, 60);
+    for (int i = 0; i < 2; i++) {
+        bool fits = false;
+        for (uint32_t n = 0; n < 1u << 20 && !fits; n += 64) {
+            uint8_t *memory = device_alloc(n + 256);
+            struct fdl_device_payload to = {.data = memory, .capacity = n};
+            struct fdl_device_job job;
+            struct fdl_image_info info;
+            assert_int_equal(fdl_decoder_open(d, &of[i], &info), FEEDLINE_OK);
+            assert_int_equal(fdl_decoder_make_job(d, &plan, &f, &to, &job),
+                             FEEDLINE_OK);
+            fits = job.kind != FDL_DEVICE_NONE;
+            assert_int_equal(memory[n], 0xa5);
+            free(memory);
+        }
+        assert_true(fits || !fdl_jpeg_transform());
+    }
+    free(packed);
+    free(file);
+}
+
+/* ---- Damage -------------------------------------------------------------- */
+
+/* Bytes of a payload that the host has looked at, or that a copy has lost. */
+static void damage(uint8_t *payload, const struct fdl_device_job *job,
+                   uint64_t *seed)
+{
+    uint32_t from = 0, n = job->payload_bytes;
+    if (make_within(seed, 0, 1) && job->n_segments > 0) {
+        from = job->segments; /* what is known of these */
+        n = FDL_MIN(job->n_segments * 20, n - from);
+    }
+    for (int i = make_within(seed, 1, 12); i > 0; i--) {
+        uint64_t at = from + make_random(seed) % n;
+        payload[at] =
+            make_within(seed, 0, 1)
+                ? (uint8_t)make_random(seed)
+                : payload[at] ^ (uint8_t)(1 << make_within(seed, 0, 7));
+    }
+    if (make_within(seed, 0, 15) == 0)
+        memset(payload + from, make_within(seed, 0, 1) ? 0xff : 0, n);
+}
+
+/* A sound sample, and the same one damaged, in a batch. */
+static bool check_damage(struct fdl_decoder *d, const struct fdl_encoded *bytes,
+                         const struct make_jpeg *m, uint64_t *seed)
+{
+    struct fdl_output_format f;
+    struct fdl_plan plan = draw_plan(seed, m->width, m->height, &f);
+    struct fdl_device_job job = make_job(d, bytes, &plan, &f);
+    uint64_t n = fdl_output_bytes(&f);
+    struct device_batch b = {0};
+    if (job.kind == FDL_DEVICE_NONE)
+        return false;
+    uint8_t *expected = rig_alloc(n);
+    rig_render(d, bytes, &plan, &f, expected);
+    device_add(&b, &job, payload_memory());
+    damage(payload_memory(), &job, seed);
+    device_add(&b, &job, payload_memory());
+    as_c.backwards = make_within(seed, 0, 1);
+    device_decode(&b, 2);
+    assert_int_equal(b.jobs[0].status, FDL_DEVICE_SOUND);
+    assert_memory_equal(b.out, expected, n);
+    bool seen = b.jobs[1].status == FDL_DEVICE_DAMAGED;
+    device_free(&b);
+    free(expected);
+    return seen;
+}
+
+TEST(damage_leads_nowhere)
+{
+    uint64_t seed = test_seed(), seen = 0;
+    SCOPED_DECODER d = create(false, false);
+    for (int round = 0; round < TEST_ROUNDS(3000); round++) {
+        struct make_jpeg m = draw_file(&seed, 120);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size), *packed = NULL;
+        uint64_t bytes;
+        struct fdl_encoded encoded = file_of(file, size);
+        learn_all(d, &encoded, &m);
+        encoded = device_noted(&encoded);
+        if (round % 2 && !fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes))
+            encoded = file_of(packed, bytes);
+        for (int i = 0; i < 4; i++)
+            seen += check_damage(d, &encoded, &m, &seed);
+        free(packed);
+        free(file);
+    }
+    assert_true(seen > 0 || !fdl_jpeg_transform());
+}
+
+TEST_MAIN("device")

@@ -30,6 +30,8 @@
 /* The file is replaced for so much more than it has. */
 #define WORTH_PART 16
 
+#define PIECE_BYTES 16384 /* of the table, at a time */
+
 struct head {
     uint64_t magic, fingerprint, count;
 };
@@ -75,8 +77,27 @@ static void close_map(struct map *m)
     *m = (struct map){0};
 }
 
+/* Whether the first `bytes` of the file have this sum. They are read in pieces:
+ * through the map all of them would be in this process's memory. */
+static bool has_sum(int fd, uint64_t bytes, uint64_t sum)
+{
+    XXH3_state_t state;
+    uint8_t piece[PIECE_BYTES];
+    XXH3_64bits_reset(&state);
+    for (uint64_t at = 0; at < bytes;) {
+        size_t most = (size_t)FDL_MIN(bytes - at, sizeof(piece));
+        ssize_t n = pread(fd, piece, most, (off_t)at);
+        if (n <= 0)
+            return false;
+        XXH3_64bits_update(&state, piece, (size_t)n);
+        at += (uint64_t)n;
+    }
+    return XXH3_64bits_digest(&state) == sum;
+}
+
 /* NULL, or what is wrong. */
-static const char *check(const struct fdl_entry_store *s, const struct map *m)
+static const char *check(const struct fdl_entry_store *s, const struct map *m,
+                         int fd)
 {
     uint64_t sum, bytes = table_bytes(s->count);
     struct head head;
@@ -88,7 +109,7 @@ static const char *check(const struct fdl_entry_store *s, const struct map *m)
     if (head.fingerprint != s->fingerprint || head.count != s->count)
         return "it is of another data set";
     memcpy(&sum, m->bytes + bytes, sizeof(sum));
-    return XXH3_64bits(m->bytes, bytes) == sum ? NULL : "it is damaged";
+    return has_sum(fd, bytes, sum) ? NULL : "it is damaged";
 }
 
 static void open_map(const struct fdl_entry_store *s, struct map *m)
@@ -103,8 +124,8 @@ static void open_map(const struct fdl_entry_store *s, struct map *m)
         void *p = mmap(NULL, m->size, PROT_READ, MAP_SHARED, fd, 0);
         m->bytes = p == MAP_FAILED ? NULL : p;
     }
+    const char *why = m->bytes ? check(s, m, fd) : "it cannot be mapped";
     close(fd);
-    const char *why = m->bytes ? check(s, m) : "it cannot be mapped";
     if (why) {
         fdl_log(FDL_LOG_WARNING, "JPEG index %s: %s; not used", s->path, why);
         close_map(m);
@@ -161,24 +182,65 @@ static void put_record(struct fdl_replace *w, const struct fdl_entries *e)
     fdl_replace_write(w, e->at, e->n * sizeof(e->at[0]));
 }
 
-static void write_all(struct fdl_entry_store *s, const struct map *now,
-                      struct fdl_replace *w, uint64_t *table)
+static void put_part(struct fdl_replace *w, XXH3_state_t *sum, const void *part,
+                     size_t bytes)
 {
-    uint64_t bytes = table_bytes(s->count), end = bytes + sizeof(uint64_t);
-    const struct head head = {MAGIC, s->fingerprint, s->count};
-    uint64_t *offsets = table + sizeof(head) / sizeof(*table);
-    memcpy(table, &head, sizeof(head));
-    for (uint64_t i = 0; i < s->count; i++) {
-        const struct fdl_entries *e = best(s, now, i);
-        offsets[i] = e ? end : 0;
-        end += e ? record_bytes(e->n) : 0;
+    XXH3_64bits_update(sum, part, bytes);
+    fdl_replace_write(w, part, bytes);
+}
+
+/* What was looked at of the table is in this process's memory no more. */
+static void let_go(const struct map *m, uint64_t count)
+{
+    if (m->bytes)
+        madvise((void *)(uintptr_t)m->bytes, table_bytes(count), MADV_DONTNEED);
+}
+
+/* What best() has of sample i, as one of all in turn. */
+static const struct fdl_entries *best_in_turn(struct fdl_entry_store *s,
+                                              const struct map *now, uint64_t i)
+{
+    if (i % (PIECE_BYTES / sizeof(uint64_t)) == 0) {
+        let_go(now, s->count);
+        let_go(&s->map, s->count);
     }
-    uint64_t sum = XXH3_64bits(table, bytes);
-    fdl_replace_write(w, table, bytes);
-    fdl_replace_write(w, &sum, sizeof(sum));
+    return best(s, now, i);
+}
+
+/* In pieces: all of it would take 8 bytes for each sample, known or not. */
+static void put_table(struct fdl_entry_store *s, const struct map *now,
+                      struct fdl_replace *w)
+{
+    const struct head head = {MAGIC, s->fingerprint, s->count};
+    uint64_t piece[PIECE_BYTES / sizeof(uint64_t)];
+    uint64_t end = table_bytes(s->count) + sizeof(uint64_t);
+    size_t n = 0;
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    put_part(w, &state, &head, sizeof(head));
     for (uint64_t i = 0; i < s->count; i++) {
-        if (offsets[i] != 0)
-            put_record(w, best(s, now, i));
+        const struct fdl_entries *e = best_in_turn(s, now, i);
+        piece[n++] = e ? end : 0;
+        end += e ? record_bytes(e->n) : 0;
+        if (n == FDL_COUNT_OF(piece)) {
+            put_part(w, &state, piece, sizeof(piece));
+            n = 0;
+        }
+    }
+    put_part(w, &state, piece, n * sizeof(*piece));
+    uint64_t sum = XXH3_64bits_digest(&state);
+    fdl_replace_write(w, &sum, sizeof(sum));
+}
+
+/* What is known does not change meanwhile: nobody decodes any more. */
+static void write_all(struct fdl_entry_store *s, const struct map *now,
+                      struct fdl_replace *w)
+{
+    put_table(s, now, w);
+    for (uint64_t i = 0; i < s->count; i++) {
+        const struct fdl_entries *e = best_in_turn(s, now, i);
+        if (e)
+            put_record(w, e);
     }
 }
 
@@ -186,20 +248,16 @@ static void save(struct fdl_entry_store *s)
 {
     struct map now = {0};
     struct fdl_replace file;
-    uint64_t *table = malloc(table_bytes(s->count));
-    if (!table)
-        return;
     if (access(s->path, F_OK) == 0)
         open_map(s, &now);
     fdl_cache_make_folders(s->path);
     fdl_replace_begin(&file, s->path, 0600);
-    write_all(s, &now, &file, table);
+    write_all(s, &now, &file);
     int error = fdl_replace_end(&file);
     if (error)
         fdl_log(FDL_LOG_WARNING, "JPEG index %s: %s; not kept", s->path,
                 strerror(error));
     close_map(&now);
-    free(table);
 }
 
 /* ---- The store ----------------------------------------------------------- */

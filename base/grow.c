@@ -71,14 +71,6 @@ void fdl_string_list_free(struct fdl_string_list *l)
     *l = (struct fdl_string_list){0};
 }
 
-void fdl_string_list_trim(struct fdl_string_list *l)
-{
-    l->text.text = fdl_array_trimmed(l->text.text, l->text.bytes);
-    l->text.capacity = l->text.bytes;
-    l->at = fdl_array_trimmed(l->at, l->n * sizeof(*l->at));
-    l->capacity = l->n;
-}
-
 void *fdl_array_trimmed(void *array, uint64_t bytes)
 {
     void *smaller = bytes ? realloc(array, bytes) : NULL;

@@ -41,9 +41,6 @@ int32_t fdl_string_list_add(struct fdl_string_list *l, const char *prefix,
                             const char *name);
 void fdl_string_list_free(struct fdl_string_list *l);
 
-/* Gives spare memory back: no more will be added. */
-void fdl_string_list_trim(struct fdl_string_list *l);
-
 /* Valid until the next one is added. */
 static inline const char *fdl_string_list_at(const struct fdl_string_list *l,
                                              uint64_t i)

@@ -29,7 +29,7 @@ static int32_t measure(const feedline_dataset *ds, const struct fdl_options *o,
                        struct feedline_mixing *out)
 {
     struct fdl_mixing m;
-    struct fdl_mixing_source from = {.labels = ds->labels, .count = ds->count};
+    struct fdl_mixing_source from = {.labels = &ds->labels, .count = ds->count};
     uint64_t bytes = fdl_dataset_extent_bytes(ds);
     struct fdl_block_shape shape = fdl_options_blocks(o, ds->count, bytes);
     uint64_t batch = (uint64_t)fdl_option_int(o, FDL_OPT_BATCH_SIZE) *

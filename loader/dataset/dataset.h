@@ -4,10 +4,11 @@
  * label. The kinds (folder, shards, list, memory, IDX, pixels) differ only in
  * who fills it, so everything after opening is the same for all of them.
  *
- * Names lie in one arena behind 64-bit offsets: a million samples cost their
- * path lengths and 16 bytes each, and nothing per sample is allocated. Parts of
- * files cost 16 bytes more, and so does a checksum; each field of a sample,
- * which is another part of a file or a number, 24.
+ * Names lie in one arena behind offsets of 4 bytes, and labels take as few
+ * bytes as the largest: a million samples cost their path lengths and 6 bytes
+ * each, and nothing per sample is allocated. Parts of files cost 16 bytes more,
+ * and so does a checksum; each field of a sample, which is another part of a
+ * file or a number, 24.
  */
 #ifndef FDL_LOADER_DATASET_H
 #define FDL_LOADER_DATASET_H
@@ -15,7 +16,9 @@
 #include "base/checksum.h"
 #include "base/field_set.h"
 #include "base/grow.h"
+#include "base/integers.h"
 #include "base/lock.h"
+#include "base/name_list.h"
 #include "base/status.h"
 
 #include <feedline/files.h>
@@ -68,9 +71,8 @@ struct feedline_dataset {
     _Atomic uint32_t refs;
     uint32_t fork_generation;
     uint64_t count;
-    struct fdl_string_list names; /* [count] */
-    int64_t *labels;              /* [count] */
-    uint64_t labels_capacity;
+    struct fdl_name_list names; /* [count] */
+    struct fdl_integers labels; /* [count] */
 
     /* Samples that are parts of files; names are then those within them. */
     struct feedline_extent *extents; /* [count], or NULL */

@@ -24,6 +24,7 @@
  * Any number of columns may follow, or stand in place of offset and length;
  * ?fields= chooses some of them (list_columns.h).
  */
+#include "base/lines.h"
 #include "base/memory.h"
 #include "base/name_table.h"
 #include "loader/dataset/dataset.h"
@@ -40,13 +41,15 @@
 #define WIDTH_MAX 4096u
 #define FIELDS    "?fields="
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 /* A list that is being read. */
 struct list {
     feedline_dataset *ds;
     const char *path;
     const char *folder; /* ends with a slash; "" for the working directory */
-    const char *text;
-    uint64_t line;
+    struct fdl_line at;
+    uint64_t line;                   /* its number */
     struct fdl_list_columns columns; /* n 0: it has no line that names them */
     struct fdl_name_table files;     /* as its lines write them */
 };
@@ -225,7 +228,7 @@ static int32_t add_vectors(struct list *l, char *const *texts,
 static int32_t add_fields(struct list *l, char *const *texts)
 {
     struct fdl_cell cells[FEEDLINE_FIELDS_MAX];
-    uint32_t wrong = fdl_list_columns_take(&l->columns, &l->ds->fields, l->text,
+    uint32_t wrong = fdl_list_columns_take(&l->columns, &l->ds->fields, &l->at,
                                            texts, cells);
     if (wrong < l->ds->fields.n)
         return fail_number(l, wrong, texts[l->columns.of_field[wrong]]);
@@ -280,28 +283,44 @@ static int32_t add_line(struct list *l, char *text)
     return l->columns.n > 0 ? add_row(l, path) : add_whole(l, path);
 }
 
-static int32_t add_lines(struct list *l, char *text, uint64_t bytes)
+/* Any line as it is in the file. */
+static int32_t add_any(struct list *l)
 {
-    char *end = text + bytes;
-    if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+    char *text = l->at.text, *stop = text + l->at.bytes;
+    if (strlen(text) != l->at.bytes)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s:%" PRIu64 ": a NUL byte; a list is text, one "
+                        "path and label per line",
+                        l->path, l->line);
+    if (stop > text && stop[-1] == '\r')
+        stop[-1] = '\0';
+    if (l->line == 1 && strncmp(text, BYTE_ORDER_MARK, 3) == 0)
         text += 3;
-    for (l->line = 1; text < end; l->line++) {
-        char *stop = memchr(text, '\n', (size_t)(end - text));
-        if (!stop)
-            stop = end; /* the NUL behind the text */
-        *stop = '\0';
-        if (strlen(text) != (size_t)(stop - text))
-            return fdl_fail(FEEDLINE_EINVAL,
-                            "%s:%" PRIu64 ": a NUL byte; a list is text, one "
-                            "path and label per line",
-                            l->path, l->line);
-        if (stop > text && stop[-1] == '\r')
-            stop[-1] = '\0';
-        int32_t status = add_line(l, text);
+    return add_line(l, text);
+}
+
+static int32_t add_lines(struct list *l, struct fdl_lines *lines)
+{
+    for (;;) {
+        int32_t status = fdl_lines_next(lines, &l->at);
+        if (status || !l->at.text)
+            return status;
+        l->line++;
+        status = add_any(l);
         if (status)
             return status;
-        text = stop + 1;
     }
+}
+
+static int32_t add_all(struct list *l)
+{
+    struct fdl_lines lines = {0};
+    int32_t status = fdl_lines_open(&lines, l->path);
+    if (status == FEEDLINE_OK)
+        status = add_lines(l, &lines);
+    fdl_lines_close(&lines);
+    if (status)
+        return status;
     if (l->ds->count == 0)
         return fdl_fail(FEEDLINE_EINVAL, "%s: the list is empty", l->path);
     if (l->ds->fields.n > 0 && l->columns.n == 0)
@@ -356,24 +375,18 @@ static int32_t take_options(char *spec, struct fdl_field_set *fields)
 
 static int32_t open_list(struct list *l, const char *path)
 {
-    char *text = NULL;
-    uint64_t bytes = 0;
     const char *slash = strrchr(path, '/');
     size_t folder_bytes = slash ? (size_t)(slash + 1 - path) : 0;
     char *folder = strndup(path, folder_bytes);
     int32_t status =
         folder ? FEEDLINE_OK : fdl_fail_memory(folder_bytes, "a folder's name");
-    if (status == FEEDLINE_OK)
-        status = fdl_file_load(path, &text, &bytes);
     l->path = path;
     l->folder = folder;
-    l->text = text;
     if (status == FEEDLINE_OK)
-        status = add_lines(l, text, bytes);
+        status = add_all(l);
     if (status == FEEDLINE_OK)
         status = finish(l);
     free(folder);
-    free(text);
     return status;
 }
 

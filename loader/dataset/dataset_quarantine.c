@@ -75,11 +75,10 @@ static int32_t read_names(const char *list, char *text, uint64_t bytes,
     return FEEDLINE_OK;
 }
 
-/* Sample i becomes sample `to`, which is not behind it. */
+/* Sample i becomes sample `to`, which is not behind it; but for its name. */
 static void move(feedline_dataset *ds, uint64_t i, uint64_t to)
 {
-    ds->names.at[to] = ds->names.at[i];
-    ds->labels[to] = ds->labels[i];
+    fdl_integers_copy(&ds->labels, to, i);
     if (ds->extents)
         ds->extents[to] = ds->extents[i];
     if (ds->sums)
@@ -97,12 +96,13 @@ static void move(feedline_dataset *ds, uint64_t i, uint64_t to)
         ds->user->numbers[to] = ds->user->numbers[i];
 }
 
-/* Returns of how many names there is no sample. met: [names->n], false. */
-static uint64_t take_out(feedline_dataset *ds, const struct names *names,
-                         bool *met)
+/* met: [names->n], false: those of which there is a sample. kept: the names of
+ * what stays. */
+static int32_t take_out(feedline_dataset *ds, const struct names *names,
+                        bool *met, struct fdl_name_list *kept)
 {
-    uint64_t kept = 0, unmet = 0;
-    for (uint64_t i = 0; i < ds->count; i++) {
+    int32_t status = FEEDLINE_OK;
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < ds->count; i++) {
         const char *name = fdl_dataset_short_name(ds, i);
         const char **found =
             bsearch(&name, names->at, names->n, sizeof(*names->at), compare);
@@ -111,11 +111,25 @@ static uint64_t take_out(feedline_dataset *ds, const struct names *names,
             met[found - names->at] = true;
             fdl_dataset_finish_bytes(ds, &index, sizeof(index));
         } else {
-            move(ds, i, kept++);
+            move(ds, i, kept->n);
+            status =
+                fdl_name_list_add(kept, "", fdl_name_list_at(&ds->names, i));
         }
     }
+    if (status)
+        return status;
     fdl_dataset_forget_names(ds);
-    ds->count = kept;
+    fdl_name_list_free(&ds->names);
+    ds->names = *kept;
+    *kept = (struct fdl_name_list){0};
+    fdl_name_list_trim(&ds->names);
+    ds->count = ds->names.n;
+    return FEEDLINE_OK;
+}
+
+static uint64_t count_unmet(const struct names *names, const bool *met)
+{
+    uint64_t unmet = 0;
     for (uint64_t i = 0; i < names->n; i++)
         unmet += !met[i];
     return unmet;
@@ -129,8 +143,13 @@ static int32_t leave_out(feedline_dataset *ds, const char *list,
     bool *met = calloc(names->n, sizeof(*met));
     if (!met)
         return fdl_fail_memory(names->n * sizeof(*met), "a quarantine");
-    uint64_t unmet = take_out(ds, names, met);
+    struct fdl_name_list kept = {0};
+    int32_t status = take_out(ds, names, met, &kept);
+    uint64_t unmet = count_unmet(names, met);
+    fdl_name_list_free(&kept);
     free(met);
+    if (status)
+        return status;
     if (unmet == names->n)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: the data set has none of its samples, the first "

@@ -84,14 +84,16 @@ static int32_t name_numbers(feedline_dataset *ds, const char *path, char *text,
 {
     uint64_t n = count_lines(text, bytes);
     int32_t status = FEEDLINE_OK;
-    for (uint64_t i = 0; i < ds->count; i++)
-        if (ds->labels[i] >= 0 && (uint64_t)ds->labels[i] >= n) {
+    for (uint64_t i = 0; i < ds->count; i++) {
+        int64_t label = fdl_integers_at(&ds->labels, i);
+        if (label >= 0 && (uint64_t)label >= n) {
             fdl_log(FDL_LOG_WARNING,
                     "%s: %" PRIu64 " names, and a label is %" PRIi64
                     ": the classes go without names",
-                    path, n, ds->labels[i]);
+                    path, n, label);
             return FEEDLINE_OK;
         }
+    }
     for (char *line = text; n > 0 && status == FEEDLINE_OK; n--) {
         char *next = line + strcspn(line, "\n");
         bool more = *next != '\0';

@@ -136,14 +136,14 @@ bool fdl_list_columns_number(int32_t kind, const char *text, uint64_t *word)
 
 uint32_t fdl_list_columns_take(const struct fdl_list_columns *c,
                                const struct fdl_field_set *fields,
-                               const char *text, char *const *texts,
+                               const struct fdl_line *line, char *const *texts,
                                struct fdl_cell *out)
 {
     for (uint32_t i = 0; i < fields->n; i++) {
         const char *found = texts[c->of_field[i]];
         size_t n = strlen(found);
         out[i] = (struct fdl_cell){
-            .word = (uint64_t)(found - text),
+            .word = line->at + (uint64_t)(found - line->text),
             .file = FDL_LIST_ITSELF,
             .length = (uint32_t)FDL_MIN(n, UINT32_MAX),
         };

@@ -15,6 +15,7 @@
 #define FDL_LOADER_LIST_COLUMNS_H
 
 #include "base/field_set.h"
+#include "base/lines.h"
 
 #define FDL_LIST_COLUMNS 64u
 #define FDL_LIST_ITSELF  (FDL_NO_FILE - 1) /* the file of such a cell */
@@ -43,12 +44,11 @@ bool fdl_list_columns_split(const struct fdl_list_columns *c, char *line,
 /* false: the text is no number of that kind. */
 bool fdl_list_columns_number(int32_t kind, const char *text, uint64_t *word);
 
-/* What a line has of each field, vectors aside; text: of the whole list, which
- * the line is in. The number of fields, or else of one that is no number of its
- * kind. */
+/* What the texts of a line have of each field, vectors aside. The number of
+ * fields, or else of one that is no number of its kind. */
 uint32_t fdl_list_columns_take(const struct fdl_list_columns *c,
                                const struct fdl_field_set *fields,
-                               const char *text, char *const *texts,
+                               const struct fdl_line *line, char *const *texts,
                                struct fdl_cell *out);
 
 #endif

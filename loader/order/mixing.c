@@ -90,28 +90,28 @@ static double blocks_in_batch(double batch, double b, double n)
 
 /* That two samples of a run of b have one label, over all runs, round the end.
  */
-static double alike_in_runs(const int64_t *labels, uint64_t count, uint64_t b,
-                            struct tally *t)
+static double alike_in_runs(const struct fdl_integers *labels, uint64_t count,
+                            uint64_t b, struct tally *t)
 {
     double sum = 0;
     for (uint64_t i = 0; i < b; i++)
-        add(t, labels[i]);
+        add(t, fdl_integers_at(labels, i));
     for (uint64_t i = 0; i < count; i++) {
         sum += t->pairs;
-        take(t, labels[i]);
-        add(t, labels[i + b < count ? i + b : i + b - count]);
+        take(t, fdl_integers_at(labels, i));
+        add(t, fdl_integers_at(labels, i + b < count ? i + b : i + b - count));
     }
     double pairs = (double)b * (double)(b - 1);
     for (uint64_t i = 0; i < b; i++)
-        take(t, labels[i]);
+        take(t, fdl_integers_at(labels, i));
     return pairs > 0 ? sum / (double)count / pairs : 0;
 }
 
-static double alike_in_all(const int64_t *labels, uint64_t count,
+static double alike_in_all(const struct fdl_integers *labels, uint64_t count,
                            struct tally *t)
 {
     for (uint64_t i = 0; i < count; i++)
-        add(t, labels[i]);
+        add(t, fdl_integers_at(labels, i));
     return t->pairs;
 }
 
@@ -194,7 +194,7 @@ static void draw_epoch(struct drawing *d, const struct fdl_mixing_source *from)
         uint64_t end =
             run + 1 < from->n_runs ? from->runs[run + 1] : from->count;
         for (uint64_t i = from->runs[run]; i < end; i++)
-            take_in(d, from->labels[i]);
+            take_in(d, fdl_integers_at(from->labels, i));
     }
 }
 
@@ -206,7 +206,7 @@ static double buffer_variance(struct drawing *d,
     double alike = (pairs + all) / (all * all);
     double of_full = label_variance(size, alike, pairs / (all * (all - 1)));
     for (uint64_t i = 0; i < from->count; i++)
-        take(&d->tally, from->labels[i]);
+        take(&d->tally, fdl_integers_at(from->labels, i));
     draw_epoch(d, from);
     if (d->batches == 0 || !(alike < 1) || !(of_full > 0))
         return NAN;

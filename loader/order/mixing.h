@@ -26,6 +26,7 @@
 #ifndef FDL_LOADER_MIXING_H
 #define FDL_LOADER_MIXING_H
 
+#include "base/integers.h"
 #include "loader/order/blocks.h"
 
 #include <stdint.h>
@@ -42,7 +43,7 @@ struct fdl_mixing {
 
 /* What is mixed: a data set, in runs that lie in one file each. */
 struct fdl_mixing_source {
-    const int64_t *labels; /* [count] */
+    const struct fdl_integers *labels; /* [count] */
     uint64_t count;
     const uint64_t *runs; /* [n_runs] their first samples; from 0 on */
     uint64_t n_runs;

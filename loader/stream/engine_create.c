@@ -246,7 +246,7 @@ static int32_t judge_mixing(struct fdl_engine *e)
 {
     const struct fdl_sampler *s = &e->sampler;
     struct fdl_mixing m;
-    struct fdl_mixing_source from = {.labels = e->dataset->labels,
+    struct fdl_mixing_source from = {.labels = &e->dataset->labels,
                                      .count = s->count};
     if (s->shuffle != FDL_SHUFFLE_BLOCK)
         return FEEDLINE_OK;

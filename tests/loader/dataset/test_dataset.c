@@ -546,7 +546,8 @@ TEST(long_list)
         assert_string_equal(source.path, at(name));
         assert_int_equal(fdl_dataset_label(ds, i), i * 3);
     }
-    assert_int_equal(ds->labels_capacity, LINES);
+    assert_int_equal(ds->labels.capacity, LINES);
+    assert_int_equal(ds->labels.width, 2);
     assert_int_equal(ds->names.capacity, LINES);
     assert_int_equal(ds->names.text.capacity, ds->names.text.bytes);
     fdl_dataset_unref(ds);

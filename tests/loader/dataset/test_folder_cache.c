@@ -98,7 +98,7 @@ static uint32_t open_and_compare(void)
     assert_int_equal(ds->count, is->count);
     for (uint64_t i = 0; i < ds->count; i++) {
         assert_string_equal(fdl_dataset_name(ds, i), fdl_dataset_name(is, i));
-        assert_int_equal(ds->labels[i], is->labels[i]);
+        assert_int_equal(fdl_dataset_label(ds, i), fdl_dataset_label(is, i));
     }
     assert_true(ds->fingerprint == is->fingerprint);
     fdl_dataset_unref(is);

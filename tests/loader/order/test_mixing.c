@@ -97,7 +97,8 @@ TEST(formulas_agree_with_counting)
     static int64_t labels[COUNT];
     for (size_t i = 0; i < FDL_COUNT_OF(cases); i++) {
         struct fdl_mixing m;
-        struct fdl_mixing_source from = {.labels = labels, .count = COUNT};
+        struct fdl_integers list = {labels, COUNT, COUNT, 8};
+        struct fdl_mixing_source from = {.labels = &list, .count = COUNT};
         write_labels(labels, cases[i].storage);
         assert_int_equal(
             fdl_mixing_of_blocks(&from, &cases[i].shape, cases[i].batch, &m),
@@ -117,7 +118,8 @@ TEST(limits)
 {
     static int64_t labels[COUNT];
     struct fdl_mixing m;
-    struct fdl_mixing_source from = {.labels = labels, .count = COUNT};
+    struct fdl_integers list = {labels, COUNT, COUNT, 8};
+    struct fdl_mixing_source from = {.labels = &list, .count = COUNT};
     struct fdl_block_shape all = {10, COUNT}, few = {100, 2};
     write_labels(labels, SORTED);
     assert_int_equal(fdl_mixing_of_blocks(&from, &all, 64, &m), FEEDLINE_OK);
@@ -141,8 +143,9 @@ TEST(buffers_are_simulated)
     static const uint64_t files[] = {0,    500,  1000, 1500,
                                      2000, 2500, 3000, 3500};
     double one, many, sorted;
+    struct fdl_integers list = {labels, COUNT, COUNT, 8};
     struct fdl_mixing_source from = {
-        .labels = labels, .count = COUNT, .runs = files, .n_runs = 1};
+        .labels = &list, .count = COUNT, .runs = files, .n_runs = 1};
     write_labels(labels, SORTED);
     assert_int_equal(fdl_mixing_of_buffer(&from, 20, 64, &one), FEEDLINE_OK);
     assert_int_equal(fdl_mixing_of_buffer(&from, 1000, 64, &many), FEEDLINE_OK);

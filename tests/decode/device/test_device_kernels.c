@@ -7,6 +7,7 @@
 #include "decode/formats/jpeg_pack.h"
 #include "decode/formats/jpeg_transform.h"
 #include "tests/decode/device/kernel_rig.h"
+#include "tests/decode/make_blocks.h"
 #include "tests/decode/make_jpeg.h"
 
 #include <glob.h>
@@ -30,8 +31,9 @@ static struct fdl_plan draw_plan(uint64_t *seed, int32_t width, int32_t height,
                           .height = make_within(seed, 1, height)};
     box.x = make_within(seed, 0, width - box.width);
     box.y = make_within(seed, 0, height - box.height);
-    int32_t to_width = make_within(seed, 1, 80);
-    int32_t to_height = make_within(seed, 1, 80);
+    int32_t most = make_within(seed, 0, 2) ? 80 : 8;
+    int32_t to_width = make_within(seed, 1, most);
+    int32_t to_height = make_within(seed, 1, most);
     fdl_plan_init(&plan, width, height);
     fdl_plan_crop(&plan, box);
     if (make_within(seed, 0, 3) > 0)
@@ -180,6 +182,32 @@ TEST(packed_files_are_the_cpus)
         free(packed);
         free(file);
     }
+}
+
+/* No photo has such values; entries and codes do not reach all of them. */
+TEST(values_overflow_as_on_the_cpu)
+{
+    uint64_t seed = test_seed(), done = 0;
+    for (int round = 0; round < TEST_ROUNDS(1600); round++) {
+        SCOPED_DECODER d = create(round % 4 == 0, false);
+        size_t size;
+        uint8_t *file = make_blocks(&seed, 100, 100, false, &size);
+        uint8_t *packed = NULL;
+        uint64_t bytes;
+        if (fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes)) {
+            free(file); /* libjpeg warns of it */
+            continue;
+        }
+        struct fdl_encoded encoded = file_of(packed, bytes);
+        struct fdl_image_info info;
+        assert_int_equal(fdl_decoder_open(d, &encoded, &info), FEEDLINE_OK);
+        fdl_decoder_abort(d);
+        struct make_jpeg m = {.width = info.width, .height = info.height};
+        done += compare_parts(d, &encoded, &m, &seed);
+        free(packed);
+        free(file);
+    }
+    assert_true(done > 400 || !fdl_jpeg_transform() || TEST_SANITIZED);
 }
 
 /* ---- Real files, as they are trained on ---------------------------------- */
@@ -408,24 +436,56 @@ TEST(payloads_fit_or_are_none)
 
 /* ---- Damage -------------------------------------------------------------- */
 
-/* Bytes of a payload that the host has looked at, or that a copy has lost. */
+/* A place in a payload: anywhere, in what is known of segments, or in what is
+ * known of weights. */
+static uint32_t draw_place(const struct fdl_device_job *job, uint64_t *seed)
+{
+    const struct fdl_device_pass *p = &job->pass[make_within(seed, 0, 1)];
+    uint32_t from = 0, n = job->payload_bytes;
+    int32_t kind = make_within(seed, 0, 2);
+    if (kind == 1) {
+        from = job->segments;
+        n = FDL_MIN(job->n_segments * 20, n - from);
+    } else if (kind == 2) {
+        from = p->spans;
+        n = p->weights - p->spans;
+    }
+    return from + (uint32_t)(make_random(seed) % n);
+}
+
+/* Numbers that are the last to be right, or the first to be wrong. */
+static uint32_t draw_number(const struct fdl_device_job *job, uint64_t *seed)
+{
+    const uint32_t near[] = {job->payload_bytes,
+                             job->payload_bytes * 8,
+                             job->mcus_wide * job->mcus_high,
+                             job->pass[0].n_weights,
+                             job->width,
+                             job->height,
+                             32,
+                             0};
+    return near[make_within(seed, 0, (int32_t)FDL_COUNT_OF(near) - 1)] +
+           (uint32_t)make_within(seed, -9, 9);
+}
+
+/* What a copy has lost, what somebody has written, what a bug would write. */
 static void damage(uint8_t *payload, const struct fdl_device_job *job,
                    uint64_t *seed)
 {
-    uint32_t from = 0, n = job->payload_bytes;
-    if (make_within(seed, 0, 1) && job->n_segments > 0) {
-        from = job->segments; /* what is known of these */
-        n = FDL_MIN(job->n_segments * 20, n - from);
-    }
     for (int i = make_within(seed, 1, 12); i > 0; i--) {
-        uint64_t at = from + make_random(seed) % n;
-        payload[at] =
-            make_within(seed, 0, 1)
-                ? (uint8_t)make_random(seed)
-                : payload[at] ^ (uint8_t)(1 << make_within(seed, 0, 7));
+        uint32_t at = draw_place(job, seed), number = draw_number(job, seed);
+        int32_t kind = make_within(seed, 0, 3);
+        if (kind == 0)
+            payload[at] = (uint8_t)make_random(seed);
+        else if (kind == 1)
+            payload[at] ^= (uint8_t)(1 << make_within(seed, 0, 7));
+        else if (kind == 2)
+            memcpy(payload + at / 4 * 4, &number, 4);
+        else
+            memcpy(payload + at / 2 * 2, &number, 2);
     }
     if (make_within(seed, 0, 15) == 0)
-        memset(payload + from, make_within(seed, 0, 1) ? 0xff : 0, n);
+        memset(payload, make_within(seed, 0, 1) ? 0xff : 0, job->payload_bytes);
 }
 
 /* A sound sample, and the same one damaged, in a batch. */
@@ -474,6 +534,87 @@ TEST(damage_leads_nowhere)
         free(file);
     }
     assert_true(seen > 0 || !fdl_jpeg_transform());
+}
+
+/* Bytes of `photo` in one form, whose job is the last one made. */
+static struct fdl_device_job make_photo(bool is_packed)
+{
+    SCOPED_DECODER d = create(false, false);
+    struct fdl_output_format f = {100, 60, 3, FEEDLINE_U8, true};
+    struct fdl_plan plan = part_of(&photo, 60);
+    size_t size;
+    uint8_t *file = make_jpeg(&photo, &size), *packed;
+    uint64_t bytes;
+    if (fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes))
+        test_skip("%s", fdl_last_error());
+    struct fdl_encoded of = file_of(file, size);
+    device_learn(d, &of, 0, 149);
+    of = is_packed ? file_of(packed, bytes) : device_noted(&of);
+    struct fdl_device_job job = make_job(d, &of, &plan, &f);
+    free(packed);
+    free(file);
+    return job;
+}
+
+/* Whether kernels see that something is wrong. */
+static bool is_damaged(const struct fdl_device_job *job)
+{
+    struct device_batch b = {0};
+    device_add(&b, job, payload_memory());
+    device_decode(&b, 1);
+    bool seen = b.jobs[0].status == FDL_DEVICE_DAMAGED;
+    device_free(&b);
+    return seen;
+}
+
+/* That is how lost data shows: what comes is not what was known to come. */
+TEST(segments_end_where_they_have_to)
+{
+    if (!fdl_jpeg_transform())
+        test_skip("no AVX2");
+    struct fdl_device_job job = make_photo(false);
+    struct fdl_device_chain *chain = (void *)(payload_memory() + job.segments);
+    assert_true(job.kind == FDL_DEVICE_CHAINS && job.n_segments > 1);
+    assert_false(is_damaged(&job));
+    while (chain->slack > 0) /* the first ones are cut, or end a scan */
+        chain++;
+    chain->bits++;
+    assert_true(is_damaged(&job));
+    chain->bits -= 2;
+    assert_true(is_damaged(&job));
+    chain->at = job.payload_bytes; /* nothing is there */
+    chain->bits = 0;
+    assert_true(is_damaged(&job));
+    job = make_photo(true);
+    struct fdl_device_run *run = (void *)(payload_memory() + job.segments);
+    assert_int_equal(job.kind, FDL_DEVICE_PACKED);
+    assert_false(is_damaged(&job));
+    run->bytes++;
+    assert_true(is_damaged(&job));
+    run->bytes -= 2;
+    assert_true(is_damaged(&job));
+    run->at = job.payload_bytes;
+    run->bytes = 0;
+    assert_true(is_damaged(&job));
+}
+
+TEST(weights_end_where_they_have_to)
+{
+    if (!fdl_jpeg_transform())
+        test_skip("no AVX2");
+    struct fdl_device_job job = make_photo(true);
+    struct fdl_device_span *span =
+        (void *)(payload_memory() + job.pass[0].spans);
+    uint32_t last = job.pass[0].width;
+    assert_false(is_damaged(&job));
+    span[last - 1].start = 0;
+    span[last].first++;
+    assert_true(is_damaged(&job));
+    span[last].first--;
+    span[0].start = (uint16_t)job.width;
+    assert_true(is_damaged(&job));
+    span[0].start = 0;
+    assert_false(is_damaged(&job));
 }
 
 TEST_MAIN("device")

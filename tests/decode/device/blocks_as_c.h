@@ -26,9 +26,7 @@
 #define ALIGNED(n) FDL_ALIGNED(n)
 #define UNROLL
 #define EACH_THREAD(t)                                                         \
-  for (uint32_t t##_th = 0, t;                                                 \
-       t##_th < FDL_DEVICE_THREADS && (t = as_c_thread(t##_th), true);         \
-       t##_th++)
+  for (uint32_t t##_th = 0, t; as_c_next(t##_th, &t); t##_th++)
 #define ALL_ARE_HERE ((void)0)
 #define READ(p)      (*(__typeof__(p))as_c_read((p), sizeof(*(p))))
 #define WRITE(p, x)  (*(__typeof__(p))as_c_write((p), sizeof(*(p))) = (x))
@@ -45,10 +43,13 @@ struct as_c_piece {
     bool writable;
 };
 
-/* Bytes of a record are the same for all threads of a block: not counted. */
+/* Bytes of a record are the same for all threads of a block: not counted. A
+ * warp takes as long as the slowest of its threads: what such ones do are
+ * warp_operations, and `longest` the most that one does in a step. */
 struct as_c_counts {
-    uint64_t read, written, operations;
+    uint64_t read, written, operations, warp_operations, longest;
 };
+#define AS_C_WARP 32
 
 enum { AS_C_PAYLOAD, AS_C_SCRATCH, AS_C_RECORD, AS_C_STATUS, AS_C_OUT };
 #define AS_C_PIECES 5
@@ -56,11 +57,29 @@ static struct {
     struct as_c_piece pieces[AS_C_PIECES];
     bool backwards; /* threads come in this order */
     struct as_c_counts *counts;
+    uint64_t before, slowest; /* operations; of threads in this warp */
 } as_c;
 
-static inline uint32_t as_c_thread(uint32_t i)
+/* What the thread before did, and its warp if it was the last one. */
+static inline void as_c_end_thread(uint32_t i)
 {
-    return as_c.backwards ? FDL_DEVICE_THREADS - 1 - i : i;
+    struct as_c_counts *c = as_c.counts;
+    as_c.slowest = FDL_MAX(as_c.slowest, c->operations - as_c.before);
+    if (i % AS_C_WARP > 0)
+        return;
+    c->warp_operations += as_c.slowest;
+    c->longest = FDL_MAX(c->longest, as_c.slowest);
+    as_c.slowest = 0;
+}
+
+/* The i-th thread of a step, *t; false behind the last one. */
+static inline bool as_c_next(uint32_t i, uint32_t *t)
+{
+    if (i > 0)
+        as_c_end_thread(i);
+    as_c.before = as_c.counts->operations;
+    *t = as_c.backwards ? FDL_DEVICE_THREADS - 1 - i : i;
+    return i < FDL_DEVICE_THREADS;
 }
 
 /* Whether it is counted. Structs of several words are on their size, as one

@@ -255,10 +255,11 @@ static void print_totals(const char *name, const struct totals *t)
                   (double)t->pixels / n, (double)t->scratch / n);
     for (int i = 0; i < STAGES; i++) {
         const struct as_c_counts *c = &device_counts[i];
-        print_message("  %-12s %9.0f bytes read %9.0f written %9.0f "
-                      "operations\n",
+        print_message("  %-12s %9.0f bytes read %9.0f written %9.0f operations "
+                      "%8.0f of warps, %.0f of the longest\n",
                       stages[i], (double)c->read / n, (double)c->written / n,
-                      (double)c->operations / n);
+                      (double)c->operations / n, (double)c->warp_operations / n,
+                      (double)c->longest);
     }
     memset(device_counts, 0, sizeof(device_counts));
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where libjpeg goes from coefficient to coefficient, this goes from symbol to
- * symbol: which coefficients of a block are not zero is a word, so the place
- * that a symbol of a refining scan is about is found by a select, and the bits
- * that correct the coefficients before it are counted, and spread over them, by
- * one instruction each. Blocks that are not wanted need only the word.
+ * symbol: which coefficients of a block are not zero is a word, in which the
+ * place that a symbol of a refining scan is about is found by counting zeros,
+ * and the coefficients before it, each of which has a bit of correction, are
+ * counted at once. Blocks that are not wanted need only the word.
  *
  * Input and symbols are as in jpeg_entropy.c.
  */
 #include "decode/formats/jpeg_scan_read.h"
 
 #include "base/compiler.h"
+#include "base/cpu.h"
 #include "decode/formats/jpeg_scan.h"
 #include "decode/formats/jpeg_transform.h"
 
@@ -172,6 +173,28 @@ FAST FDL_INLINE bool is_end(uint16_t entry)
     return (uint16_t)(entry - 1) >= (FDL_LOOK_END << 10) - 1; /* or no entry */
 }
 
+/* A coefficient, or 16 zeros. False, with *entry: what ends the block, or no
+ * such code, or one that goes too far. */
+FAST FDL_INLINE bool read_one(const struct fdl_jpeg_scan *s, struct fdl_bits *w,
+                              unsigned *k, uint64_t *seen, int16_t *block,
+                              uint16_t *entry)
+{
+    *entry = fdl_bits_symbol(s->ac, w);
+    if (is_end(*entry))
+        return false;
+    *k += FDL_LOOK_ADVANCE(*entry);
+    if (FDL_UNLIKELY(*k > s->last + 1)) {
+        *entry = 0;
+        return false;
+    }
+    *seen |= (uint64_t)(FDL_LOOK_VALUE(*entry) > 0) << (*k - 1);
+    if (block)
+        block[fdl_jpeg_pair_order[*k - 1]] =
+            (int16_t)(fdl_bits_value(w->bits, *entry) * (1 << s->low));
+    fdl_bits_drop(w, *entry);
+    return true;
+}
+
 /* One block. -1: it is not sound; else how many blocks ended here, this one
  * included, if that was said. */
 FAST FDL_INLINE int64_t read_ac(const struct fdl_jpeg_scan *s,
@@ -179,25 +202,18 @@ FAST FDL_INLINE int64_t read_ac(const struct fdl_jpeg_scan *s,
                                 int16_t *block)
 {
     unsigned k = s->first;
-    uint64_t found = 0;
     uint16_t entry;
     do {
         fdl_bits_fill(w);
-        entry = fdl_bits_symbol(s->ac, w);
-        if (is_end(entry))
+        if (!read_one(s, w, &k, seen, block, &entry))
             break;
-        k += FDL_LOOK_ADVANCE(entry);
-        if (FDL_UNLIKELY(k > s->last + 1))
-            return -1;
-        found |= (uint64_t)(FDL_LOOK_VALUE(entry) > 0) << (k - 1);
-        if (block)
-            block[fdl_jpeg_pair_order[k - 1]] =
-                (int16_t)(fdl_bits_value(w->bits, entry) * (1 << s->low));
-        fdl_bits_drop(w, entry);
-    } while (k <= s->last);
-    *seen |= found;
-    if (k > s->last)
-        return 0;
+        if (k > s->last)
+            return 0;
+        if (!read_one(s, w, &k, seen, block, &entry))
+            break;
+        if (k > s->last)
+            return 0;
+    } while (true);
     return entry != 0 ? (int64_t)end_run(w, entry) : -1;
 }
 
@@ -252,78 +268,81 @@ FAST static bool read_whole(struct fdl_jpeg_scan *s, uint32_t from, uint32_t n,
 /* ---- Other coefficients, refined ---------------------------------------- */
 
 /* The place number n of `places`, as a bit; 0: there are not as many. */
-FAST FDL_INLINE uint64_t select_place(uint64_t places, unsigned n)
+FAST FDL_INLINE uint64_t select_place(uint64_t places, unsigned n, bool pdep)
 {
 #if defined(__x86_64__)
-    return _pdep_u64(UINT64_C(1) << n, places);
-#else
+    if (pdep)
+        return _pdep_u64(UINT64_C(1) << n, places);
+#endif
+    (void)pdep;
     for (; n > 0; n--)
         places &= places - 1;
     return places & -places;
-#endif
 }
 
-/* Each coefficient in `at` has a bit, which moves it further from zero. */
-FAST FDL_INLINE void correct_some(struct fdl_bits *w, uint64_t at,
-                                  int16_t *block, int one)
+/* Each coefficient that is not zero has a bit that moves it further from there,
+ * those of a block in their order, between its symbols. They are collected, and
+ * used when the block ends. */
+FAST FDL_INLINE void collect(struct fdl_bits *w, unsigned n, uint64_t *bits)
+{
+    *bits = *bits << n | w->bits >> 1 >> (63 - n);
+    w->bits <<= n;
+    w->count -= (int)n;
+}
+
+/* Those of the coefficients in `at`. */
+FAST FDL_INLINE void collect_of(struct fdl_bits *w, uint64_t at, uint64_t *bits)
 {
     unsigned n = (unsigned)__builtin_popcountll(at);
-    fdl_bits_fill(w);
-    w->count -= (int)n;
-    if (!block) {
-        w->bits <<= n;
-        return;
+    if (FDL_UNLIKELY(n > 32)) { /* as many are there behind a symbol */
+        fdl_bits_fill(w);
+        collect(w, 32, bits);
+        fdl_bits_fill(w);
+        n -= 32;
     }
-    for (; at != 0; at &= at - 1, w->bits <<= 1) {
-        int16_t *x = &block[fdl_jpeg_pair_order[__builtin_ctzll(at)]];
-        int sign = *x >> 15, bit = -(int)(w->bits >> 63);
-        *x = (int16_t)(*x + (((one ^ sign) - sign) & bit));
-    }
+    collect(w, n, bits);
 }
 
-FAST FDL_INLINE void correct(struct fdl_bits *w, uint64_t at, int16_t *block,
+FAST FDL_INLINE void correct(int16_t *block, uint64_t at, uint64_t bits,
                              int one)
 {
-    const uint64_t some = UINT32_MAX; /* of 56 at most */
-    if (FDL_UNLIKELY(__builtin_popcountll(at) > 56)) {
-        correct_some(w, at & some, block, one);
-        at &= ~some;
+    bits <<= (64 - __builtin_popcountll(at)) & 63;
+    for (; at != 0; at &= at - 1, bits <<= 1) {
+        int16_t *x = &block[fdl_jpeg_pair_order[__builtin_ctzll(at)]];
+        int sign = *x >> 15, bit = (int)((int64_t)bits >> 63);
+        *x = (int16_t)(*x + (((one ^ sign) - sign) & bit));
     }
-    if (at != 0)
-        correct_some(w, at, block, one);
 }
 
 /* As read_ac. left: the places from here on. */
 FAST FDL_INLINE int64_t refine_ac(const struct fdl_jpeg_scan *s,
                                   struct fdl_bits *w, uint64_t *left,
-                                  uint64_t *seen, int16_t *block)
+                                  uint64_t *seen, uint64_t *bits,
+                                  int16_t *block, bool pdep)
 {
-    const int one = 1 << s->low;
     do {
         fdl_bits_fill(w);
         uint16_t entry = fdl_bits_symbol(s->ac, w);
-        unsigned zeros = FDL_LOOK_ADVANCE(entry) - 1;
-        unsigned value = FDL_LOOK_VALUE(entry);
         if (is_end(entry))
             return entry != 0 ? (int64_t)end_run(w, entry) : -1;
-        uint64_t place = select_place(*left & ~*seen, zeros);
+        uint64_t place =
+            select_place(*left & ~*seen, FDL_LOOK_ADVANCE(entry) - 1, pdep);
+        unsigned value = FDL_LOOK_VALUE(entry);
         if (FDL_UNLIKELY(place == 0 || value > 1))
             return -1;
-        int x = fdl_bits_value(w->bits, entry) * one;
+        if (block) /* a zero after 15 others remains one */
+            block[fdl_jpeg_pair_order[__builtin_ctzll(place)]] =
+                (int16_t)(fdl_bits_value(w->bits, entry) * (1 << s->low));
         fdl_bits_drop(w, entry);
-        correct(w, *left & *seen & (place - 1), block, one);
+        collect_of(w, *left & *seen & (place - 1), bits);
         *left &= -place << 1;
-        if (value > 0) {
-            *seen |= place;
-            if (block)
-                block[fdl_jpeg_pair_order[__builtin_ctzll(place)]] = (int16_t)x;
-        }
+        *seen |= place & -(uint64_t)value;
     } while (*left != 0);
     return 0;
 }
 
 FAST FDL_INLINE bool refine_blocks(struct fdl_jpeg_scan *s, uint32_t from,
-                                   uint32_t n, bool keep)
+                                   uint32_t n, bool keep, bool pdep)
 {
     const struct fdl_jpeg_block_row *row = s->places[0].row;
     const uint64_t band = UINT64_MAX >> (63 - s->last) & UINT64_MAX << s->first;
@@ -331,7 +350,7 @@ FAST FDL_INLINE bool refine_blocks(struct fdl_jpeg_scan *s, uint32_t from,
     uint32_t run = s->run;
     for (uint32_t i = from; i < from + n; i++) {
         int16_t *block = keep ? fdl_jpeg_block_at(row, i) : NULL;
-        uint64_t left = band, seen = row->seen[i];
+        uint64_t left = band, seen = row->seen[i], old = seen & band, bits = 0;
         if (FDL_UNLIKELY(w.next > s->limit)) {
             s->window = w;
             if (!prepare_input(s))
@@ -339,16 +358,19 @@ FAST FDL_INLINE bool refine_blocks(struct fdl_jpeg_scan *s, uint32_t from,
             w = s->window;
         }
         if (run == 0) {
-            int64_t ended = refine_ac(s, &w, &left, &seen, block);
+            int64_t ended = refine_ac(s, &w, &left, &seen, &bits, block, pdep);
             if (ended < 0)
                 return false;
             run = (uint32_t)ended;
             row->seen[i] = seen;
         }
         if (run > 0) {
-            correct(&w, left & seen, block, 1 << s->low);
+            fdl_bits_fill(&w);
+            collect_of(&w, left & seen, &bits);
             run--;
         }
+        if (keep && bits != 0)
+            correct(block, old, bits, 1 << s->low);
     }
     s->window = w;
     s->run = run;
@@ -358,8 +380,26 @@ FAST FDL_INLINE bool refine_blocks(struct fdl_jpeg_scan *s, uint32_t from,
 FAST static bool refine(struct fdl_jpeg_scan *s, uint32_t from, uint32_t n,
                         bool keep)
 {
-    return keep ? refine_blocks(s, from, n, true)
-                : refine_blocks(s, from, n, false);
+    return keep ? refine_blocks(s, from, n, true, false)
+                : refine_blocks(s, from, n, false, false);
+}
+
+FAST static bool refine_pdep(struct fdl_jpeg_scan *s, uint32_t from, uint32_t n,
+                             bool keep)
+{
+    return keep ? refine_blocks(s, from, n, true, true)
+                : refine_blocks(s, from, n, false, true);
+}
+
+/* It makes refining a third faster. AMD's first processors that have it take a
+ * hundred cycles or more; those with AVX-512 are none of these. */
+static bool has_fast_pdep(void)
+{
+#if defined(__x86_64__)
+    return fdl_cpu_level() >= FDL_CPU_AVX512 || !__builtin_cpu_is("amd");
+#else
+    return false;
+#endif
 }
 
 /* ---- A row -------------------------------------------------------------- */
@@ -513,7 +553,9 @@ static void choose_reader(struct fdl_jpeg_scan *s,
     else if (c->Ss == 0)
         s->read = read_whole;
     else
-        s->read = c->Ah > 0 ? refine : read_first;
+        s->read = c->Ah == 0        ? read_first
+                  : has_fast_pdep() ? refine_pdep
+                                    : refine;
 }
 
 bool fdl_jpeg_scan_open(struct fdl_jpeg_scan *s,

@@ -59,6 +59,20 @@ def restarts(data, every=3):
     return data[:at] + struct.pack(">HHH", 0xffdd, 4, every) + data[at:]
 
 
+def several_scans():
+    """Progressive files with their last scan missing, with a byte changed in a
+    scan that refines, and with a restart interval from the second scan on."""
+    data = saved(picture("RGB"), "JPEG", progressive=True, quality=80)
+    second = data.index(b"\xff\xc4", data.index(b"\xff\xda"))
+    last = data.rindex(b"\xff\xda")
+    yield "444", saved(picture("RGB", 61, 53), "JPEG", progressive=True,
+                       subsampling=0, quality=95)
+    yield "lacking", data[:last] + b"\xff\xd9"
+    yield "changed", data[:last + 30] + b"\x5a" + data[last + 31:]
+    yield "interval", (data[:second] + struct.pack(">HHH", 0xffdd, 4, 9)
+                       + data[second:])
+
+
 def jpegs():
     rgb, gray, cmyk = picture("RGB"), picture("L"), picture("CMYK")
     for name, sampling in (("444", 0), ("422", 1), ("420", 2)):
@@ -189,6 +203,8 @@ def images():
             yield (f"alpha-{'gray-' if gray else ''}{name}",
                    request(resize=(13, 11), flags=gray | 4 | 128,
                            level=2048 | 2) + data)
+    for i, (name, data) in enumerate(several_scans()):
+        yield "jpeg-scans-" + name, REQUESTS[i % len(REQUESTS)] + data
 
 
 def inflates():

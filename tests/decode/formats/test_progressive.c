@@ -4,6 +4,7 @@
  * libjpeg reads, of any part of the image, and no file of libjpeg's is given
  * up. That pixels and verdicts are the same is tested in test_entropy.c.
  */
+#include "base/cpu.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_progressive.h"
 #include "decode/formats/jpeg_transform.h"
@@ -173,6 +174,7 @@ TEST(coefficients_are_libjpegs)
     for (int round = 0; round < 400; round++) {
         struct make_jpeg m = any_of_several_scans(&seed);
         size_t size;
+        fdl_cpu_set_level(round % 2 ? FDL_CPU_AVX2 : FDL_CPU_AVX512);
         uint8_t *file = make_jpeg(&m, &size);
         struct planes p;
         start(&p.r, file, size);

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * WebP through libwebp, with the pixels of Pillow's convert(): alpha that is
- * not asked for is dropped, not blended. The library decodes whole images only,
- * with memory of its own, so one is decoded into a buffer, and rows are copied
- * out of it. The time limit of an image is checked when it is done: what it can
- * take is bounded by max_pixels. Feeding libwebp the file in pieces would not
- * help, as one small piece may hold all the pixels. A file that ends early is
- * always refused, and so is one whose container is damaged anywhere.
+ * not asked for is dropped, not blended. The library decodes with memory of its
+ * own, all in one call, so an image is decoded into a buffer, and rows are
+ * copied out of it. The time limit of an image is checked when it is done: what
+ * it can take is bounded by max_pixels. Feeding libwebp the file in pieces
+ * would not help, as one small piece may hold all the pixels. A file that ends
+ * early is always refused, and so is one whose container is damaged anywhere.
+ *
+ * Colours are made from the first row needed on, of the columns needed; and to
+ * the last row, as libwebp would not read on behind it: whether a file is
+ * damaged must not depend on the crop. It interpolates chroma, and takes the
+ * edges of a crop for those of the image; so some more is taken.
  *
  * As in Pillow every file is taken for an animation, of which the first frame
  * counts: libwebpdemux checks the container, to its end, and says where that
  * frame is; what it does not cover is transparent black.
  */
+#include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "decode/formats/arena.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/format.h"
 #include "decode/formats/limits.h"
@@ -30,6 +37,9 @@
 #  define SIZE_AT      4 /* in the header; 32 bits */
 #  define HEADER_BYTES 8 /* that are not counted by it */
 
+/* Columns and rows around a crop that make its pixels those of the image. */
+#  define AROUND 2
+
 struct fdl_webp {
     struct fdl_decode_limits limits;
     struct fdl_encoded bytes;
@@ -37,8 +47,10 @@ struct fdl_webp {
     bool has_alpha;
     WebPData frame; /* in bytes */
     struct fdl_box frame_box;
-    size_t pixel;    /* bytes of one */
-    uint8_t *pixels; /* of the open image */
+    size_t pixel; /* bytes of one */
+    struct fdl_arena arena;
+    struct fdl_box part; /* of the frame, and in it: what is decoded */
+    uint8_t *pixels;     /* of that; in the arena */
     struct fdl_box have;
     int32_t next; /* row of have */
 };
@@ -122,7 +134,7 @@ static int32_t read_container(struct fdl_webp *w, struct fdl_image_info *info)
 static void end_image(void *self)
 {
     struct fdl_webp *w = self;
-    free(w->pixels);
+    fdl_arena_reset(&w->arena);
     w->pixels = NULL;
 }
 
@@ -144,6 +156,7 @@ static void destroy(void *self)
     if (!w)
         return;
     end_image(w);
+    fdl_arena_fini(&w->arena);
     free(w);
 }
 
@@ -175,8 +188,8 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
 
 static uint64_t memory(const void *self)
 {
-    (void)self;
-    return sizeof(struct fdl_webp);
+    const struct fdl_webp *w = self;
+    return sizeof(*w) + w->arena.size;
 }
 
 static bool keep_alpha(void *self, int32_t channels)
@@ -188,44 +201,91 @@ static bool keep_alpha(void *self, int32_t channels)
     return w->has_alpha;
 }
 
-static int32_t begin(void *self, const struct fdl_box *need,
-                     struct fdl_box *have)
+/* Where `size` pixels have one at `at`, or the nearest; even, as libwebp makes
+ * the beginning of a crop. */
+static int32_t begin_of(int32_t at, int32_t size)
 {
-    struct fdl_webp *w = self;
-    size_t stride = (size_t)w->width * w->pixel, bytes;
-    if (!fdl_mul_size(stride, (size_t)w->height, &bytes))
-        return fdl_fail_memory(UINT64_MAX, "a WebP image");
+    return FDL_MIN(FDL_MAX(at - AROUND, 0), size - 1) & ~1;
+}
+
+/* Of a frame, for a part of the image. Alpha that is stored as it is, filtered,
+ * comes out wrong in libwebp unless it begins with the first row. */
+static struct fdl_box part_of(const struct fdl_webp *w,
+                              const struct fdl_box *need)
+{
     const struct fdl_box *frame = &w->frame_box;
-    size_t at = (size_t)frame->y * stride + (size_t)frame->x * w->pixel;
-    w->pixels = calloc(1, bytes);
+    int32_t x = begin_of(need->x - frame->x, frame->width);
+    int32_t y = begin_of(need->y - frame->y, frame->height);
+    if (w->pixel == 4)
+        y = 0;
+    int32_t right = need->x + need->width - frame->x + AROUND;
+    right = FDL_MIN(FDL_MAX(right, x + 1), frame->width);
+    return (struct fdl_box){x, y, right - x, frame->height - y};
+}
+
+static int32_t decode_part(struct fdl_webp *w)
+{
+    const struct fdl_box *part = &w->part;
+    size_t stride = (size_t)part->width * w->pixel, bytes;
+    if (!fdl_mul_size(stride, (size_t)part->height, &bytes))
+        return fdl_fail_memory(UINT64_MAX, "a WebP image");
+    w->pixels = fdl_arena_take(&w->arena, bytes);
     if (!w->pixels)
         return fdl_fail_memory(bytes, "a WebP image");
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfig(&config))
         return fdl_fail(FEEDLINE_EABI, "libwebp is of another version than "
                                        "its header");
+    config.options.use_cropping = 1;
+    config.options.crop_left = part->x;
+    config.options.crop_top = part->y;
+    config.options.crop_width = part->width;
+    config.options.crop_height = part->height;
     config.output.colorspace = w->pixel == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = w->pixels + at;
+    config.output.u.RGBA.rgba = w->pixels;
     config.output.u.RGBA.stride = (int)stride;
-    config.output.u.RGBA.size = bytes - at;
+    config.output.u.RGBA.size = bytes;
     VP8StatusCode code = WebPDecode(w->frame.bytes, w->frame.size, &config);
-    if (code != VP8_STATUS_OK)
-        return fail_status(w, code);
+    return code == VP8_STATUS_OK ? FEEDLINE_OK : fail_status(w, code);
+}
+
+static int32_t begin(void *self, const struct fdl_box *need,
+                     struct fdl_box *have)
+{
+    struct fdl_webp *w = self;
+    w->part = part_of(w, need);
+    int32_t status = decode_part(w);
+    if (status)
+        return status;
     w->next = 0;
     w->have = *have = *need;
     return FEEDLINE_OK;
 }
 
+/* Columns from `x` on of row y, both of the image. */
+static void copy_row(const struct fdl_webp *w, int32_t x, int32_t y,
+                     uint8_t *row)
+{
+    const struct fdl_box *part = &w->part;
+    int32_t left = w->frame_box.x + part->x, end = x + w->have.width;
+    int32_t from = FDL_MAX(x, left), to = FDL_MIN(end, left + part->width);
+    int32_t line = y - w->frame_box.y - part->y;
+    bool there = line >= 0 && line < part->height && from < to;
+    if (!there || from > x || to < end)
+        memset(row, 0, (size_t)w->have.width * w->pixel);
+    if (!there)
+        return;
+    size_t at = (size_t)line * (size_t)part->width + (size_t)(from - left);
+    memcpy(row + (size_t)(from - x) * w->pixel, w->pixels + at * w->pixel,
+           (size_t)(to - from) * w->pixel);
+}
+
 static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
 {
     struct fdl_webp *w = self;
-    for (int32_t i = 0; i < n; i++, w->next++) {
-        size_t y = (size_t)w->have.y + (size_t)w->next;
-        size_t at = y * (size_t)w->width + (size_t)w->have.x;
-        memcpy(rows + (size_t)i * stride, w->pixels + at * w->pixel,
-               (size_t)w->have.width * w->pixel);
-    }
+    for (int32_t i = 0; i < n; i++, w->next++)
+        copy_row(w, w->have.x, w->have.y + w->next, rows + (size_t)i * stride);
     return FEEDLINE_OK;
 }
 

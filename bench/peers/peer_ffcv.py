@@ -10,9 +10,13 @@ the user's: in the folder for temporary files.
 """
 import hashlib
 import io
+import multiprocessing
 import os
+import sys
 import tempfile
+import threading
 
+import ffcv.writer
 import numpy as np
 import simplejpeg
 from ffcv.fields import IntField, RGBImageField
@@ -63,6 +67,27 @@ def field_of(job):
     return Pixels("raw") if job.form == "raw" else OriginalJpeg("jpg")
 
 
+class Writing(multiprocessing.Process):
+    """FFCV waits for what its processes count, and not for them: where one has
+    died, of an image or a full disk, it waits for ever, at 2 % of a core."""
+
+    def __init__(self, target, args):
+        super().__init__(target=target, args=args)
+        self.shared = args[1]  # memory that FFCV would free at its end
+
+    def start(self):
+        super().start()
+        threading.Thread(target=self.end_together, daemon=True).start()
+
+    def end_together(self):
+        self.join()
+        if self.exitcode:
+            self.shared.unlink()
+            print("FFCV's process that writes its file ended with status %d"
+                  % self.exitcode, file=sys.stderr, flush=True)
+            os._exit(1)
+
+
 class Files:
     def __init__(self, job):
         self.job = job
@@ -93,6 +118,7 @@ def data_file(job, field):
                         "feedline-peers-%s-%s.beton" % (
                             type(field).__name__, names.hexdigest()[:16]))
     if not os.path.exists(path):
+        ffcv.writer.Process = Writing
         writer = DatasetWriter(path + ".new",
                                {"image": field, "label": IntField()},
                                page_size=page_size(job, field), num_workers=1)

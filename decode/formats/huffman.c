@@ -40,8 +40,8 @@ static void fill(uint16_t *at, size_t n, uint16_t entry)
         at[i] = entry;
 }
 
-static bool is_made_from(const struct fdl_huffman *t, const uint8_t counts[17],
-                         const uint8_t symbols[256], enum fdl_huffman_kind kind)
+bool fdl_huffman_is_of(const struct fdl_huffman *t, const uint8_t counts[17],
+                       const uint8_t symbols[256], enum fdl_huffman_kind kind)
 {
     return t->made && t->kind == kind &&
            memcmp(t->counts, counts, sizeof(t->counts)) == 0 &&
@@ -51,9 +51,9 @@ static bool is_made_from(const struct fdl_huffman *t, const uint8_t counts[17],
 bool fdl_huffman_make(struct fdl_huffman *t, const uint8_t counts[17],
                       const uint8_t symbols[256], enum fdl_huffman_kind kind)
 {
-    if (is_made_from(t, counts, symbols, kind))
+    if (fdl_huffman_is_of(t, counts, symbols, kind))
         return true;
-    t->made = t->can_skip = false;
+    t->made = false;
     memset(t->look, 0, sizeof(t->look));
     uint32_t code = 0;
     int32_t at = 0; /* in symbols */
@@ -91,31 +91,4 @@ uint16_t fdl_huffman_long(const struct fdl_huffman *t, uint64_t bits)
         return entry_of(t->kind, t->symbols[at & 255], length);
     }
     return 0;
-}
-
-/* The symbols in the FDL_SKIP_BITS bits on top of `bits`. */
-static uint16_t skip_of(const struct fdl_huffman *t, uint32_t bits)
-{
-    unsigned total = 0, advance = 0;
-    while (advance < FDL_SKIP_END && total < FDL_SKIP_BITS) {
-        uint16_t entry = t->look[bits << total >> (32 - FDL_LOOK_BITS)];
-        unsigned length = FDL_LOOK_TOTAL(entry);
-        unsigned goes = FDL_LOOK_ADVANCE(entry);
-        bool ends = goes == FDL_LOOK_END;
-        if (entry == 0 || (total > 0 && total + length > FDL_SKIP_BITS) ||
-            (!ends && advance + goes > 63))
-            break;
-        total += length;
-        advance += ends ? FDL_SKIP_END : goes;
-    }
-    return (uint16_t)(total | advance << 6);
-}
-
-void fdl_huffman_make_skips(struct fdl_huffman *t)
-{
-    if (t->can_skip)
-        return;
-    for (uint32_t bits = 0; bits < 1u << FDL_SKIP_BITS; bits++)
-        t->skip[bits] = skip_of(t, bits << (32 - FDL_SKIP_BITS));
-    t->can_skip = true;
 }

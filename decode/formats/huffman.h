@@ -2,12 +2,8 @@
 /*
  * Tables for reading JPEG's Huffman codes (ITU-T T.81, annexes C and F), made
  * from a file's own: how many codes of each length, and their symbols. Indexed
- * by the top bits of a window, they give
- *
- *   look    one symbol: the length of code and value together, the length of
- *           the value, how many positions of the block it advances
- *   skip    several symbols, for blocks that are not needed: their total
- *           length, and how many positions they advance
+ * by the top bits of a window, they give the length of code and value together,
+ * the length of the value, and how many positions of the block it advances.
  */
 #ifndef FDL_DECODE_HUFFMAN_H
 #define FDL_DECODE_HUFFMAN_H
@@ -34,16 +30,6 @@
 /* How far the code goes that ends a block; others go 16 at most. */
 #define FDL_LOOK_END 63u
 
-/* As many symbols as these bits hold whole, or one that is longer, up to the
- * one that ends a block. */
-#define FDL_SKIP_BITS 12
-
-/* An entry of skip; 0: its first code is longer than a look. What is in it goes
- * 63 at most, and FDL_SKIP_END more if the block ends. */
-#define FDL_SKIP_TOTAL(entry)   ((entry)&63u)
-#define FDL_SKIP_ADVANCE(entry) ((unsigned)(entry) >> 6)
-#define FDL_SKIP_END            128u
-
 /* What the symbols of a table are. */
 enum fdl_huffman_kind {
     FDL_HUFFMAN_DC,   /* lengths of values */
@@ -54,8 +40,6 @@ enum fdl_huffman_kind {
 
 struct fdl_huffman {
     uint16_t look[1 << FDL_LOOK_BITS];
-    uint16_t skip[1 << FDL_SKIP_BITS]; /* if can_skip */
-    bool can_skip;
 
     /* Longer codes: one of length n is below limit[n] (left-aligned), and its
      * symbol is at symbols[offset[n] + code]. */
@@ -75,8 +59,9 @@ struct fdl_huffman {
 bool fdl_huffman_make(struct fdl_huffman *t, const uint8_t counts[17],
                       const uint8_t symbols[256], enum fdl_huffman_kind kind);
 
-/* Takes 15 us. t is made, and of FDL_HUFFMAN_AC. */
-void fdl_huffman_make_skips(struct fdl_huffman *t);
+/* Whether it is that already. */
+bool fdl_huffman_is_of(const struct fdl_huffman *t, const uint8_t counts[17],
+                       const uint8_t symbols[256], enum fdl_huffman_kind kind);
 
 /* The entry of a code that is longer than a look, on top of `bits`; 0: there is
  * no such code. */

@@ -586,8 +586,9 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
         begin = fdl_now_ns();
     if (j->attached)
         use_entries(j, width);
-    if (j->blocks && fdl_jpeg_rows_begin(&j->own, c, j->blocks, &x, &width,
-                                         (JDIMENSION)need->y)) {
+    if (j->blocks &&
+        fdl_jpeg_rows_begin(&j->own, c, j->blocks, &x, &width,
+                            (JDIMENSION)need->y, (JDIMENSION)need->height)) {
         j->ours = true;
         j->parts.huffman = j->attached || j->by_scans;
         if (j->by_scans)
@@ -894,10 +895,8 @@ static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
 /* The rows are delivered, and so is what was noted on the way. */
 static void end_entries(struct fdl_jpeg *j)
 {
-    struct fdl_entry_notes *notes = j->bytes.notes;
-    uint64_t passed = (uint64_t)j->own.next * j->cinfo.MCUs_per_row;
-    notes->decoded = passed - notes->jumped;
-    notes->valid = true;
+    fdl_entry_notes_end(j->bytes.notes,
+                        (uint64_t)j->own.next * j->cinfo.MCUs_per_row);
 }
 
 /* The rows are delivered. Only if the file's markers leave a doubt, check

@@ -36,17 +36,43 @@ static inline bool fdl_jpeg_lacks_scans(const struct jpeg_decompress_struct *c)
     return false;
 }
 
-/* Coefficients lie by rows of 8, as far apart as jpeg_transform.h has them.
- * What cannot be read leaves by longjmp. */
-struct fdl_jpeg_blocks {
-    /* To MCU `column` of row `row`, which is not before the next one. */
-    void (*go)(struct fdl_jpeg_blocks *b, struct jpeg_decompress_struct *c,
-               uint32_t row, uint32_t column);
+/* Rows of MCUs that may be gone to at once, and those of them that are taken
+ * side by side. */
+#define FDL_JPEG_ROWS  6
+#define FDL_JPEG_LANES 3
 
-    /* The next MCU of the row, into blocks of zeros. The zigzag place of the
-     * last coefficient of each block, past which it has zeros. */
-    const uint8_t *(*take)(struct fdl_jpeg_blocks *b,
-                           struct jpeg_decompress_struct *c, JBLOCKROW *mcu);
+/* MCUs that are taken at once: two of them, or four small ones. */
+#define FDL_JPEG_UNIT 4
+static inline uint32_t fdl_jpeg_unit(const struct jpeg_decompress_struct *c)
+{
+    int blocks = 0;
+    for (int i = 0; i < c->num_components; i++)
+        blocks += c->comp_info[i].h_samp_factor * c->comp_info[i].v_samp_factor;
+    return blocks > 3 ? 2 : FDL_JPEG_UNIT;
+}
+
+/* Where a unit goes, to blocks of zeros, and the zigzag place of the last
+ * coefficient of each block, past which it has zeros. Coefficients lie by rows
+ * of 8, as far apart as jpeg_transform.h has them. */
+struct fdl_jpeg_lane {
+    JBLOCKROW blocks[FDL_JPEG_UNIT][D_MAX_BLOCKS_IN_MCU];
+    uint8_t last[FDL_JPEG_UNIT][D_MAX_BLOCKS_IN_MCU];
+    int32_t row; /* of those gone to */
+};
+
+/* What cannot be read leaves by longjmp. */
+struct fdl_jpeg_blocks {
+    /* To n MCUs from `column` on of row `row`, which is not before what was
+     * taken, and of rows below it, `rows` at most with this one. How many rows:
+     * 1 to `rows`, and to FDL_JPEG_ROWS. Lanes stay where they are. */
+    int32_t (*go)(struct fdl_jpeg_blocks *b, struct jpeg_decompress_struct *c,
+                  uint32_t row, int32_t rows, uint32_t column, uint32_t n,
+                  struct fdl_jpeg_lane lanes[FDL_JPEG_LANES]);
+
+    /* The next unit of a row, or what is left of it: of whichever has it first.
+     * Which lane. Until all MCUs of all rows are taken. */
+    int32_t (*take)(struct fdl_jpeg_blocks *b,
+                    struct jpeg_decompress_struct *c);
 };
 
 #endif

@@ -20,6 +20,14 @@ void fdl_entry_notes_begin(struct fdl_entry_notes *notes,
     notes->capacity = notes->first = notes->n = 0;
 }
 
+void fdl_entry_notes_end(struct fdl_entry_notes *notes, uint64_t passed)
+{
+    notes->decoded = passed - notes->jumped;
+    if (notes->decoded > passed) /* more was decoded twice than jumped */
+        notes->jumped = 0;
+    notes->valid = true;
+}
+
 uint64_t fdl_entries_hash(const uint8_t *file, uint64_t size)
 {
     return XXH3_64bits(file, size);

@@ -55,7 +55,7 @@ struct fdl_entry_notes {
     uint64_t hash;     /* of the file */
     uint64_t spacing;  /* MCUs from one entry to the next */
     uint64_t jumped;   /* MCUs that were not decoded, before its last one */
-    uint64_t decoded;  /* MCUs */
+    uint64_t decoded;  /* MCUs; some twice, between an entry and a crop */
     uint32_t capacity; /* entries that the file can have */
     uint32_t first, n; /* at[0] to at[n - 1] are entries first, first + 1 ... */
     uint64_t at[FDL_ENTRIES_MOST];
@@ -64,6 +64,9 @@ struct fdl_entry_notes {
 /* For another decode: forgets what the last one told. */
 void fdl_entry_notes_begin(struct fdl_entry_notes *notes,
                            const struct fdl_entries *known, bool learn);
+
+/* The decode has succeeded, and was past that many MCUs then. */
+void fdl_entry_notes_end(struct fdl_entry_notes *notes, uint64_t passed);
 
 uint64_t fdl_entries_hash(const uint8_t *file, uint64_t size);
 

@@ -5,18 +5,30 @@
  *
  *     window --top bits--> table entry --length--> shift the window
  *
- * so everything else is kept off that chain, which is a shift, a load from the
- * first-level cache and a shift:
+ * which takes three times as long as its instructions would. So up to
+ * FDL_JPEG_LANES of them are followed side by side, in rows of MCUs that lie
+ * below each other, where places to enter each are known (jpeg_entries.h):
  *
- *   - An entry holds the length of code and value together, so the next symbol
- *     does not wait for this one's value, which is computed on the side,
- *     without a branch, from the length of the value.
+ *     rows of a crop      ....entry---[############]....
+ *                         ........entry-[##########]....      [ ] the crop
+ *                         .....entry--[############]....
+ *
+ *   - A chain is a bit, where it goes on, and a place in a block. Turns go
+ *     round: two symbols of one chain, two of the next. Each moves to its next
+ *     block by itself, at the cost of a branch that nobody can foresee.
+ *   - A table entry holds the length of code and value together, so the next
+ *     symbol does not wait for this one's value; and it holds what to subtract
+ *     from both, read as one number, to have the value.
+ *   - A turn reads its window from memory. With several chains the latency
+ *     costs nothing, and to keep one takes more instructions and registers.
+ *     A chain alone reads it for each symbol, from where the one before began,
+ *     which is known early.
  *   - The input is unstuffed a few kilobytes ahead (FF 00 -> FF) into a buffer
- *     with room for a whole MCU past any read position. So filling the window
- *     is one unaligned load, nothing is checked inside an MCU, and the end of
- *     the data is looked for once per MCU.
- *   - Blocks outside the crop are only skipped, in large files several symbols
- *     at a time.
+ *     with room for an MCU or a few past any bit. So nothing is checked inside
+ *     such a stretch, and the end of the data is looked for once in each.
+ *   - Blocks outside the crop are only skipped, several symbols at a time where
+ *     the tables for that pay. They have the form of those for one symbol, so
+ *     the loop is the same; what it stores goes nowhere.
  *
  * Tables that include values with their codes, the usual next step, were slower
  * on files of high quality: code plus value are too long for a table that stays
@@ -31,7 +43,7 @@
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "decode/formats/huffman.h"
+#include "decode/formats/huffman_steps.h"
 #include "decode/formats/jpeg_bits.h"
 #include "decode/formats/jpeg_scan.h"
 #include "decode/formats/jpeg_transform.h"
@@ -40,47 +52,85 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read position to end: room for one MCU and the window. */
-#define MCU_BYTES                                                              \
+/* MCUs that are followed without a look at the input are one, or have so many
+ * blocks. */
+#define STRETCH_BLOCKS 6
+
+/* A bit to the end: room for a stretch and the window. */
+#define MOST_ROOM                                                              \
   (D_MAX_BLOCKS_IN_MCU * FDL_BITS_BLOCK_BYTES + 2 * FDL_BITS_WINDOW_BYTES)
 
-/* Unstuffed at once. More would be for nothing where a row is left early. */
-#define CHUNK_BYTES 2048
+/* Unstuffed at once, besides. More would be for nothing where a row is left
+ * early. */
+#define CHUNK_BYTES 512
 
 /* Tables to go over several symbols at once pay from this many bytes. */
 #define SKIP_FROM_BYTES 262144
 
+/* A block of an MCU: its tables, and where it goes. */
 struct block {
-    const struct fdl_huffman *dc, *ac;
-    int component;   /* in the scan */
-    bool first_only; /* of its values; so it is at 1/8 */
+    const struct fdl_huffman_steps *dc, *ac;
+    const struct fdl_steps *steps; /* ac's; skip if it goes nowhere */
+    JCOEF *first, *rest;           /* the first value, and the others */
+    uint8_t *last;                 /* the place of the last one */
+    int32_t component;             /* in the scan */
 };
+
+/* Where a chain is, as the loop has it. */
+struct place {
+    uint64_t bit; /* the next one, from the first of struct fdl_jpeg_entropy */
+    JCOEF *block;
+    const struct fdl_steps *steps;
+    size_t k; /* place in the block, in zigzag order, of what came last */
+};
+
+struct chain {
+    struct place at;
+    const struct block *block, *end_block; /* of the stretch */
+    uint64_t values_bit; /* where the 63 values behind its first begin */
+    struct block blocks[FDL_JPEG_UNIT * D_MAX_BLOCKS_IN_MCU]; /* of a unit */
+
+    uint64_t over;        /* MCUs to go over */
+    uint32_t unit, taken; /* MCUs to be taken after that, and those that
+                                   were */
+    uint32_t left;        /* MCUs to be taken in later units */
+    struct fdl_jpeg_lane *lane;
+
+    const uint8_t *raw; /* not unstuffed yet */
+    const uint8_t *end; /* of what is in the buffer */
+    bool at_marker;     /* raw is at a marker or at the end of the data */
+
+    uint32_t mcus_to_restart;
+    unsigned next_restart; /* 0 to 7 */
+    uint64_t restarts;     /* that are still to come */
+    uint64_t number;       /* of the next MCU */
+    int32_t last_dc[MAX_COMPS_IN_SCAN];
+
+    /* While places are noted: a byte in the buffer, at or before the next bit,
+     * and where it is in the file. */
+    const uint8_t *mark, *mark_raw;
+
+    uint8_t buffer[MOST_ROOM + CHUNK_BYTES + MOST_ROOM];
+};
+
+/* Follows the first n of `active` until one has done its unit: which one. */
+typedef uint32_t follow_chains(struct fdl_jpeg_entropy *e, uint32_t n);
 
 struct fdl_jpeg_entropy {
     struct jpeg_entropy_decoder pub; /* first: what libjpeg sees */
     struct fdl_jpeg_blocks source;
     void (*give_up)(j_decompress_ptr c);
-    bool (*take)(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu);
-    const uint8_t *order; /* where coefficients go, from their zigzag places */
-    uint8_t last[D_MAX_BLOCKS_IN_MCU]; /* of the blocks taken, zigzag places */
+    j_decompress_ptr c;
+    follow_chains *follow;
+    uint8_t order[FDL_STEP_PLACES]; /* where coefficients go, from their zigzag
+                                       places, and what is past the last */
 
-    const uint8_t *begin;         /* of the data */
-    const uint8_t *raw, *raw_end; /* not unstuffed yet */
-    struct fdl_bits window;
-    const uint8_t *end; /* of what is in the buffer */
-    bool at_marker;     /* raw is at a marker or at the end of the data */
+    const uint8_t *begin, *raw_end; /* of the data */
+    uint32_t restart_interval;
+    uint32_t column;  /* of the next MCU, for libjpeg */
+    uint32_t stretch; /* MCUs, at most */
+    uint32_t room;    /* for it and the window */
 
-    uint32_t restart_interval, mcus_to_restart;
-    unsigned next_restart; /* 0 to 7 */
-    uint64_t restarts;     /* that are still to come */
-    uint32_t column;       /* of the next MCU */
-    uint64_t mcu;          /* its number */
-
-    uint32_t room; /* for one MCU and the window */
-
-    /* While places are noted: a byte in the buffer, at or before the next bit,
-     * and where it is in the file. */
-    const uint8_t *mark, *mark_raw;
     struct fdl_entry_notes *notes; /* NULL: none */
     uint64_t n_known;              /* entries */
     uint64_t note_at;              /* the MCU before which the next one is */
@@ -88,234 +138,149 @@ struct fdl_jpeg_entropy {
 
     bool skip; /* tables to skip by are made */
     uint32_t n_blocks;
-    struct block blocks[D_MAX_BLOCKS_IN_MCU];
-    int32_t last_dc[MAX_COMPS_IN_SCAN];
+    struct block over[FDL_MAX(
+        STRETCH_BLOCKS, D_MAX_BLOCKS_IN_MCU)]; /* of a stretch to go over */
+    bool first_only[D_MAX_BLOCKS_IN_MCU]; /* of their values: they come at 1/8
+                                             */
+    uint8_t no_last;
+    JCOEF nowhere[2 * DCTSIZE2]; /* blocks that are skipped */
 
-    struct fdl_huffman dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
-    uint8_t buffer[FDL_BITS_WINDOW_BYTES + MCU_BYTES + CHUNK_BYTES + MCU_BYTES];
+    uint32_t last;     /* chain: the one that is furthest */
+    uint32_t n_active; /* chains with something left to take */
+    struct chain *active[FDL_JPEG_LANES];
+    struct chain *waits; /* the one of them that waits for its next unit */
+    struct fdl_jpeg_lane *lanes;
+
+    /* What was gone to: rows of n MCUs; where the next one begins that is not
+     * active yet, and how many there are from it on. */
+    uint64_t row_at;
+    uint32_t row_mcus, rows_left;
+    int32_t row;
+    struct fdl_jpeg_lane one; /* for libjpeg */
+    struct chain chains[FDL_JPEG_LANES];
+
+    struct fdl_huffman_steps dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
 };
 
-/* Zigzag to natural order. What ends a block writes a zero, past its end, which
- * goes to the last place: that is zero then. */
-static const uint8_t natural[2 * DCTSIZE2] = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26,
-    33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50,
-    43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53,
-    60, 61, 54, 47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
-    63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
-    63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
-    63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+/* Zigzag to natural order. */
+static const uint8_t natural[DCTSIZE2] = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
+    12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
+    35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+    58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 };
 
 /* ---- Input -------------------------------------------------------------- */
 
 /* An FF in the buffer was two bytes in the file. */
-static void move_mark(struct fdl_jpeg_entropy *e, const uint8_t *to)
+static void move_mark(struct chain *c, const uint8_t *to)
 {
-    while (e->mark < to) {
-        size_t n = FDL_MIN((size_t)(to - e->mark), fdl_bits_before_ff(e->mark));
-        e->mark += FDL_MAX(n, 1);
-        e->mark_raw += n > 0 ? n : 2;
+    while (c->mark < to) {
+        size_t n = FDL_MIN((size_t)(to - c->mark), fdl_bits_before_ff(c->mark));
+        c->mark += FDL_MAX(n, 1);
+        c->mark_raw += n > 0 ? n : 2;
     }
 }
 
-/* Moves the rest to the front, behind what the window has of it, and fills up
- * after it; zeros past the end of the data. */
-static void refill_buffer(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
+static uint64_t bit_of(const struct fdl_jpeg_entropy *e, const uint8_t *p)
 {
-    fdl_assert(e->window.next <= e->end);
-    const uint8_t *from = e->window.next - FDL_BITS_WINDOW_BYTES;
+    return (uint64_t)(p - (const uint8_t *)e) * 8;
+}
+
+static const uint8_t *byte_of(const struct fdl_jpeg_entropy *e, uint64_t bit)
+{
+    return (const uint8_t *)e + (bit >> 3);
+}
+
+/* At least 57 bits, with bit number `bit` on top. */
+FDL_INLINE uint64_t window(const struct fdl_jpeg_entropy *e, uint64_t bit)
+{
+    return FDL_BITS_BIG_ENDIAN(fdl_bits_load(byte_of(e, bit))) << (bit & 7);
+}
+
+/* Moves the rest to the front and fills up after it; zeros past the end of the
+ * data. */
+static void refill_buffer(struct fdl_jpeg_entropy *e, struct chain *c)
+{
+    const uint8_t *from = byte_of(e, c->at.bit);
+    fdl_assert(from <= c->end);
     if (e->note_at != UINT64_MAX) {
-        move_mark(e, from);
-        e->mark -= from - e->buffer;
+        move_mark(c, from);
+        c->mark -= from - c->buffer;
     }
-    size_t left = (size_t)(e->end - from);
-    memmove(e->buffer, from, left);
-    e->window.next = e->buffer + FDL_BITS_WINDOW_BYTES;
-    uint8_t *to = e->buffer + left, *to_end = to + CHUNK_BYTES;
-    uint8_t *end = fdl_bits_unstuff(&e->raw, e->raw_end, to, to_end);
-    e->end = end;
-    e->at_marker = end < to_end;
-    if (e->at_marker)
+    size_t left = (size_t)(c->end - from);
+    memmove(c->buffer, from, left);
+    c->at.bit = bit_of(e, c->buffer) + (c->at.bit & 7);
+    const uint8_t *to_end = c->buffer + e->room + CHUNK_BYTES;
+    uint8_t *end =
+        fdl_bits_unstuff(&c->raw, e->raw_end, c->buffer + left, to_end);
+    c->end = end;
+    c->at_marker = end < to_end;
+    if (c->at_marker)
         memset(end, 0, e->room);
-    c->src->next_input_byte = e->raw;
-    c->src->bytes_in_buffer = (size_t)(e->raw_end - e->raw);
+    e->c->src->next_input_byte = c->raw;
+    e->c->src->bytes_in_buffer = (size_t)(e->raw_end - c->raw);
 }
 
 /* Nothing is in the buffer but what comes from `raw` on. */
-static void begin_input(struct fdl_jpeg_entropy *e, const uint8_t *raw)
+static void begin_input(const struct fdl_jpeg_entropy *e, struct chain *c,
+                        const uint8_t *raw)
 {
-    e->raw = e->mark_raw = raw;
-    e->at_marker = false;
-    e->mark = e->end = e->buffer + FDL_BITS_WINDOW_BYTES;
-    e->window = (struct fdl_bits){.next = e->end};
+    c->raw = c->mark_raw = raw;
+    c->at_marker = false;
+    c->mark = c->end = c->buffer;
+    c->at.bit = bit_of(e, c->buffer);
 }
 
-static void begin_segment(struct fdl_jpeg_entropy *e, const uint8_t *raw)
+static void begin_segment(const struct fdl_jpeg_entropy *e, struct chain *c,
+                          const uint8_t *raw)
 {
-    memset(e->last_dc, 0, sizeof(e->last_dc));
-    e->mcus_to_restart = e->restart_interval;
-    begin_input(e, raw);
+    memset(c->last_dc, 0, sizeof(c->last_dc));
+    c->mcus_to_restart = e->restart_interval;
+    begin_input(e, c, raw);
 }
 
 /* Bits used past the end of the data; those left, if negative. */
-static int64_t overrun(const struct fdl_jpeg_entropy *e)
+static int64_t overrun(const struct fdl_jpeg_entropy *e, const struct chain *c)
 {
-    return (int64_t)(e->window.next - e->end) * 8 - e->window.count;
+    return (int64_t)(c->at.bit - bit_of(e, c->end));
 }
 
 /* False unless the data ends here, except for bits that fill up its last byte,
  * with the expected marker; continues after it. */
-static bool restart(struct fdl_jpeg_entropy *e)
+static bool restart(const struct fdl_jpeg_entropy *e, struct chain *c)
 {
-    if (!e->at_marker || overrun(e) <= -8 || e->raw_end - e->raw < 2 ||
-        e->raw[1] != 0xd0 + e->next_restart)
+    if (!c->at_marker || overrun(e, c) <= -8 || e->raw_end - c->raw < 2 ||
+        c->raw[1] != 0xd0 + c->next_restart)
         return false;
-    e->restarts--;
-    e->next_restart = (e->next_restart + 1) & 7;
-    begin_segment(e, e->raw + 2);
+    c->restarts--;
+    c->next_restart = (c->next_restart + 1) & 7;
+    begin_segment(e, c, c->raw + 2);
     return true;
 }
 
-/* Room for one MCU. False where the data ends without a marker, or with bytes
+/* Room for a stretch. False where the data ends without a marker, or with bytes
  * that may fill up the space before one: how far such a file can be used is not
  * for e to say. */
-static bool prepare_input(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
+static bool prepare_input(struct fdl_jpeg_entropy *e, struct chain *c)
 {
-    if (e->end - e->window.next >= e->room)
+    if (c->end - byte_of(e, c->at.bit) >= e->room)
         return true;
-    if (!e->at_marker)
+    if (!c->at_marker)
         refill_buffer(e, c);
-    return !e->at_marker || (e->raw_end - e->raw >= 2 && e->raw[1] != 0xff);
+    return !c->at_marker || (e->raw_end - c->raw >= 2 && c->raw[1] != 0xff);
 }
-
-/* ---- Blocks ------------------------------------------------------------- */
-
-/* One symbol of the 63 that follow the first; 0: no such code. */
-FDL_INLINE uint16_t take_ac(const struct fdl_huffman *t, struct fdl_bits *w,
-                            unsigned *k, JCOEF *block, const uint8_t *order,
-                            bool store)
-{
-    uint16_t entry = fdl_bits_symbol(t, w);
-    *k += FDL_LOOK_ADVANCE(entry);
-    if (store)
-        block[order[*k - 1]] = (JCOEF)fdl_bits_value(w->bits, entry);
-    fdl_bits_drop(w, entry);
-    return entry;
-}
-
-FDL_INLINE unsigned take_skip(const struct fdl_huffman *t, struct fdl_bits *w)
-{
-    uint16_t skip = t->skip[w->bits >> (64 - FDL_SKIP_BITS)];
-    w->bits <<= FDL_SKIP_TOTAL(skip);
-    w->count -= (int)FDL_SKIP_TOTAL(skip);
-    return FDL_SKIP_ADVANCE(skip);
-}
-
-/* Skips the 63 values that follow the first. False, with w unchanged, if a code
- * is long, or a lookup reached into the next block, which happens if the last
- * value is present and no code ends the block. */
-FDL_INLINE bool skip_ac(const struct fdl_huffman *t, struct fdl_bits *w)
-{
-    struct fdl_bits at = *w;
-    unsigned k = 1, goes;
-    do {
-        fdl_bits_fill(&at);
-        k += goes = take_skip(t, &at);
-        if (k >= DCTSIZE2 || FDL_UNLIKELY(goes == 0))
-            break;
-        k += goes = take_skip(t, &at);
-    } while (k < DCTSIZE2 && FDL_LIKELY(goes != 0));
-    if (k != DCTSIZE2 && (k < FDL_SKIP_END || k >= FDL_SKIP_END + DCTSIZE2))
-        return false;
-    *w = at;
-    return true;
-}
-
-/* block: NULL to go over it. skip: there are tables for that. The zigzag place
- * of the last value where it is stored; -1: the block is not sound. */
-FDL_INLINE int take_block(const struct block *b, int32_t *last_dc,
-                          struct fdl_bits *w, JCOEF *block,
-                          const uint8_t *order, bool store, bool skip)
-{
-    fdl_bits_fill(w);
-    uint16_t entry = fdl_bits_symbol(b->dc, w);
-    int32_t dc = *last_dc + fdl_bits_value(w->bits, entry);
-    if (FDL_UNLIKELY(entry == 0 || dc != (JCOEF)dc))
-        return -1;
-    fdl_bits_drop(w, entry);
-    *last_dc = dc;
-    if (store)
-        block[0] = (JCOEF)dc;
-    if (skip && (!store || b->first_only) && skip_ac(b->ac, w))
-        return 0;
-
-    unsigned k = 1;
-    do {
-        fdl_bits_fill(w);
-        entry = take_ac(b->ac, w, &k, block, order, store);
-        if (k >= DCTSIZE2 || FDL_UNLIKELY(entry == 0))
-            break;
-        entry = take_ac(b->ac, w, &k, block, order, store);
-    } while (k < DCTSIZE2 && FDL_LIKELY(entry != 0));
-    if (entry != 0 && FDL_LOOK_ADVANCE(entry) == FDL_LOOK_END)
-        return (int)k - (int)FDL_LOOK_END - 1;
-    return entry != 0 && k == DCTSIZE2 ? DCTSIZE2 - 1 : -1;
-}
-
-FDL_INLINE bool take_blocks(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu,
-                            bool store, bool skip)
-{
-    struct fdl_bits w = e->window; /* in registers */
-    for (uint32_t i = 0; i < e->n_blocks; i++) {
-        const struct block *b = &e->blocks[i];
-        int last = take_block(b, &e->last_dc[b->component], &w,
-                              store ? mcu[i][0] : NULL, e->order, store, skip);
-        if (last < 0)
-            return false;
-        if (store)
-            e->last[i] = (uint8_t)last;
-    }
-    e->window = w;
-    return overrun(e) <= 0;
-}
-
-/* mcu: NULL to go over it. False: it is not sound. */
-FDL_INLINE bool take_mcu(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
-{
-    if (e->skip)
-        return mcu ? take_blocks(e, mcu, true, true)
-                   : take_blocks(e, NULL, false, true);
-    return mcu ? take_blocks(e, mcu, true, false)
-               : take_blocks(e, NULL, false, false);
-}
-
-static bool take_any(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
-{
-    return take_mcu(e, mcu);
-}
-
-#if defined(__x86_64__)
-/* Shifts by a variable without the detour via the flags. */
-FDL_TARGET("bmi,bmi2")
-static bool take_bmi2(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
-{
-    return take_mcu(e, mcu);
-}
-#endif
 
 /* ---- Entries ------------------------------------------------------------ */
 
 /* Notes the place before the next MCU, and before a restart marker that is
  * there. */
-static void note(struct fdl_jpeg_entropy *e)
+static void note(struct fdl_jpeg_entropy *e, struct chain *c)
 {
     struct fdl_entry_notes *to = e->notes;
-    size_t bit = (size_t)(e->window.next - e->buffer) * 8;
-    bit -= (size_t)e->window.count;
-    move_mark(e, e->buffer + bit / 8);
-    uint64_t place = (uint64_t)(e->mark_raw - e->begin) * 8 + bit % 8;
-    uint64_t entry = fdl_entry_pack(place, e->last_dc, e->components);
+    move_mark(c, byte_of(e, c->at.bit));
+    uint64_t place = (uint64_t)(c->mark_raw - e->begin) * 8 + c->at.bit % 8;
+    uint64_t entry = fdl_entry_pack(place, c->last_dc, e->components);
     e->note_at += to->spacing;
     if (entry == 0 || to->n == FDL_ENTRIES_MOST)
         e->note_at = UINT64_MAX; /* there are no gaps */
@@ -324,36 +289,33 @@ static void note(struct fdl_jpeg_entropy *e)
 }
 
 /* Goes on where the next bit is bit number `bit` of the data. */
-static void set_input(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
-                      uint64_t bit)
+static void set_input(struct fdl_jpeg_entropy *e, struct chain *c, uint64_t bit)
 {
     uint64_t size = (uint64_t)(e->raw_end - e->begin);
-    begin_input(e, e->begin + FDL_MIN(bit / 8, size));
+    begin_input(e, c, e->begin + FDL_MIN(bit / 8, size));
     refill_buffer(e, c);
-    fdl_bits_fill(&e->window);
-    e->window.bits <<= bit % 8;
-    e->window.count -= (int)(bit % 8);
+    c->at.bit += bit % 8;
 }
 
 /* Goes on before MCU number `mcu`, which an entry is of. */
-static void enter(struct fdl_jpeg_entropy *e, j_decompress_ptr c, uint64_t mcu,
+static void enter(struct fdl_jpeg_entropy *e, struct chain *c, uint64_t mcu,
                   uint64_t entry)
 {
     int32_t dc[FDL_ENTRY_COMPONENTS];
     uint64_t bit = fdl_entry_unpack(entry, dc);
     uint64_t passed = fdl_jpeg_scan_restarts(mcu, e->restart_interval);
-    uint64_t before = fdl_jpeg_scan_restarts(e->mcu, e->restart_interval);
-    e->notes->jumped += mcu - e->mcu;
-    e->mcu = mcu;
-    e->column = (uint32_t)(mcu % c->MCUs_per_row);
+    uint64_t all = fdl_jpeg_scan_restarts((uint64_t)e->c->MCUs_per_row *
+                                              e->c->MCU_rows_in_scan,
+                                          e->restart_interval);
+    c->number = mcu;
     if (e->restart_interval > 0) {
-        e->mcus_to_restart =
+        c->mcus_to_restart =
             (uint32_t)((passed + 1) * e->restart_interval - mcu);
-        e->next_restart = passed & 7;
-        e->restarts -= passed - before;
+        c->next_restart = passed & 7;
+        c->restarts = all - passed;
     }
     for (int i = 0; i < e->components; i++)
-        e->last_dc[i] = dc[i];
+        c->last_dc[i] = dc[i];
     set_input(e, c, bit);
 }
 
@@ -375,37 +337,292 @@ void fdl_jpeg_entropy_use(struct fdl_jpeg_entropy *e,
         e->note_at = (e->n_known + 1) * notes->spacing;
 }
 
-/* ---- For libjpeg -------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------- */
 
-/* False: it is not sound. */
-static bool read_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
-                     JBLOCKROW *mcu)
+/* A symbol on top of bits that has no step. 0: nor a code; else the bits it
+ * takes. */
+static unsigned take_long(const struct fdl_huffman *t, uint64_t bits,
+                          unsigned *advance, int32_t *value)
 {
-    if (e->mcu++ == e->note_at)
-        note(e);
-    if (e->restart_interval > 0 && e->mcus_to_restart-- == 0) {
-        if (!restart(e))
+    uint16_t entry = t->look[bits >> (64 - FDL_LOOK_BITS)];
+    if (entry == 0)
+        entry = fdl_huffman_long(t, bits);
+    *value = fdl_bits_value(bits, entry);
+    *advance = fdl_step_advance(entry);
+    return FDL_LOOK_TOTAL(entry);
+}
+
+/* The value of a symbol that has step i: of code and value, read as one
+ * number. */
+FDL_INLINE int32_t short_value(const struct fdl_steps *t, size_t i,
+                               uint64_t bits)
+{
+    return (int32_t)((uint32_t)(bits >> (-t->length[i] & 63)) - t->less[i]);
+}
+
+/* The first value of c->block, which p comes to. False: it is not sound. */
+FDL_INLINE bool begin_block(struct fdl_jpeg_entropy *e, struct chain *c,
+                            struct place *p)
+{
+    const struct block *b = c->block;
+    uint64_t bits = window(e, p->bit);
+    size_t i = bits >> (64 - FDL_LOOK_BITS);
+    unsigned taken = b->dc->one.length[i], advance;
+    int32_t value = short_value(&b->dc->one, i, bits);
+    if (FDL_UNLIKELY(taken == 0))
+        taken = take_long(&b->dc->codes, bits, &advance, &value);
+    p->bit += taken;
+    int32_t dc = c->last_dc[b->component] + value;
+    c->last_dc[b->component] = dc;
+    c->values_bit = p->bit;
+    p->block = b->rest;
+    p->steps = b->steps;
+    p->k = 0;
+    b->first[0] = (JCOEF)dc;
+    return taken > 0 && dc == (JCOEF)dc;
+}
+
+/* As many MCUs as nothing has to be done between. False: they are not sound. */
+static bool begin_stretch(struct fdl_jpeg_entropy *e, struct chain *c)
+{
+    uint64_t n = c->over > 0 ? c->over : c->unit - c->taken;
+    if (c->number == e->note_at)
+        note(e, c);
+    if (e->restart_interval > 0) {
+        if (c->mcus_to_restart == 0 && !restart(e, c))
             return false;
-        e->mcus_to_restart--;
+        n = FDL_MIN(n, c->mcus_to_restart);
     }
-    return prepare_input(e, c) && e->take(e, mcu);
+    n = FDL_MIN(n, e->stretch);
+    if (e->note_at > c->number)
+        n = FDL_MIN(n, e->note_at - c->number);
+    c->block = c->over > 0 ? e->over : c->blocks + c->taken * e->n_blocks;
+    c->end_block = c->block + n * e->n_blocks;
+    c->number += n;
+    c->mcus_to_restart -= (uint32_t)n;
+    if (c->over > 0)
+        c->over -= n;
+    else
+        c->taken += (uint32_t)n;
+    return prepare_input(e, c) && begin_block(e, c, &c->at);
 }
 
-/* mcu: NULL to go over it. */
-static void next_mcu(struct fdl_jpeg_entropy *e, j_decompress_ptr c,
-                     JBLOCKROW *mcu)
+enum outcome { GO_ON, UNIT_DONE, UNSOUND };
+
+static enum outcome sound(bool is_sound)
 {
-    if (++e->column == c->MCUs_per_row)
-        e->column = 0;
-    if (!read_mcu(e, c, mcu))
-        e->give_up(c);
+    return is_sound ? GO_ON : UNSOUND;
 }
-static boolean decode_mcu(j_decompress_ptr c, JBLOCKROW *mcu)
+
+static enum outcome end_stretch(struct fdl_jpeg_entropy *e, struct chain *c)
 {
-    struct fdl_jpeg_entropy *e = (struct fdl_jpeg_entropy *)c->entropy;
-    bool wanted = mcu && e->column >= c->master->first_iMCU_col &&
-                  e->column <= c->master->last_iMCU_col;
-    next_mcu(e, c, wanted ? mcu : NULL);
+    if (overrun(e, c) > 0)
+        return UNSOUND;
+    return c->over == 0 && c->taken == c->unit ? UNIT_DONE
+                                               : sound(begin_stretch(e, c));
+}
+
+static enum outcome end_block(struct fdl_jpeg_entropy *e, struct chain *c,
+                              size_t last)
+{
+    *c->block->last = (uint8_t)last;
+    return ++c->block == c->end_block ? end_stretch(e, c)
+                                      : sound(begin_block(e, c, &c->at));
+}
+
+/* Like take_symbols, where there is no entry for what is next. */
+static bool take_long_ac(const struct fdl_jpeg_entropy *e, struct chain *c)
+{
+    struct place *p = &c->at;
+    unsigned advance;
+    int32_t value;
+    unsigned taken =
+        take_long(&c->block->ac->codes, window(e, p->bit), &advance, &value);
+    p->bit += taken;
+    p->k = p->k - FDL_STEP_LONG + advance;
+    p->block[e->order[DCTSIZE2 - 1]] = 0; /* take_symbols wrote there */
+    p->block[e->order[p->k]] = (JCOEF)value;
+    return taken > 0;
+}
+
+/* Anything but the end of a block that is not the last of its stretch. */
+static enum outcome move_on(struct fdl_jpeg_entropy *e, struct chain *c)
+{
+    struct place *p = &c->at;
+    if (p->k >= FDL_STEP_LONG && !take_long_ac(e, c))
+        return UNSOUND;
+    if (p->k < DCTSIZE2 - 1)
+        return GO_ON;
+    if (p->k == DCTSIZE2 - 1)
+        return end_block(e, c, DCTSIZE2 - 1);
+    if (p->k - FDL_STEP_END < DCTSIZE2 - 1)
+        return end_block(e, c, p->k - FDL_STEP_END);
+    if (p->steps == &c->block->ac->one)
+        return UNSOUND;
+    /* It has gone over several symbols, perhaps past the last value of the
+     * block; if that is present, no code ends it. One by one, then. */
+    p->steps = &c->block->ac->one;
+    p->bit = c->values_bit;
+    p->k = 0;
+    return GO_ON;
+}
+
+/* ---- The loop ----------------------------------------------------------- */
+
+/* One of the 63 symbols that follow the first. How many bits it takes, which is
+ * 21 at most. */
+FDL_INLINE unsigned take_symbol(const struct fdl_jpeg_entropy *e,
+                                struct place *p, uint64_t bits)
+{
+    size_t i = bits >> (64 - FDL_LOOK_BITS);
+    unsigned length = p->steps->length[i];
+    p->k += p->steps->advance[i];
+    p->block[e->order[p->k]] = (JCOEF)short_value(p->steps, i, bits);
+    p->bit += length;
+    return length;
+}
+
+/* Two symbols, or up to the end of the block if p is alone; then what would be
+ * waited for counts, and a window is read from where the symbol before began.
+ * False: p has left its block, or there is no entry for what is next. */
+FDL_INLINE bool take_symbols(const struct fdl_jpeg_entropy *e, struct place *p,
+                             bool alone)
+{
+    uint64_t bits = window(e, p->bit);
+    while (alone) {
+        uint64_t again = window(e, p->bit);
+        bits = again << (take_symbol(e, p, bits) & 63);
+        if (p->k >= DCTSIZE2 - 1)
+            return false;
+    }
+    bits <<= take_symbol(e, p, bits) & 63;
+    if (p->k >= DCTSIZE2 - 1)
+        return false;
+    take_symbol(e, p, bits);
+    return p->k < DCTSIZE2 - 1;
+}
+
+/* To the next block of a stretch, behind a code that ends one. False: p is not
+ * there. */
+FDL_INLINE bool next_block(struct fdl_jpeg_entropy *e, struct chain *c,
+                           struct place *p, enum outcome *outcome)
+{
+    size_t last = p->k - FDL_STEP_END;
+    if (last >= DCTSIZE2 - 1 || c->block + 1 == c->end_block)
+        return false;
+    *c->block++->last = (uint8_t)last;
+    *outcome = sound(begin_block(e, c, p));
+    return true;
+}
+
+/* A turn of a chain, whose place p is. */
+FDL_INLINE enum outcome step(struct fdl_jpeg_entropy *e, struct chain *c,
+                             struct place *p, bool alone)
+{
+    enum outcome outcome = GO_ON;
+    if (FDL_LIKELY(take_symbols(e, p, alone)) || next_block(e, c, p, &outcome))
+        return outcome;
+    c->at = *p;
+    outcome = move_on(e, c);
+    *p = c->at;
+    return outcome;
+}
+
+/* n is a constant: places are in registers. */
+FDL_INLINE uint32_t follow(struct fdl_jpeg_entropy *e, uint32_t n)
+{
+    struct chain *const *chains = e->active;
+    struct place a = chains[0]->at, b = n > 1 ? chains[1]->at : a;
+    struct place c = n > 2 ? chains[2]->at : a;
+    enum outcome outcome;
+    uint32_t i;
+    for (;;) {
+        if ((outcome = step(e, chains[i = 0], &a, n == 1)) != GO_ON)
+            break;
+        if (n > 1 && (outcome = step(e, chains[i = 1], &b, false)) != GO_ON)
+            break;
+        if (n > 2 && (outcome = step(e, chains[i = 2], &c, false)) != GO_ON)
+            break;
+    }
+    chains[0]->at = a;
+    if (n > 1)
+        chains[1]->at = b;
+    if (n > 2)
+        chains[2]->at = c;
+    if (outcome == UNSOUND)
+        e->give_up(e->c);
+    return i;
+}
+
+FDL_INLINE uint32_t follow_n(struct fdl_jpeg_entropy *e, uint32_t n)
+{
+    return n == 1 ? follow(e, 1) : n == 2 ? follow(e, 2) : follow(e, 3);
+}
+
+static uint32_t follow_any(struct fdl_jpeg_entropy *e, uint32_t n)
+{
+    return follow_n(e, n);
+}
+
+#if defined(__x86_64__)
+/* Shifts by a variable without the detour via the flags. */
+FDL_TARGET("bmi,bmi2")
+static uint32_t follow_bmi2(struct fdl_jpeg_entropy *e, uint32_t n)
+{
+    return follow_n(e, n);
+}
+#endif
+
+/* ---- Units -------------------------------------------------------------- */
+
+/* The next `unit` MCUs of c, behind those to go over. */
+static void begin_unit(struct fdl_jpeg_entropy *e, struct chain *c,
+                       uint32_t unit)
+{
+    c->unit = unit;
+    c->left -= unit;
+    c->taken = 0;
+    if (!begin_stretch(e, c))
+        e->give_up(e->c);
+}
+
+/* One chain alone. */
+static void read_unit(struct fdl_jpeg_entropy *e, struct chain *c,
+                      uint32_t unit)
+{
+    e->active[0] = c;
+    begin_unit(e, c, unit);
+    (void)e->follow(e, 1);
+}
+
+/* The blocks of an MCU that go to `mcu`. */
+static void point_blocks(struct fdl_jpeg_entropy *e, struct block *blocks,
+                         JBLOCKROW *mcu, uint8_t *last)
+{
+    for (uint32_t i = 0; i < e->n_blocks; i++) {
+        blocks[i] = e->over[i];
+        blocks[i].first = mcu[i][0];
+        if (e->first_only[i])
+            continue;
+        blocks[i].rest = mcu[i][0];
+        blocks[i].last = last + i;
+        blocks[i].steps = &blocks[i].ac->one;
+    }
+}
+
+static boolean decode_mcu(j_decompress_ptr j, JBLOCKROW *mcu)
+{
+    struct fdl_jpeg_entropy *e = (struct fdl_jpeg_entropy *)j->entropy;
+    struct chain *c = &e->chains[e->last];
+    bool wanted = mcu && e->column >= j->master->first_iMCU_col &&
+                  e->column <= j->master->last_iMCU_col;
+    if (++e->column == j->MCUs_per_row)
+        e->column = 0;
+    c->over = wanted ? 0 : 1;
+    c->left = wanted ? 1 : 0;
+    if (wanted)
+        point_blocks(e, c->blocks, mcu, e->one.last[0]);
+    read_unit(e, c, c->left);
     return TRUE;
 }
 
@@ -415,26 +632,127 @@ static struct fdl_jpeg_entropy *of_source(struct fdl_jpeg_blocks *b)
     return (struct fdl_jpeg_entropy *)(void *)((char *)b - at);
 }
 
-static const uint8_t *take(struct fdl_jpeg_blocks *b, j_decompress_ptr c,
-                           JBLOCKROW *mcu)
+static void set_order(struct fdl_jpeg_entropy *e, const uint8_t *order)
 {
-    struct fdl_jpeg_entropy *e = of_source(b);
-    e->order = fdl_jpeg_pair_order;
-    next_mcu(e, c, mcu);
-    return e->last;
+    memcpy(e->order, order, DCTSIZE2);
+    memset(e->order + DCTSIZE2, order[DCTSIZE2 - 1],
+           sizeof(e->order) - DCTSIZE2);
 }
 
-static void go(struct fdl_jpeg_blocks *b, j_decompress_ptr c, uint32_t row,
-               uint32_t column)
+/* The number of the last entry that is known of MCU `mcu` or before it, from 1
+ * on; 0: there is none. */
+static uint64_t entry_before(const struct fdl_jpeg_entropy *e, uint64_t mcu)
+{
+    return e->notes ? FDL_MIN(mcu / e->notes->spacing, e->n_known) : 0;
+}
+
+/* Makes c a lane: the next row of those gone to. */
+static void begin_lane(struct fdl_jpeg_entropy *e, struct chain *c,
+                       struct fdl_jpeg_lane *lane)
+{
+    lane->row = e->row++;
+    c->lane = lane;
+    c->over = e->row_at - c->number;
+    c->left = e->row_mcus;
+    e->row_at += e->c->MCUs_per_row;
+    e->rows_left--;
+    e->last = (uint32_t)(c - e->chains);
+}
+
+/* c goes on at entry number `entry` instead of where the row ends at `end`. */
+static void jump(struct fdl_jpeg_entropy *e, struct chain *c, uint64_t entry,
+                 uint64_t end)
+{
+    uint64_t mcu = entry * e->notes->spacing;
+    enter(e, c, mcu, e->notes->known->at[entry - 1]);
+    e->notes->jumped += mcu - end; /* or less than nothing */
+}
+
+/* The next row in a lane of its own, from an entry. */
+static void begin_below(struct fdl_jpeg_entropy *e, struct chain *c,
+                        struct fdl_jpeg_lane *lane)
+{
+    uint64_t end = e->row_at - e->c->MCUs_per_row + e->row_mcus;
+    jump(e, c, entry_before(e, e->row_at), end);
+    begin_lane(e, c, lane);
+}
+
+/* How many rows, from that at `mcu` on, the first excepted have entries of
+ * their own that are known to be the last ones before them. */
+static uint32_t count_rows(const struct fdl_jpeg_entropy *e, uint64_t mcu,
+                           uint32_t most)
+{
+    uint32_t n = 1;
+    for (; n < most; n++) {
+        uint64_t before = entry_before(e, mcu);
+        mcu += e->c->MCUs_per_row;
+        uint64_t entry = entry_before(e, mcu);
+        if (entry <= before || entry < mcu / e->notes->spacing)
+            break;
+    }
+    return n;
+}
+
+static void point_lane(struct fdl_jpeg_entropy *e, struct chain *c,
+                       struct fdl_jpeg_lane *lane)
+{
+    memset(lane->last, 0, sizeof(lane->last));
+    for (uint32_t m = 0; m < fdl_jpeg_unit(e->c); m++)
+        point_blocks(e, c->blocks + m * e->n_blocks, lane->blocks[m],
+                     lane->last[m]);
+}
+
+/* The chain that is furthest goes on, or jumps. */
+static int32_t go(struct fdl_jpeg_blocks *b, j_decompress_ptr j, uint32_t row,
+                  int32_t rows, uint32_t column, uint32_t n,
+                  struct fdl_jpeg_lane lanes[FDL_JPEG_LANES])
 {
     struct fdl_jpeg_entropy *e = of_source(b);
-    uint64_t mcu = (uint64_t)row * c->MCUs_per_row + column;
-    uint64_t spacing = e->notes ? e->notes->spacing : UINT64_MAX;
-    uint64_t i = FDL_MIN(mcu / spacing, e->n_known);
-    if (i > 0 && i * spacing > e->mcu)
-        enter(e, c, i * spacing, e->notes->known->at[i - 1]);
-    while (e->mcu < mcu)
-        next_mcu(e, c, NULL);
+    struct chain *c = &e->chains[e->last];
+    uint64_t mcu = (uint64_t)row * j->MCUs_per_row + column;
+    uint64_t entry = entry_before(e, mcu);
+    set_order(e, fdl_jpeg_pair_order);
+    e->row_at = mcu;
+    e->row_mcus = n;
+    e->row = 0;
+    e->rows_left = count_rows(e, mcu, FDL_MIN((uint32_t)rows, FDL_JPEG_ROWS));
+    uint32_t n_rows = e->rows_left;
+    if (entry > 0 && entry * e->notes->spacing > c->number)
+        jump(e, c, entry, c->number);
+    begin_lane(e, c, lanes);
+    point_lane(e, c, lanes);
+    e->waits = c;
+    e->n_active = 1;
+    if (n_rows == 1 && c->over > 0)
+        read_unit(e, c, 0);
+    e->active[0] = c;
+    for (; e->n_active < FDL_JPEG_LANES && e->rows_left > 0; e->n_active++) {
+        c = &e->chains[(e->last + 1) % FDL_JPEG_LANES];
+        begin_below(e, c, lanes + e->n_active);
+        point_lane(e, c, lanes + e->n_active);
+        begin_unit(e, c, FDL_MIN(n, fdl_jpeg_unit(j)));
+        e->active[e->n_active] = c;
+    }
+    e->lanes = lanes;
+    return (int32_t)n_rows;
+}
+
+static int32_t take(struct fdl_jpeg_blocks *b, j_decompress_ptr j)
+{
+    struct fdl_jpeg_entropy *e = of_source(b);
+    struct chain *c = e->waits;
+    if (c && c->left == 0)
+        begin_below(e, c, c->lane);
+    if (c)
+        begin_unit(e, c, FDL_MIN(c->left, fdl_jpeg_unit(j)));
+    uint32_t i = e->follow(e, e->n_active);
+    c = e->active[i];
+    e->waits = c;
+    if (c->left == 0 && e->rows_left == 0) {
+        e->waits = NULL;
+        e->active[i] = e->active[--e->n_active];
+    }
+    return (int32_t)(c->lane - e->lanes);
 }
 
 struct fdl_jpeg_blocks *fdl_jpeg_entropy_blocks(struct fdl_jpeg_entropy *e)
@@ -460,25 +778,35 @@ static bool prepare_blocks(struct fdl_jpeg_entropy *e,
                            const struct jpeg_decompress_struct *c)
 {
     e->n_blocks = (uint32_t)c->blocks_in_MCU;
-    e->room = e->n_blocks * FDL_BITS_BLOCK_BYTES + 2 * FDL_BITS_WINDOW_BYTES;
+    e->stretch = FDL_MAX(STRETCH_BLOCKS / e->n_blocks, 1);
+    e->room = e->stretch * e->n_blocks * FDL_BITS_BLOCK_BYTES +
+              2 * FDL_BITS_WINDOW_BYTES;
     for (uint32_t i = 0; i < e->n_blocks; i++) {
         int component = c->MCU_membership[i];
         const jpeg_component_info *info = c->cur_comp_info[component];
-        int dc = info->dc_tbl_no, ac = info->ac_tbl_no;
-        const JHUFF_TBL *dc_from = c->dc_huff_tbl_ptrs[dc];
-        const JHUFF_TBL *ac_from = c->ac_huff_tbl_ptrs[ac];
-        struct block *b = &e->blocks[i];
-        *b = (struct block){&e->dc[dc], &e->ac[ac], component,
-                            FDL_JPEG_SIDE(info) == 1};
+        struct fdl_huffman_steps *dc = &e->dc[info->dc_tbl_no];
+        struct fdl_huffman_steps *ac = &e->ac[info->ac_tbl_no];
+        const JHUFF_TBL *dc_from = c->dc_huff_tbl_ptrs[info->dc_tbl_no];
+        const JHUFF_TBL *ac_from = c->ac_huff_tbl_ptrs[info->ac_tbl_no];
         if (!dc_from || !ac_from ||
-            !fdl_huffman_make(&e->dc[dc], dc_from->bits, dc_from->huffval,
-                              FDL_HUFFMAN_DC) ||
-            !fdl_huffman_make(&e->ac[ac], ac_from->bits, ac_from->huffval,
-                              FDL_HUFFMAN_AC))
+            !fdl_huffman_make_steps(dc, dc_from->bits, dc_from->huffval,
+                                    FDL_HUFFMAN_DC) ||
+            !fdl_huffman_make_steps(ac, ac_from->bits, ac_from->huffval,
+                                    FDL_HUFFMAN_AC))
             return false;
         if (e->skip)
-            fdl_huffman_make_skips(&e->ac[ac]);
+            fdl_huffman_make_skips(ac);
+        e->first_only[i] = FDL_JPEG_SIDE(info) == 1;
+        e->over[i] = (struct block){.dc = dc,
+                                    .ac = ac,
+                                    .steps = e->skip ? &ac->skip : &ac->one,
+                                    .first = e->nowhere,
+                                    .rest = e->nowhere,
+                                    .last = &e->no_last,
+                                    .component = component};
     }
+    for (uint32_t i = e->n_blocks; i < e->stretch * e->n_blocks; i++)
+        e->over[i] = e->over[i - e->n_blocks];
     return true;
 }
 
@@ -490,12 +818,13 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     if (!is_sequential(c) || c->src->next_input_byte > end ||
         c->unread_marker != 0)
         return false;
-    e->begin = e->raw = c->src->next_input_byte;
+    e->c = c;
+    e->begin = c->src->next_input_byte;
     e->raw_end = end;
     e->notes = NULL;
     e->note_at = UINT64_MAX;
-    e->mcu = e->n_known = 0;
-    e->skip = e->raw_end - e->raw >= SKIP_FROM_BYTES;
+    e->n_known = 0;
+    e->skip = e->raw_end - e->begin >= SKIP_FROM_BYTES;
     if (!prepare_blocks(e, c))
         return false;
     e->pub = (struct jpeg_entropy_decoder){
@@ -504,27 +833,30 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
         .insufficient_data = FALSE,
     };
     e->source = (struct fdl_jpeg_blocks){go, take};
-    e->take = take_any;
+    e->follow = follow_any;
 #if defined(__x86_64__)
     if (fdl_cpu_level() >= FDL_CPU_AVX2)
-        e->take = take_bmi2;
+        e->follow = follow_bmi2;
 #endif
     e->give_up = give_up;
     e->restart_interval = c->restart_interval;
-    e->next_restart = 0;
-    e->restarts = fdl_jpeg_scan_restarts(
+    e->column = e->last = 0;
+    set_order(e, natural);
+    struct chain *first = &e->chains[0];
+    first->number = 0;
+    first->next_restart = 0;
+    first->restarts = fdl_jpeg_scan_restarts(
         (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
-    e->column = 0;
-    e->order = natural;
-    begin_segment(e, e->raw);
+    begin_segment(e, first, e->begin);
     c->entropy = &e->pub;
     return true;
 }
 
 bool fdl_jpeg_entropy_rest_is_sound(const struct fdl_jpeg_entropy *e)
 {
-    return fdl_jpeg_scan_is_sound(e->raw, e->raw_end, e->restarts,
-                                  e->next_restart);
+    const struct chain *c = &e->chains[e->last];
+    return fdl_jpeg_scan_is_sound(c->raw, e->raw_end, c->restarts,
+                                  c->next_restart);
 }
 
 struct fdl_jpeg_entropy *fdl_jpeg_entropy_create(void)

@@ -34,11 +34,12 @@ struct fdl_jpeg_packed {
     const uint8_t *file;
     const struct fdl_packed *packed;
     uint32_t row, column; /* of the next MCU */
+    uint32_t left;        /* to be taken */
+    struct fdl_jpeg_lane *to;
     uint32_t n_lanes, n_blocks;
     struct lane lanes[D_MAX_BLOCKS_IN_MCU];
     uint32_t rows[D_MAX_BLOCKS_IN_MCU]; /* of its plane in an MCU, by lane */
     struct block blocks[D_MAX_BLOCKS_IN_MCU];
-    uint8_t last[D_MAX_BLOCKS_IN_MCU];
 };
 
 /* Only forward: libjpeg and jpeg_rows.h go from top to bottom. */
@@ -79,7 +80,7 @@ static bool open_segment(struct fdl_jpeg_packed *e, struct lane *l, uint32_t i)
 /* The MCU at e->column into blocks whose rows are `stride` coefficients apart.
  */
 static void read_mcu(struct fdl_jpeg_packed *e, j_decompress_ptr c,
-                     JBLOCKROW *mcu, size_t stride)
+                     JBLOCKROW *mcu, size_t stride, uint8_t *last)
 {
     for (uint32_t i = 0; i < e->n_blocks; i++) {
         const struct block *b = &e->blocks[i];
@@ -88,7 +89,7 @@ static void read_mcu(struct fdl_jpeg_packed *e, j_decompress_ptr c,
         if (FDL_UNLIKELY(b->lane->next != segment + 1) &&
             !open_segment(e, b->lane, segment))
             e->fail(c);
-        e->last[i] = (uint8_t)fdl_segment_block(
+        last[i] = (uint8_t)fdl_segment_block(
             b->lane->segment, at % FDL_SEGMENT_BLOCKS, mcu[i][0], stride);
     }
 }
@@ -116,9 +117,10 @@ static void step(struct fdl_jpeg_packed *e, j_decompress_ptr c)
 static boolean decode_mcu(j_decompress_ptr c, JBLOCKROW *mcu)
 {
     struct fdl_jpeg_packed *e = (struct fdl_jpeg_packed *)c->entropy;
+    uint8_t last[D_MAX_BLOCKS_IN_MCU];
     if (mcu && e->column >= c->master->first_iMCU_col &&
         e->column <= c->master->last_iMCU_col)
-        read_mcu(e, c, mcu, DCTSIZE);
+        read_mcu(e, c, mcu, DCTSIZE, last);
     step(e, c);
     return TRUE;
 }
@@ -129,25 +131,35 @@ static struct fdl_jpeg_packed *of_source(struct fdl_jpeg_blocks *b)
     return (struct fdl_jpeg_packed *)(void *)((char *)b - at);
 }
 
-static void go(struct fdl_jpeg_blocks *b, j_decompress_ptr c, uint32_t row,
-               uint32_t column)
+/* One row at a time: others would gain nothing. */
+static int32_t go(struct fdl_jpeg_blocks *b, j_decompress_ptr c, uint32_t row,
+                  int32_t rows, uint32_t column, uint32_t n,
+                  struct fdl_jpeg_lane *lanes)
 {
     struct fdl_jpeg_packed *e = of_source(b);
     (void)c;
+    (void)rows;
     if (e->row != row) {
         e->row = row;
         begin_row(e);
     }
     e->column = column;
+    e->left = n;
+    e->to = lanes;
+    lanes->row = 0;
+    return 1;
 }
 
-static const uint8_t *take(struct fdl_jpeg_blocks *b, j_decompress_ptr c,
-                           JBLOCKROW *mcu)
+static int32_t take(struct fdl_jpeg_blocks *b, j_decompress_ptr c)
 {
     struct fdl_jpeg_packed *e = of_source(b);
-    read_mcu(e, c, mcu, 2 * DCTSIZE);
-    step(e, c);
-    return e->last;
+    uint32_t unit = FDL_MIN(fdl_jpeg_unit(c), e->left);
+    e->left -= unit;
+    for (uint32_t m = 0; m < unit; m++) {
+        read_mcu(e, c, e->to->blocks[m], 2 * DCTSIZE, e->to->last[m]);
+        step(e, c);
+    }
+    return 0;
 }
 
 static void start_pass(j_decompress_ptr c)

@@ -32,7 +32,8 @@ struct fdl_jpeg_progressive {
     bool row_is_read;
     uint32_t n_places; /* in an MCU of the image */
     struct fdl_jpeg_place places[D_MAX_BLOCKS_IN_MCU];
-    uint8_t last[D_MAX_BLOCKS_IN_MCU];
+    uint32_t left; /* MCUs to be taken */
+    struct fdl_jpeg_lane *to;
 
     uint32_t n_scans;
     struct fdl_jpeg_scan scans[MOST_SCANS];
@@ -157,16 +158,23 @@ static struct fdl_jpeg_progressive *of_source(struct fdl_jpeg_blocks *b)
     return (struct fdl_jpeg_progressive *)(void *)((char *)b - at);
 }
 
-static void go(struct fdl_jpeg_blocks *b, j_decompress_ptr c, uint32_t row,
-               uint32_t column)
+/* One row at a time. */
+static int32_t go(struct fdl_jpeg_blocks *b, j_decompress_ptr c, uint32_t row,
+                  int32_t rows, uint32_t column, uint32_t n,
+                  struct fdl_jpeg_lane *lanes)
 {
     struct fdl_jpeg_progressive *p = of_source(b);
+    (void)rows;
     for (; p->row < row; p->row++) {
         if (!p->row_is_read)
             read_row(p, c, false);
         p->row_is_read = false;
     }
     p->column = column;
+    p->left = n;
+    p->to = lanes;
+    lanes->row = 0;
+    return 1;
 }
 
 /* Of all coefficients but the first. */
@@ -177,24 +185,32 @@ static void copy_block(const int16_t *from, JCOEF *to)
                DCTSIZE * sizeof(*to));
 }
 
-static const uint8_t *take(struct fdl_jpeg_blocks *b, j_decompress_ptr c,
-                           JBLOCKROW *mcu)
+static void take_mcu(struct fdl_jpeg_progressive *p, JBLOCKROW *mcu,
+                     uint8_t *last)
 {
-    struct fdl_jpeg_progressive *p = of_source(b);
-    if (!p->row_is_read)
-        read_row(p, c, true);
     for (uint32_t i = 0; i < p->n_places; i++) {
         const struct fdl_jpeg_place *place = &p->places[i];
         const struct fdl_jpeg_block_row *row = place->row;
         uint32_t at = place->at + p->column * place->step;
         uint64_t seen = row->seen[at];
-        p->last[i] = (uint8_t)(63 - __builtin_clzll(seen | 1));
+        last[i] = (uint8_t)(63 - __builtin_clzll(seen | 1));
         if (seen != 0)
             copy_block(fdl_jpeg_block_at(row, at), mcu[i][0]);
         mcu[i][0][0] = row->dc[at];
     }
     p->column++;
-    return p->last;
+}
+
+static int32_t take(struct fdl_jpeg_blocks *b, j_decompress_ptr c)
+{
+    struct fdl_jpeg_progressive *p = of_source(b);
+    uint32_t unit = FDL_MIN(fdl_jpeg_unit(c), p->left);
+    if (!p->row_is_read)
+        read_row(p, c, true);
+    p->left -= unit;
+    for (uint32_t m = 0; m < unit; m++)
+        take_mcu(p, p->to->blocks[m], p->to->last[m]);
+    return 0;
 }
 
 /* ---- For jpeg_rows.h ---------------------------------------------------- */

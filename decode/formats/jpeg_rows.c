@@ -121,7 +121,7 @@ static void make_plane(struct fdl_jpeg_rows *r, int i)
     p->high = p->side * p->rows;
     p->width = (int32_t)info->downsampled_width;
     p->height = (int32_t)info->downsampled_height;
-    p->ring = 2 * p->high;
+    p->ring = (FDL_JPEG_ROWS + 1) * p->high;
     /* One MCU more: the last pair may have only one block. */
     size_t width = (size_t)(r->n + 1) * (size_t)p->wide;
     p->stride = width + 2 * FDL_TRANSFORM_MARGIN;
@@ -138,11 +138,11 @@ static uint8_t *plane_row(const struct fdl_jpeg_plane *p, int32_t y)
 
 /* A sample more on either side. */
 static void extend(const struct fdl_jpeg_rows *r,
-                   const struct fdl_jpeg_plane *p)
+                   const struct fdl_jpeg_plane *p, int32_t mcu_row)
 {
     int32_t n = FDL_MIN(r->n * p->wide, p->width - r->first * p->wide);
     for (int32_t i = 0; i < p->high; i++) {
-        uint8_t *row = plane_row(p, r->next * p->high + i);
+        uint8_t *row = plane_row(p, mcu_row * p->high + i);
         row[-1] = row[0];
         row[n] = row[n - 1];
     }
@@ -152,82 +152,97 @@ static void extend(const struct fdl_jpeg_rows *r,
 
 #define MCU_BLOCKS (2 * 2 + 2)
 
-/* Where the blocks of two MCUs go. Luma's two columns are a pair; of others,
- * the same blocks of two MCUs are. A pair of the second kind lies with the
- * first MCU. */
-static void place_blocks(const struct fdl_jpeg_rows *r, int32_t mcu,
+/* Pairs of a unit: two MCUs, or four whose blocks are few. */
+#define LANE_PAIRS (2 * MCU_BLOCKS)
+
+/* Where the blocks of an MCU of a unit go. Luma's two columns are a pair; of
+ * others, the same blocks of two MCUs are. A pair of the second kind lies with
+ * the first MCU. */
+static void place_blocks(const struct fdl_jpeg_rows *r, int lane, int mcu,
                          JBLOCKROW *blocks)
 {
     int n = 0;
+    int16_t *to = r->coefficients + lane * LANE_PAIRS * FDL_PAIR_COEFFICIENTS;
     for (int i = 0; i < r->n_planes; i++) {
         const struct fdl_jpeg_plane *p = &r->planes[i];
         for (int k = 0; k < p->rows * p->columns; k++, n++) {
             bool within = p->columns == 2;
-            int pair = within ? MCU_BLOCKS * mcu + n / 2 * 2 : n;
-            int side = within ? k % 2 : mcu;
-            blocks[n] =
-                (JBLOCKROW)(void *)(r->coefficients +
-                                    pair * FDL_PAIR_COEFFICIENTS + side * 8);
+            int pair = within ? MCU_BLOCKS * mcu + n / 2 * 2
+                              : MCU_BLOCKS * (mcu / 2) + n;
+            int side = within ? k % 2 : mcu % 2;
+            blocks[n] = (JBLOCKROW)(void *)(to + pair * FDL_PAIR_COEFFICIENTS +
+                                            side * 8);
         }
     }
 }
 
-/* One pair of plane p, block number n of MCU `mcu` of the row. */
+/* One pair of plane p, number `at` of the lane's, of MCU `mcu` of the row. */
 static void finish_pair(const struct fdl_jpeg_rows *r,
-                        const struct fdl_jpeg_plane *p, int32_t at,
+                        const struct fdl_jpeg_plane *p,
+                        const struct fdl_jpeg_lane *lane, int32_t at,
                         int32_t block_row, int32_t mcu, unsigned last)
 {
-    int32_t y = r->next * p->high + block_row * p->side;
+    int32_t y = (r->next + lane->row) * p->high + block_row * p->side;
     uint8_t *to = plane_row(p, y) + (size_t)(mcu * p->wide);
+    at += (int32_t)(lane - r->lanes) * LANE_PAIRS;
     p->pair(r->coefficients + at * FDL_PAIR_COEFFICIENTS, p->quant, last,
             p == r->planes ? LUMA_ZERO : 0, to, p->stride);
 }
 
-/* count: 1 or 2 MCUs from `mcu` on. Where there is no second one, `last` of it
- * is of an earlier one, which is not wrong, as its blocks are zero. */
-static void finish_mcus(const struct fdl_jpeg_rows *r, int32_t mcu, int count,
-                        uint8_t last[2][D_MAX_BLOCKS_IN_MCU])
+/* MCUs `first` and the next one of a unit, if count is 2, as MCU `mcu` of the
+ * row and the next one. Where there is no second one, `last` of it is of an
+ * earlier one, which is not wrong, as its blocks are zero. */
+static void finish_mcus(const struct fdl_jpeg_rows *r,
+                        const struct fdl_jpeg_lane *lane, int32_t first,
+                        int32_t mcu, int32_t count)
 {
+    const uint8_t *last[2] = {lane->last[first], lane->last[first + 1]};
     int n = 0;
     for (int i = 0; i < r->n_planes; i++) {
         const struct fdl_jpeg_plane *p = &r->planes[i];
         for (int k = 0; k < p->rows; k++, n += p->columns) {
             if (p->columns == 1) {
-                finish_pair(r, p, n, k, mcu, FDL_MAX(last[0][n], last[1][n]));
+                finish_pair(r, p, lane, MCU_BLOCKS * (first / 2) + n, k, mcu,
+                            FDL_MAX(last[0][n], last[1][n]));
                 continue;
             }
             for (int m = 0; m < count; m++)
-                finish_pair(r, p, MCU_BLOCKS * m + n, k, mcu + m,
+                finish_pair(r, p, lane, MCU_BLOCKS * m + n, k, mcu + m,
                             FDL_MAX(last[m][n], last[m][n + 1]));
         }
     }
 }
 
-static void go_to_row(struct fdl_jpeg_rows *r)
+static void go_to_rows(struct fdl_jpeg_rows *r)
 {
-    r->source->go(r->source, r->c, (uint32_t)r->next, (uint32_t)r->first);
+    r->n_rows =
+        r->source->go(r->source, r->c, (uint32_t)r->next, r->end - r->next,
+                      (uint32_t)r->first, (uint32_t)r->n, r->lanes);
 }
 
-static void next_row(struct fdl_jpeg_rows *r)
+/* As many as the source goes to at once. */
+static void next_rows(struct fdl_jpeg_rows *r)
 {
-    uint8_t last[2][D_MAX_BLOCKS_IN_MCU] = {{0}};
-    JBLOCKROW blocks[2][D_MAX_BLOCKS_IN_MCU];
-    for (int m = 0; m < 2; m++)
-        place_blocks(r, m, blocks[m]);
+    int32_t unit = (int32_t)fdl_jpeg_unit(r->c), done[FDL_JPEG_ROWS] = {0};
     begin_row(&r->pace);
-    go_to_row(r);
-    for (int32_t i = 0; i < r->n; i += 2) {
-        int count = FDL_MIN(r->n - i, 2);
-        for (int m = 0; m < count; m++)
-            memcpy(last[m], r->source->take(r->source, r->c, blocks[m]),
-                   sizeof(last[m]));
+    if (r->n_rows == 0)
+        go_to_rows(r);
+    for (int32_t left = r->n_rows * r->n; left > 0;) {
+        const struct fdl_jpeg_lane *lane =
+            &r->lanes[r->source->take(r->source, r->c)];
+        int32_t at = done[lane->row], count = FDL_MIN(r->n - at, unit);
         end_lap(&r->pace, &r->pace.unpack);
-        finish_mcus(r, i, count, last);
+        for (int32_t i = 0; i < count; i += 2)
+            finish_mcus(r, lane, i, at + i, FDL_MIN(count - i, 2));
         end_lap(&r->pace, &r->pace.transform);
+        done[lane->row] += count;
+        left -= count;
     }
-    for (int i = 1; i < r->n_planes; i++)
-        extend(r, &r->planes[i]);
-    r->next++;
+    for (int32_t row = r->next; row < r->next + r->n_rows; row++)
+        for (int i = 1; i < r->n_planes; i++)
+            extend(r, &r->planes[i], row);
+    r->next += r->n_rows;
+    r->n_rows = 0;
 }
 
 /* ---- Rows --------------------------------------------------------------- */
@@ -244,17 +259,28 @@ static void chroma_rows(const struct fdl_jpeg_rows *r, int32_t y, int32_t *near,
     *far = FDL_MIN(FDL_MAX(*near + (y % 2 ? 1 : -1), 0), p->height - 1);
 }
 
-static int32_t first_row(const struct fdl_jpeg_rows *r)
+/* The rows of MCUs that row y of pixels needs. */
+static void mcu_rows(const struct fdl_jpeg_rows *r, int32_t y, int32_t *first,
+                     int32_t *last)
 {
-    int32_t near, far;
-    chroma_rows(r, r->y, &near, &far);
-    return FDL_MIN(near, far) / r->planes[r->n_planes - 1].high;
+    int32_t near, far, high = r->planes[r->n_planes - 1].high;
+    chroma_rows(r, y, &near, &far);
+    *first = FDL_MIN(near, far) / high;
+    *last = FDL_MAX(near, far) / high;
+}
+
+static void find_rows(struct fdl_jpeg_rows *r, int32_t height)
+{
+    int32_t last, unused;
+    mcu_rows(r, r->y, &r->next, &unused);
+    mcu_rows(r, r->y + height - 1, &unused, &last);
+    r->end = last + 1;
 }
 
 bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
                          struct jpeg_decompress_struct *c,
                          struct fdl_jpeg_blocks *source, JDIMENSION *x,
-                         JDIMENSION *width, JDIMENSION y)
+                         JDIMENSION *width, JDIMENSION y, JDIMENSION height)
 {
     if (!fdl_jpeg_rows_can(c) || !is_in_order(c))
         return false;
@@ -273,13 +299,18 @@ bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
     r->y = (int32_t)y;
     for (int i = 0; i < r->n_planes; i++)
         make_plane(r, i);
-    size_t bytes = 2 * MCU_BLOCKS * FDL_PAIR_COEFFICIENTS * sizeof(int16_t);
+    size_t bytes =
+        FDL_JPEG_LANES * LANE_PAIRS * FDL_PAIR_COEFFICIENTS * sizeof(int16_t);
     r->coefficients = take(c, bytes);
     memset(r->coefficients, 0, bytes);
     for (int i = 0; i < 2; i++)
         r->chroma[i] = take(c, r->planes[0].stride);
-    r->next = first_row(r);
-    go_to_row(r);
+    memset(r->lanes, 0, sizeof(r->lanes));
+    for (int i = 0; i < FDL_JPEG_LANES; i++)
+        for (int m = 0; m < (int)fdl_jpeg_unit(c); m++)
+            place_blocks(r, i, m, r->lanes[i].blocks[m]);
+    find_rows(r, (int32_t)height);
+    go_to_rows(r);
     return true;
 }
 
@@ -304,7 +335,7 @@ void fdl_jpeg_rows_read(struct fdl_jpeg_rows *r, uint8_t *to)
     int32_t near = 0, far = 0, y = r->y++;
     chroma_rows(r, y, &near, &far);
     while (r->next <= FDL_MAX(near, far) / r->planes[r->n_planes - 1].high)
-        next_row(r);
+        next_rows(r);
     const uint8_t *from = plane_row(luma, y);
     begin_lap(&r->pace);
     if (r->n_planes == 1)

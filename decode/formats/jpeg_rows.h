@@ -22,8 +22,9 @@
 
 #define FDL_JPEG_PLANES 3
 
-/* The samples of a component in the MCUs that are decoded: two rows of these,
- * in turn, since the upsampling of one needs a row of the other. */
+/* The samples of a component in the MCUs that are decoded: of as many rows of
+ * these as the source goes to at once, and one before them, in turn, since the
+ * upsampling of one needs a row of the other. */
 struct fdl_jpeg_plane {
     uint8_t *samples; /* behind a margin */
     size_t stride;
@@ -54,9 +55,12 @@ struct fdl_jpeg_rows {
     struct fdl_jpeg_plane planes[FDL_JPEG_PLANES];
     int32_t first, n; /* MCUs of each row that are decoded */
     int32_t next;     /* row of MCUs */
-    int32_t y;        /* the next row of pixels */
+    int32_t end;      /* past the last one */
+    int32_t n_rows;   /* that the source is at, 0: not there yet */
+    struct fdl_jpeg_lane lanes[FDL_JPEG_LANES];
+    int32_t y; /* the next row of pixels */
     size_t width;
-    int16_t *coefficients;     /* zeros: of two MCUs */
+    int16_t *coefficients;     /* zeros: of a unit of each lane */
     int8_t *chroma[2];         /* a row each */
     struct fdl_jpeg_pace pace; /* outlives the image */
 };
@@ -66,14 +70,14 @@ struct fdl_jpeg_rows {
 bool fdl_jpeg_rows_can(const struct jpeg_decompress_struct *c);
 
 /* c is between jpeg_start_decompress and its first row, and source at MCU 0.
- * Takes memory from c and goes to row y. Rows will be *width pixels from *x on,
- * which is rounded down as by jpeg_crop_scanline. False, and nothing has
- * changed: not of a kind that this can do, or its scan has components in
- * another order than the file. */
+ * Takes memory from c and goes to row y, the first of `height`. Rows will be
+ * *width pixels from *x on, which is rounded down as by jpeg_crop_scanline.
+ * False, and nothing has changed: not of a kind that this can do, or its scan
+ * has components in another order than the file. */
 bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
                          struct jpeg_decompress_struct *c,
                          struct fdl_jpeg_blocks *source, JDIMENSION *x,
-                         JDIMENSION *width, JDIMENSION y);
+                         JDIMENSION *width, JDIMENSION y, JDIMENSION height);
 
 /* The next row. Errors are those of the source. */
 void fdl_jpeg_rows_read(struct fdl_jpeg_rows *r, uint8_t *to);

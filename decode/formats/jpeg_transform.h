@@ -22,7 +22,7 @@
 
 /* Where a coefficient of the left block lies, from its place in zigzag order;
  * those of the right one lie 8 behind. */
-extern const uint8_t fdl_jpeg_pair_order[128];
+extern const uint8_t fdl_jpeg_pair_order[64];
 
 /* Samples before and after a row that may be read, and bytes after one that may
  * be written. */

@@ -7,6 +7,7 @@
  */
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_transform.h"
+#include "tests/decode/kept_entries.h"
 #include "tests/decode/parts.h"
 
 enum { SIDE = 120, BYTES = SIDE * SIDE * 3 };
@@ -45,36 +46,6 @@ static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
     }
 }
 
-/* Entries of a file, as of several decodes. */
-static struct fdl_entries *known;
-static struct fdl_entry_notes notes;
-static uint64_t jumped;
-
-static void forget(void)
-{
-    const size_t bytes =
-        sizeof(*known) + FDL_ENTRIES_MOST * sizeof(known->at[0]);
-    if (!known)
-        known = malloc(bytes);
-    assert_non_null(known);
-    memset(known, 0, bytes);
-    fdl_entry_notes_begin(&notes, known, true);
-}
-
-static void keep(void)
-{
-    if (!notes.valid)
-        return;
-    if (!notes.same)
-        known->n = 0;
-    assert_int_equal(notes.first, known->n);
-    assert_true(notes.first + notes.n <= notes.capacity);
-    known->hash = notes.hash;
-    memcpy(known->at + known->n, notes.at, notes.n * sizeof(notes.at[0]));
-    known->n += notes.n;
-    jumped += notes.jumped;
-}
-
 static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
                     const struct fdl_encoded *bytes, uint64_t seed,
                     uint64_t round)
@@ -82,10 +53,10 @@ static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
     static struct outcome a, b;
     struct fdl_encoded noted = *bytes;
     if (round % 3)
-        noted.notes = &notes;
-    fdl_entry_notes_begin(&notes, known, true);
+        noted.notes = &kept_notes;
+    fdl_entry_notes_begin(&kept_notes, kept_known, true);
     decode(ours, &noted, seed, &a);
-    keep();
+    kept_add();
     decode(plain, bytes, seed, &b);
     if (a.status != b.status || strcmp(a.words, b.words) != 0)
         fail_msg("round %llu: %d \"%s\", and by libjpeg %d \"%s\"",
@@ -105,12 +76,12 @@ TEST(sound_files_are_libjpegs)
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded bytes = file_of(file, size);
         bytes.readable += round % 2 ? FDL_ENCODED_PADDING : 0;
-        forget();
+        kept_forget();
         for (int crop = 0; crop < 4; crop++)
             compare(ours, plain, &bytes, make_random(&seed), round);
         free(file);
     }
-    assert_true(jumped > 0 || !fdl_jpeg_transform());
+    assert_true(kept_jumped > 0 || !fdl_jpeg_transform());
     fdl_decoder_destroy(ours);
     fdl_decoder_destroy(plain);
 }
@@ -156,7 +127,7 @@ static void check_damage(double accept_truncated)
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded sound = file_of(file, size);
-        forget();
+        kept_forget();
         compare(ours, plain, &sound, make_random(&seed), round);
         for (int i = make_within(&seed, 1, 3); i > 0 && size > 4; i--)
             size = damage(file, size, &seed);
@@ -292,29 +263,61 @@ TEST(sequential_files_are_not_given_up)
 /* A block and as much room beside it, as jpeg_transform.h has pairs. */
 typedef JCOEF pair[2 * DCTSIZE2];
 
-static void take_each(struct reader *r, struct fdl_jpeg_blocks *source,
-                      pair *blocks, uint64_t n)
+/* Lanes whose units go to `space`. */
+static struct fdl_jpeg_lane lanes[FDL_JPEG_LANES];
+static pair space[FDL_JPEG_LANES][FDL_JPEG_UNIT * D_MAX_BLOCKS_IN_MCU];
+
+static void point_lanes(uint32_t blocks)
 {
-    JBLOCKROW mcu[D_MAX_BLOCKS_IN_MCU];
-    for (uint64_t i = 0; i < n; i++, blocks += r->c.blocks_in_MCU) {
-        for (int b = 0; b < r->c.blocks_in_MCU; b++)
-            mcu[b] = (JBLOCKROW)(void *)blocks[b];
-        source->take(source, &r->c, mcu);
+    memset(space, 0, sizeof(space));
+    for (int i = 0; i < FDL_JPEG_LANES; i++)
+        for (uint32_t m = 0; m < FDL_JPEG_UNIT; m++)
+            for (uint32_t b = 0; b < blocks; b++)
+                lanes[i].blocks[m][b] =
+                    (JBLOCKROW)(void *)space[i][m * blocks + b];
+}
+
+/* MCUs `from` to from + n - 1, all of the same row, and of rows below it; to
+ * `all`, which has all of them. How many rows. */
+static int32_t take_rows(struct reader *r, struct fdl_jpeg_blocks *source,
+                         pair *all, uint32_t from, uint32_t n, int32_t rows)
+{
+    uint32_t done[FDL_JPEG_ROWS] = {0}, side = r->c.MCUs_per_row;
+    uint32_t blocks = (uint32_t)r->c.blocks_in_MCU;
+    point_lanes(blocks);
+    rows = source->go(source, &r->c, from / side, rows, from % side, n, lanes);
+    assert_true(rows >= 1 && rows <= FDL_JPEG_ROWS);
+    for (uint32_t left = (uint32_t)rows * n; left > 0;) {
+        int32_t i = source->take(source, &r->c);
+        uint32_t row = (uint32_t)lanes[i].row;
+        assert_true(row < (uint32_t)rows);
+        uint32_t count = FDL_MIN(n - done[row], fdl_jpeg_unit(&r->c));
+        size_t bytes = count * blocks * sizeof(pair);
+        size_t at = ((size_t)from + row * side + done[row]) * blocks;
+        memcpy(all + at, space[i], bytes);
+        memset(space[i], 0, bytes);
+        done[row] += count;
+        left -= count;
     }
+    return rows;
 }
 
 /* Coefficients of MCUs `from` to n - 1, gone to by way of another. */
-static bool take_from(struct reader *r, struct fdl_jpeg_entropy *e,
-                      pair *blocks, uint64_t from, uint64_t n)
+static bool take_from(struct reader *r, struct fdl_jpeg_entropy *e, pair *all,
+                      uint32_t from, uint32_t n)
 {
     struct fdl_jpeg_blocks *source = fdl_jpeg_entropy_blocks(e);
-    uint32_t side = r->c.MCUs_per_row;
+    uint32_t side = r->c.MCUs_per_row, by = from / 2;
     if (setjmp(r->gave_up))
         return false;
-    fdl_jpeg_entropy_use(e, &r->c, &notes);
-    for (uint64_t to = from / 2; to <= from; to += FDL_MAX(from - to, 1))
-        source->go(source, &r->c, (uint32_t)to / side, (uint32_t)to % side);
-    take_each(r, source, blocks + from * (size_t)r->c.blocks_in_MCU, n - from);
+    fdl_jpeg_entropy_use(e, &r->c, &kept_notes);
+    point_lanes((uint32_t)r->c.blocks_in_MCU);
+    source->go(source, &r->c, by / side, 1, by % side, 1, lanes);
+    while (from < n) {
+        uint32_t left = side - from % side;
+        take_rows(r, source, all, from, left, 1);
+        from += left;
+    }
     return fdl_jpeg_entropy_rest_is_sound(e);
 }
 
@@ -330,23 +333,23 @@ TEST(every_mcu_can_be_entered)
             m.components = 3;
         uint8_t *file = make_jpeg(&m, &size);
         struct reader r;
-        forget();
-        notes.spacing = (uint64_t)make_within(&seed, 1, 3);
+        kept_forget();
+        kept_notes.spacing = (uint64_t)make_within(&seed, 1, 3);
         assert_true(start(&r, e, file, size));
-        uint64_t n = (uint64_t)r.c.MCUs_per_row * r.c.MCU_rows_in_scan;
+        uint32_t n = r.c.MCUs_per_row * r.c.MCU_rows_in_scan;
         size_t bytes = n * (size_t)r.c.blocks_in_MCU * sizeof(pair);
         pair *all = calloc(2, bytes), *again = all + bytes / sizeof(pair);
         assert_non_null(all);
         assert_true(take_from(&r, e, all, 0, n));
-        assert_int_equal(notes.n, (n - 1) / notes.spacing);
-        notes.valid = true;
-        keep();
-        for (uint64_t from = 0; from < n;
-             from += (uint64_t)make_within(&seed, 1, 20)) {
+        assert_int_equal(kept_notes.n, (n - 1) / kept_notes.spacing);
+        kept_notes.valid = true;
+        kept_add();
+        for (uint32_t from = 0; from < n;
+             from += (uint32_t)make_within(&seed, 1, 20)) {
             jpeg_destroy_decompress(&r.c);
             assert_true(start(&r, e, file, size));
-            fdl_entry_notes_begin(&notes, known, true);
-            notes.same = true;
+            fdl_entry_notes_begin(&kept_notes, kept_known, true);
+            kept_notes.same = true;
             size_t at = from * (size_t)r.c.blocks_in_MCU;
             memset(again, 0, bytes);
             assert_true(take_from(&r, e, again, from, n));
@@ -354,6 +357,124 @@ TEST(every_mcu_can_be_entered)
                                 bytes - at * sizeof(pair));
         }
         jpeg_destroy_decompress(&r.c);
+        free(all);
+        free(file);
+    }
+    fdl_jpeg_entropy_destroy(e);
+}
+
+/* All of a small file, and that many entries as known that lie close together;
+ * attached again. How many MCUs. */
+static uint32_t learn(struct reader *r, struct fdl_jpeg_entropy *e,
+                      const uint8_t *file, size_t size, uint64_t spacing,
+                      pair **all)
+{
+    kept_forget();
+    kept_notes.spacing = spacing;
+    assert_true(start(r, e, file, size));
+    uint32_t n = r->c.MCUs_per_row * r->c.MCU_rows_in_scan;
+    *all = calloc(n, (size_t)r->c.blocks_in_MCU * sizeof(pair));
+    assert_non_null(*all);
+    assert_true(take_from(r, e, *all, 0, n));
+    jpeg_destroy_decompress(&r->c);
+    kept_notes.valid = true;
+    kept_add();
+    fdl_entry_notes_begin(&kept_notes, kept_known, false);
+    kept_notes.same = true;
+    return n;
+}
+
+/* Takes rows from MCU `from` on. How many; 0: gave up. */
+static int32_t take_known(struct reader *r, struct fdl_jpeg_entropy *e,
+                          const uint8_t *file, size_t size, pair *all,
+                          uint32_t from, uint32_t n, int32_t rows)
+{
+    assert_true(start(r, e, file, size));
+    fdl_jpeg_entropy_use(e, &r->c, &kept_notes);
+    if (setjmp(r->gave_up))
+        rows = 0;
+    else
+        rows = take_rows(r, fdl_jpeg_entropy_blocks(e), all, from, n, rows);
+    jpeg_destroy_decompress(&r->c);
+    return rows;
+}
+
+static void compare_rows(const pair *a, const pair *b, const struct reader *r,
+                         uint32_t from, uint32_t n, int32_t rows)
+{
+    size_t blocks = (size_t)r->c.blocks_in_MCU, side = r->c.MCUs_per_row;
+    for (size_t row = 0; row < (size_t)rows; row++) {
+        size_t at = (from + row * side) * blocks;
+        assert_memory_equal(a + at, b + at, n * blocks * sizeof(pair));
+    }
+}
+
+/* Whatever columns of whatever rows, and however many of their entries are
+ * known. */
+TEST(rows_side_by_side_are_rows_alone)
+{
+    uint64_t seed = test_seed();
+    struct fdl_jpeg_entropy *e = make_entropy();
+    int32_t most = 0;
+    for (int round = 0; round < 400; round++) {
+        struct make_jpeg m = make_any(&seed, SIDE, SIDE);
+        size_t size;
+        if (m.components == 4)
+            m.components = 3;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct reader r;
+        pair *all;
+        uint32_t mcus =
+            learn(&r, e, file, size, (uint64_t)make_within(&seed, 1, 9), &all);
+        pair *again = calloc(mcus, (size_t)r.c.blocks_in_MCU * sizeof(pair));
+        assert_non_null(again);
+        if (round % 3 == 0)
+            kept_known->n =
+                (uint32_t)make_within(&seed, 0, (int32_t)kept_known->n);
+        uint32_t side = r.c.MCUs_per_row;
+        uint32_t from = (uint32_t)make_within(&seed, 0, (int32_t)mcus - 1);
+        int32_t n = make_within(&seed, 1, (int32_t)(side - from % side));
+        int32_t rows = (int32_t)(r.c.MCU_rows_in_scan - from / side);
+        rows = take_known(&r, e, file, size, again, from, (uint32_t)n, rows);
+        assert_true(rows > 0);
+        compare_rows(all, again, &r, from, (uint32_t)n, rows);
+        most = FDL_MAX(most, rows);
+        free(again);
+        free(all);
+        free(file);
+    }
+    assert_int_equal(most, FDL_JPEG_ROWS);
+    fdl_jpeg_entropy_destroy(e);
+}
+
+/* Where the data of the second row ends by a marker, the first alone is sound.
+ */
+TEST(damage_below_a_row_is_given_up)
+{
+    uint64_t seed = test_seed();
+    struct fdl_jpeg_entropy *e = make_entropy();
+    for (int round = 0; round < 100; round++) {
+        struct make_jpeg m = make_any(&seed, SIDE, SIDE);
+        m.width = m.height = SIDE;
+        m.components = round % 2 ? 3 : 1;
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct reader r;
+        pair *all;
+        learn(&r, e, file, size, 1, &all);
+        uint32_t side = r.c.MCUs_per_row;
+        if (side >= 2 && r.c.MCU_rows_in_scan >= 2) {
+            int32_t dc[FDL_ENTRY_COMPONENTS];
+            assert_true(start(&r, e, file, size));
+            size_t begin = size - r.c.src->bytes_in_buffer;
+            jpeg_destroy_decompress(&r.c);
+            uint64_t bit = fdl_entry_unpack(kept_known->at[side], dc);
+            uint8_t *at = file + begin + bit / 8 + 1;
+            at += at[-1] == 0xff; /* and a zero */
+            memcpy(at, "\xff\xd9", 2);
+            assert_int_equal(take_known(&r, e, file, size, all, 0, side, 1), 1);
+            assert_int_equal(take_known(&r, e, file, size, all, 0, side, 2), 0);
+        }
         free(all);
         free(file);
     }

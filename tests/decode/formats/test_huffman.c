@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of huffman.h against the definition: random codes, read bit by bit
- * as T.81 F.2.2.3 does, and random windows.
+ * The tables of huffman.h and huffman_steps.h against the definition: random
+ * codes, read bit by bit as T.81 F.2.2.3 does, and random windows.
  */
 #include "base/compiler.h"
-#include "decode/formats/huffman.h"
+#include "decode/formats/huffman_steps.h"
 #include "test.h"
 #include "tests/decode/make_jpeg.h"
 
@@ -98,37 +98,86 @@ TEST(symbols_are_as_defined)
     free(t);
 }
 
-/* What skip says of bits, symbol by symbol. */
-static void check_skip(const struct fdl_huffman *t, const struct code *c,
+/* The value that `want`, on top of bits, has (T.81 F.2.2.1). */
+static int32_t read_value(const struct symbol *want, uint64_t bits)
+{
+    int32_t value = 0;
+    for (unsigned i = 0; i < want->value; i++)
+        value = 2 * value + (int32_t)(bits << want->length << i >> 63);
+    bool is_high = want->value > 0 && value >> (want->value - 1) != 0;
+    return is_high ? value : value + 1 - (1 << want->value);
+}
+
+static void check_step(const struct fdl_huffman_steps *t, const struct code *c,
                        uint64_t bits)
 {
-    uint16_t got = t->skip[bits >> (64 - FDL_SKIP_BITS)];
-    unsigned total = 0, advance = 0;
+    struct symbol want = read_slowly(c, bits);
+    size_t i = bits >> (64 - FDL_LOOK_BITS);
+    unsigned got = t->one.length[i];
+    bool is_short =
+        want.length > 0 && want.length + (want.value > 0) <= FDL_LOOK_BITS;
+    unsigned advance = want.ends ? FDL_STEP_END : want.advance;
+    assert_int_equal(got != 0, is_short);
+    if (is_short) {
+        assert_int_equal(got, want.length + want.value);
+        assert_int_equal(
+            (int32_t)((uint32_t)(bits >> (64 - got)) - t->one.less[i]),
+            read_value(&want, bits));
+        if (c->is_ac)
+            assert_int_equal(t->one.advance[i], advance);
+        return;
+    }
+    assert_int_equal(t->one.advance[i], FDL_STEP_LONG);
+}
+
+TEST(steps_are_as_defined)
+{
+    uint64_t seed = test_seed();
+    struct fdl_huffman_steps *t = calloc(1, sizeof(*t));
+    for (int round = 0; round < 300; round++) {
+        struct code c = make_code(&seed, round % 2);
+        assert_true(fdl_huffman_make_steps(t, c.counts, c.symbols, c.is_ac));
+        for (int i = 0; i < 2000; i++)
+            check_step(t, &c, make_random(&seed));
+    }
+    free(t);
+}
+
+/* What skip says of bits, symbol by symbol. */
+static void check_skip(const struct fdl_huffman_steps *t, const struct code *c,
+                       uint64_t bits)
+{
+    size_t i = bits >> (64 - FDL_LOOK_BITS);
+    unsigned wanted = t->skip.length[i], total = 0, advance = 0;
     bool ended = false;
-    while (total < FDL_SKIP_TOTAL(got) && !ended) {
+    while (total < wanted && !ended) {
         struct symbol s = read_slowly(c, bits << total);
-        assert_true(s.length > 0 && s.length <= FDL_LOOK_BITS);
+        assert_true(s.length > 0 && total + s.length <= FDL_LOOK_BITS);
         total += s.length + s.value;
-        advance += s.ends ? FDL_SKIP_END : s.advance;
+        advance += s.ends ? 0 : s.advance;
         ended = s.ends;
     }
-    assert_int_equal(total, FDL_SKIP_TOTAL(got));
-    assert_int_equal(advance, FDL_SKIP_ADVANCE(got));
-    struct symbol first = read_slowly(c, bits);
-    assert_true(got != 0 || first.length == 0 || first.length > FDL_LOOK_BITS);
+    assert_int_equal(total, wanted);
+    assert_true(advance <= FDL_STEP_MOST);
+    if (wanted > 0)
+        assert_int_equal(t->skip.advance[i],
+                         advance + (ended ? FDL_STEP_END : 0));
+    else
+        assert_int_equal(t->skip.advance[i], FDL_STEP_LONG);
+    assert_int_equal(wanted == 0, t->one.length[i] == 0);
 }
 
 TEST(skips_are_their_symbols)
 {
     uint64_t seed = test_seed();
-    struct fdl_huffman *t = calloc(1, sizeof(*t));
+    struct fdl_huffman_steps *t = calloc(1, sizeof(*t));
     for (int round = 0; round < 100; round++) {
         struct code c = make_code(&seed, true);
-        assert_true(fdl_huffman_make(t, c.counts, c.symbols, true));
+        assert_true(fdl_huffman_make_steps(t, c.counts, c.symbols, true));
         assert_false(t->can_skip);
         fdl_huffman_make_skips(t);
-        for (uint64_t top = 0; top < 1u << FDL_SKIP_BITS; top++)
-            check_skip(t, &c, top << (64 - FDL_SKIP_BITS));
+        for (uint64_t top = 0; top < 1u << FDL_LOOK_BITS; top++)
+            check_skip(t, &c, top << (64 - FDL_LOOK_BITS));
     }
     free(t);
 }
@@ -136,13 +185,13 @@ TEST(skips_are_their_symbols)
 TEST(the_same_code_is_made_once)
 {
     uint64_t seed = test_seed();
-    struct fdl_huffman *t = calloc(1, sizeof(*t));
+    struct fdl_huffman_steps *t = calloc(1, sizeof(*t));
     struct code a = make_code(&seed, true), b = make_code(&seed, true);
-    assert_true(fdl_huffman_make(t, a.counts, a.symbols, true));
+    assert_true(fdl_huffman_make_steps(t, a.counts, a.symbols, true));
     fdl_huffman_make_skips(t);
-    assert_true(fdl_huffman_make(t, a.counts, a.symbols, true));
+    assert_true(fdl_huffman_make_steps(t, a.counts, a.symbols, true));
     assert_true(t->can_skip); /* kept */
-    assert_true(fdl_huffman_make(t, b.counts, b.symbols, true));
+    assert_true(fdl_huffman_make_steps(t, b.counts, b.symbols, true));
     assert_false(t->can_skip);
     free(t);
 }

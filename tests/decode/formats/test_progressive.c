@@ -91,7 +91,6 @@ static const JCOEF *libjpegs_block(struct planes *p, int component, uint32_t x,
 /* An MCU's blocks, with room for the right one of each pair. */
 struct mcu {
     JCOEF blocks[D_MAX_BLOCKS_IN_MCU][FDL_PAIR_COEFFICIENTS];
-    JBLOCKROW rows[D_MAX_BLOCKS_IN_MCU];
 };
 
 static void check_block(const JCOEF *got, const JCOEF *want, unsigned last)
@@ -130,12 +129,22 @@ static uint32_t mcus(JDIMENSION size, int factor)
     return (size + side - 1) / side;
 }
 
+static void point_lane(struct fdl_jpeg_lane *lane,
+                       struct mcu unit[FDL_JPEG_UNIT])
+{
+    memset(unit, 0, FDL_JPEG_UNIT * sizeof(*unit));
+    for (int m = 0; m < FDL_JPEG_UNIT; m++)
+        for (int i = 0; i < D_MAX_BLOCKS_IN_MCU; i++)
+            lane->blocks[m][i] = (JBLOCKROW)(void *)unit[m].blocks[i];
+}
+
 /* A part of the image. */
 static void check_part(struct planes *p, const uint8_t *file, size_t size,
                        uint64_t *seed)
 {
     struct reader r;
-    struct mcu mcu;
+    struct mcu unit[FDL_JPEG_UNIT];
+    struct fdl_jpeg_lane lane;
     struct fdl_jpeg_progressive *scans = open_scans(&r, file, size);
     assert_non_null(scans);
     uint32_t wide = mcus(r.c.image_width, r.c.max_h_samp_factor);
@@ -145,16 +154,18 @@ static void check_part(struct planes *p, const uint8_t *file, size_t size,
     uint32_t left = (uint32_t)part.x, top = (uint32_t)part.y;
     if (setjmp(r.gave_up))
         fail_msg("given up");
-    source->go(source, &r.c, top, left);
+    point_lane(&lane, unit);
+    source->go(source, &r.c, top, 1, left, 1, &lane);
     fdl_jpeg_progressive_keep(scans, &r.c, left, (uint32_t)part.width);
     for (uint32_t y = 0; y < (uint32_t)part.height; y++) {
-        source->go(source, &r.c, top + y, left);
+        source->go(source, &r.c, top + y, 1, left, (uint32_t)part.width, &lane);
         for (uint32_t x = 0; x < (uint32_t)part.width; x++) {
-            memset(&mcu, 0, sizeof(mcu));
-            for (int i = 0; i < D_MAX_BLOCKS_IN_MCU; i++)
-                mcu.rows[i] = (JBLOCKROW)(void *)mcu.blocks[i];
-            const uint8_t *last = source->take(source, &r.c, mcu.rows);
-            check_mcu(p, &mcu, last, left + x, top + y);
+            uint32_t m = x % fdl_jpeg_unit(&r.c);
+            if (m == 0) {
+                point_lane(&lane, unit);
+                source->take(source, &r.c);
+            }
+            check_mcu(p, &unit[m], lane.last[m], left + x, top + y);
         }
     }
     assert_int_equal(r.rows, part.y + part.height); /* and none below */

@@ -6,6 +6,8 @@
  * traps of cropping and skipping: rounding to blocks, chroma beyond the edge of
  * the crop, rows that come in groups.
  */
+#include "decode/formats/jpeg_transform.h"
+#include "tests/decode/kept_entries.h"
 #include "tests/decode/parts.h"
 
 #include <inttypes.h>
@@ -139,12 +141,15 @@ static void check_shrunk(void *j, const struct make_jpeg *m,
     for (int part = 0; part < 4; part++) {
         struct fdl_image_info info;
         struct fdl_box need = part_of(state, width, height);
+        fdl_entry_notes_begin(&kept_notes, kept_known, true);
         assert_false(fdl_format_jpeg.open(j, bytes, &info));
         fdl_format_jpeg.shrink(j, shift);
         if (!same_part(j, &need, info.channels, whole, width)) {
             print_message("at 1/%d: ", 1 << shift);
             fail_part(m, &need, "pixels differ");
         }
+        if (bytes->notes)
+            kept_add();
         fdl_format_jpeg.abort(j);
     }
     free(whole);
@@ -166,6 +171,39 @@ TEST(parts_of_smaller_images_are_those_of_the_whole)
             check_shrunk(j, &m, &bytes, shift, &state);
         free(file);
     }
+    fdl_format_jpeg.destroy(j);
+}
+
+/* Large enough for several entries in a row. */
+static struct make_jpeg pick_entered(uint64_t *state)
+{
+    struct make_jpeg m = make_any(state, 400, 300);
+    m.width = make_within(state, 250, 400);
+    m.height = make_within(state, 100, 300);
+    m.components = m.components == 1 ? 1 : 3;
+    m.quality = make_within(state, 85, 98);
+    return m;
+}
+
+/* Parts that are entered at what earlier ones noted, at every size. */
+TEST(parts_from_entries_are_those_of_the_whole)
+{
+    struct fdl_deadline deadline = {0};
+    void *j;
+    assert_false(fdl_format_jpeg.create(&limits, &deadline, &j));
+    uint64_t state = test_seed();
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        struct make_jpeg m = pick_entered(&state);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct fdl_encoded bytes = file_of(file, size);
+        bytes.notes = &kept_notes;
+        kept_forget();
+        for (int32_t shift = 0; shift <= FDL_SHRINK_MAX; shift++)
+            check_shrunk(j, &m, &bytes, shift, &state);
+        free(file);
+    }
+    assert_true(kept_jumped > 0 || !fdl_jpeg_transform());
     fdl_format_jpeg.destroy(j);
 }
 

@@ -125,7 +125,7 @@ static bool is_taken(struct fdl_jpeg_entropy *e, const struct make_jpeg *m,
     JDIMENSION x = 0, width = c.output_width;
     assert_true(fdl_jpeg_entropy_attach(e, &c, file + size, no_give_up));
     bool taken = fdl_jpeg_rows_begin(&rows, &c, fdl_jpeg_entropy_blocks(e), &x,
-                                     &width, 0);
+                                     &width, 0, c.output_height);
     jpeg_destroy_decompress(&c);
     free(file);
     return taken;

@@ -182,11 +182,11 @@ def test_replay(root: Path) -> None:
 
 
 def test_several_masks(root: Path) -> None:
-    """They are one array in the library, which Python makes."""
+    """They are one array in the library."""
     loader = assert_torchs(
         root, lambda: A.Compose(chain(), seed=4), several_masks
     )
-    assert loader.native, loader.fallback_reason
+    assert_native(loader)
 
 
 # ---- Groups, and Normalize by pixels ----------------------------------------

@@ -441,6 +441,10 @@ def _mover(name: str, move: Callable[..., Record]) -> Handler:
 
 def _get_item(args: Any, kwargs: Any) -> Any:
     array, index = args
+    if array._record.whole:
+        from .stacked import part_of
+
+        return part_of(array, index)
     if type(index) is tuple and index:
         if isinstance(index[-1], (list, np.ndarray)):
             return _chosen(array, index)
@@ -588,7 +592,12 @@ def _stacked(function: Any, axes_of: Callable[[Any, int], Any]) -> Handler:
         if type(arrays) not in (list, tuple) or type(axis) is not int:
             return NotImplemented
         axes = axes_of(arrays[0], axis) if arrays else None
-        return together(arrays, axes, lambda *parts: function(parts, axis))
+        made = together(arrays, axes, lambda *parts: function(parts, axis))
+        if made is NotImplemented and function is np.stack:
+            from .stacked import stack
+
+            made = stack(arrays, axis)
+        return made
 
     return handler
 

@@ -30,6 +30,7 @@ from .memory_image import memory_image
 from .pillow_hooks import put
 from .record import Record, dense
 from .recording import state
+from .stacked import stacked_of
 from .table_image import MODES, TableImage, array_of_table, table_image
 
 
@@ -57,7 +58,8 @@ _DEFERRED = (DeferredImage, DeferredArray)
 def _is_deferred(thing: Any) -> bool:
     """Whether an array of it can be recorded."""
     if type(thing) is DeferredArray:
-        return recorded_array(thing) is not None
+        known = recorded_array(thing) or stacked_of(thing)
+        return known is not None
     run = state.run
     if isinstance(thing, TableImage):
         thing = thing._gray
@@ -121,6 +123,8 @@ def _require(original: Any) -> Any:
 
 
 def _contiguous(array: Any, original: Any) -> Any:
+    if stacked_of(array) is not None:
+        return array
     record = recorded_array(array)
     if record is None:
         return original(array)

@@ -13,8 +13,10 @@ from . import array
 from . import tensor_functions
 from .array import DeferredArray, recorded_array, torch_dtype
 from .pillow_hooks import put
+from .joined import Joined
 from .record import Call, Record, as_table, dense, kept_order
 from .remembered import then
+from .stacked import stacked_of
 from .tensor import POSSIBLE, wrap
 
 
@@ -59,6 +61,9 @@ def _maker(original: Any) -> Any:
 
 def _tensor_of(given: Any, original: Any, kwargs: Any, shares: bool) -> Any:
     """None: torch has to look at the array."""
+    stack = stacked_of(given)
+    if stack is not None:
+        return _joined(stack, given, original, kwargs, shares)
     record = recorded_array(given)
     own = None if record is None else torch_dtype(record.dtype)
     if record is None or own is None or min(record.strides) < 0:
@@ -67,6 +72,23 @@ def _tensor_of(given: Any, original: Any, kwargs: Any, shares: bool) -> Any:
     new = then(_shared if shares else _copied, record, call)
     is_view = shares and new.dtype is own
     return wrap(new, array.Handle(given) if is_view else None)
+
+
+def _joined(
+    stack: Any, given: Any, original: Any, kwargs: Any, shares: bool
+) -> Any:
+    """Of several images."""
+    move, parts = _shared if shares else _copied, []
+    if torch_dtype(stack.dtype) is None:
+        return None
+    for part in stack.parts:
+        part = part.but(strides=dense(part.shape))
+        call = Call(part.call, original, 0, (), kwargs)
+        parts.append(then(move, part, call))
+    call = Call(stack.call, original, 0, (), kwargs)
+    made: Any = Joined(parts, stack.shape, 0, call)
+    is_view = shares and made.dtype is torch_dtype(stack.dtype)
+    return wrap(made, array.Handle(given) if is_view else None)
 
 
 def _shared(record: Record, call: Call, **kwargs: Any) -> Record:

@@ -117,6 +117,35 @@ def _joined(parts: List[Record], shape: Shape, dim: int, func: Any) -> Any:
     return wrap(made)
 
 
+def unbind(func: Any, args: Any, kwargs: Any) -> Any:
+    """Those along the first dimension, which are views; so list() has them."""
+    tensor = args[0]
+    record: Any = recorded(tensor, leaf=True)
+    if len(args) > 2 or kwargs or (len(args) == 2 and args[1] != 0):
+        return NotImplemented
+    if record is None or record.run is not state.run:
+        return NotImplemented
+    if not record.whole:
+        many = record.axes[0] not in "hw"
+        of_image = [tensor[n] for n in range(record.shape[0] if many else 0)]
+        return tuple(of_image) if many else NotImplemented
+    shape = record.shape[1:]
+    if type(record) is not Joined or record.dim or len(shape) < 2:
+        return NotImplemented
+    parts = []
+    for n, part in enumerate(record.parts):
+        if part.shape != shape:  # they were put together otherwise
+            return NotImplemented
+        call = Call(record.call, part_of_stack, 0, (n,))
+        new = part.but(call=call, strides=dense(shape))
+        parts.append(wrap(new, tensor))
+    return tuple(parts)
+
+
+def part_of_stack(tensor: Any, n: int) -> Any:
+    return tensor[n]
+
+
 def _real(func: Any, calls: Any, dim: int) -> Any:
     return func([call.again() for call in calls], dim)
 

@@ -835,7 +835,7 @@ def register() -> None:
     plain.update({name: _in_place for name in _IN_PLACE})
     plain.update({name: _mover(move) for name, move in _MOVERS.items()})
     plain.update({"__setitem__": _set_item, "cat": _cat, "concat": _cat})
-    plain.update({"stack": joined.stack, "numpy": _numpy})
+    plain.update(stack=joined.stack, unbind=joined.unbind, numpy=_numpy)
     for name, handler in plain.items():
         for owner in (torch.Tensor, torch):
             function = getattr(owner, name, None)

@@ -27,8 +27,10 @@ class Views:
     def __init__(self) -> None:
         self._real: List[Any] = []
         self._deferred: List[Any] = []
-        self._roots: Dict[int, Any] = {}
-        self._common: Set[int] = set()  # roots of several
+        self._roots: Dict[Any, Any] = {}
+        self._common: Set[Any] = set()  # roots of several
+        # Parts of stacks, which share nothing with each other, by their stack.
+        self._parts: Dict[int, Set[Any]] = {}
 
     def note(self, thing: Any) -> None:
         """A real tensor or array that is copied."""
@@ -40,16 +42,26 @@ class Views:
             getattr(thing, "_viewed", False) or getattr(thing, "_views", ())
         ):
             return
-        root = thing
+        chain = [thing]
         while base is not None:
-            root, base = base, getattr(base, "_base", None)
-        if self._roots.setdefault(id(root), thing) is not thing:
-            self._common.add(id(root))
-        self._deferred.append((id(root), thing))
+            chain.append(base)
+            base = getattr(base, "_base", None)
+        root = chain[-1]
+        key: Any = id(root)
+        found = [_part_of(*pair, root) for pair in zip(chain, chain[1:])]
+        part = next((n for n in reversed(found) if n is not None), None)
+        if part is not None:
+            key = id(root), part
+            self._parts.setdefault(id(root), set()).add(key)
+        if self._roots.setdefault(key, thing) is not thing:
+            self._common.add(key)
+        self._deferred.append((key, thing))
 
     def copies(self) -> Dict[int, Any]:
         """By the id of each that shares memory what stands for it. Deferred
         ones are real then."""
+        for stack in self._parts.keys() & self._roots.keys():
+            self._common.update(self._parts[stack], (stack,))
         things = [(thing, thing) for thing in self._real]
         for root, thing in self._deferred:
             if getattr(thing, "_record", None) is not None:
@@ -66,6 +78,27 @@ class Views:
         for group in _groups(blocks):
             found.update(_copied(group))
         return found
+
+
+# What gives the part of an array or a tensor that it is given the number of.
+_OF_PART = ("__getitem__", "part_of_stack")
+
+
+def _part_of(thing: Any, base: Any, root: Any) -> Any:
+    """Which part of the root an array or a tensor is, along its first
+    dimension; None: it is something else."""
+    call = getattr(getattr(thing, "_record", None), "call", None)
+    name = getattr(getattr(call, "function", None), "__name__", "")
+    if call is None or name not in _OF_PART:
+        return None
+    if len(call.args) != 1 or type(call.args[0]) is not int:
+        return None
+    one, other = base._record, root._record
+    if one is None or other is None or one.shape != other.shape:
+        return None
+    if one.strides != other.strides or one.strides[0] == 0:
+        return None
+    return call.args[0] % one.shape[0]
 
 
 class _Block(NamedTuple):

@@ -51,6 +51,12 @@ READS: Dict[str, Callable[[str], Any]] = {
     "by name": lambda path: cv2.imread(path, flags=1),
     "stays as stored": lambda path: cv2.imread(path, COLOR | STAYS),
     "imdecode": lambda path: decoded(path, COLOR),
+    "imdecode of a part": lambda path: cv2.imdecode(
+        np.frombuffer(b"ab" + Path(path).read_bytes(), np.uint8)[2:], COLOR
+    ),
+    "imdecode of what is written to": lambda path: cv2.imdecode(
+        np.frombuffer(bytearray(Path(path).read_bytes()), np.uint8), COLOR
+    ),
 }
 if RGB is not None:
     READS["RGB"] = lambda path: cv2.imread(path, RGB)

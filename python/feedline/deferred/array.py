@@ -346,6 +346,8 @@ def _show_real(array: Any) -> None:
 
 
 def _is_shown(array: Any) -> bool:
+    if not array._shown and not array._views:
+        return False
     views = (ref() for ref in array._views)
     return any(ref() is not None for ref in array._shown) or any(
         view is not None and _is_shown(view) for view in views
@@ -408,9 +410,10 @@ def alone(array: Any) -> bool:
     what it is a view of is in nobody else's hands."""
     views = 0
     while type(array) in (DeferredArray, Handle) and not _is_shown(array):
-        array._views = [ref for ref in array._views if ref() is not None]
-        if len(array._views) > views:
-            return False
+        if array._views:
+            array._views = [ref for ref in array._views if ref() is not None]
+            if len(array._views) > views:
+                return False
         base = array._base
         if base is None:
             return True

@@ -209,7 +209,7 @@ def is_operand(value: Any, record: Record) -> bool:
         return True
     if isinstance(value, np.generic):
         return value.dtype.kind in "biuf"
-    if type(value) in (list, tuple):
+    if type(value) is list or type(value) is tuple:
         value = np.asarray(value)
     if type(value) is not np.ndarray or value.dtype.kind not in "biuf":
         return False

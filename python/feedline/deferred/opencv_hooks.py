@@ -71,6 +71,7 @@ def _of_deferred(original: Any, recorded: Any) -> Any:
 
 def _is_deferred(thing: Any) -> bool:
     """An array, or a list of arrays."""
-    if type(thing) in (list, tuple) and thing:
-        thing = thing[0]
-    return type(thing) is DeferredArray
+    kind = type(thing)
+    if (kind is list or kind is tuple) and thing:
+        kind = type(thing[0])
+    return kind is DeferredArray

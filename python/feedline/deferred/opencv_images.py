@@ -61,7 +61,7 @@ def imdecode(original: Any) -> Any:
                 return again
         if run is None or flags is None or not _is_of_bytes(buf):
             return original(buf, *args, **kwargs)
-        data = buf.tobytes()
+        data = _bytes_of(buf)
         found = _found(run, io.BytesIO(data), flags)
         if found is None:
             return original(buf, flags)
@@ -75,6 +75,15 @@ def _decoder(original: Any) -> Any:
         return original(np.frombuffer(data, np.uint8), flags)
 
     return decode
+
+
+def _bytes_of(buf: Any) -> bytes:
+    """Without a copy where it is all of np.frombuffer(bytes)."""
+    data: Any = buf.base
+    if type(data) is bytes and len(data) == len(buf) and buf.strides == (1,):
+        return bytes(data)  # the same object
+    copied: bytes = buf.tobytes()
+    return copied
 
 
 def _is_of_bytes(buf: Any) -> bool:

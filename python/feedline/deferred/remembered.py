@@ -160,7 +160,7 @@ def keep(table: Any) -> None:
 # ---- Arguments --------------------------------------------------------------
 
 # That equal no others of their class with another meaning.
-_KINDS = {int, bool, str, type(None), type}
+_KINDS = {int, bool, str, type(None), type(...), type}
 
 
 def add_kinds(*kinds: type) -> None:
@@ -190,6 +190,12 @@ def _say(values: Tuple[Any, ...], said: List[Any]) -> bool:
             if not _say(value, said):
                 return False
             continue
+        elif kind is slice:  # of all: others are crops, drawn at random
+            if value.start is not None or value.stop is not None:
+                return False
+            value = value.step
+            if type(value) is not int and value is not None:
+                return False
         elif kind not in _KINDS:
             return False
         said.append(kind)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Dict, List, NamedTuple, Set, Tuple
+from collections import Counter
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 import torch
 
@@ -27,45 +28,37 @@ class Views:
     def __init__(self) -> None:
         self._real: List[Any] = []
         self._deferred: List[Any] = []
-        self._roots: Dict[Any, Any] = {}
-        self._common: Set[Any] = set()  # roots of several
-        # Parts of stacks, which share nothing with each other, by their stack.
-        self._parts: Dict[int, Set[Any]] = {}
 
     def note(self, thing: Any) -> None:
         """A real tensor or array that is copied."""
         self._real.append(thing)
 
     def note_deferred(self, thing: Any) -> None:
-        base = getattr(thing, "_base", None)
-        if base is None and not (
-            getattr(thing, "_viewed", False) or getattr(thing, "_views", ())
+        if (
+            getattr(thing, "_base", None) is not None
+            or getattr(thing, "_viewed", False)
+            or getattr(thing, "_views", ())
         ):
-            return
-        chain = [thing]
-        while base is not None:
-            chain.append(base)
-            base = getattr(base, "_base", None)
-        root = chain[-1]
-        key: Any = id(root)
-        found = [_part_of(*pair, root) for pair in zip(chain, chain[1:])]
-        part = next((n for n in reversed(found) if n is not None), None)
-        if part is not None:
-            key = id(root), part
-            self._parts.setdefault(id(root), set()).add(key)
-        if self._roots.setdefault(key, thing) is not thing:
-            self._common.add(key)
-        self._deferred.append((key, thing))
+            self._deferred.append(thing)
+
+    def _common(self) -> List[Any]:
+        """(whether it shares memory with another one, a deferred thing)."""
+        keys = [_key_of(thing) for thing in self._deferred]
+        several = {key for key, n in Counter(keys).items() if n > 1}
+        wholes = {root for root, part in keys if part is None}
+        cut = wholes & {root for root, part in keys if part is not None}
+        return [
+            (key in several or key[0] in cut, thing)
+            for key, thing in zip(keys, self._deferred)
+        ]
 
     def copies(self) -> Dict[int, Any]:
         """By the id of each that shares memory what stands for it. Deferred
         ones are real then."""
-        for stack in self._parts.keys() & self._roots.keys():
-            self._common.update(self._parts[stack], (stack,))
         things = [(thing, thing) for thing in self._real]
-        for root, thing in self._deferred:
+        for is_common, thing in self._common():
             if getattr(thing, "_record", None) is not None:
-                if root not in self._common:
+                if not is_common:
                     continue  # nor has a view made it real
                 thing._make_real()
             things.append((thing, getattr(thing, "_feedline_real", thing)))
@@ -78,6 +71,18 @@ class Views:
         for group in _groups(blocks):
             found.update(_copied(group))
         return found
+
+
+def _key_of(thing: Any) -> Tuple[int, Any]:
+    """Its root, and which part of that it shows a part of; None: of several."""
+    chain, base = [thing], getattr(thing, "_base", None)
+    while base is not None:
+        chain.append(base)
+        base = getattr(base, "_base", None)
+    root = chain[-1]
+    found = [_part_of(*pair, root) for pair in zip(chain, chain[1:])]
+    part = next((n for n in reversed(found) if n is not None), None)
+    return id(root), part
 
 
 # What gives the part of an array or a tensor that it is given the number of.

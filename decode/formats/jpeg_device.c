@@ -18,18 +18,22 @@
 
 /* ---- The image ----------------------------------------------------------- */
 
-/* MCUs whose samples the box needs, with those beside it in chroma. */
+/* MCUs whose samples the box needs, with those beside it where chroma is
+ * interpolated. */
 static void find_mcus(const struct jpeg_decompress_struct *c,
                       const struct fdl_box *need, struct fdl_device_job *job)
 {
     const jpeg_component_info *luma = &c->comp_info[0];
+    const jpeg_component_info *last = luma + c->num_components - 1;
     int32_t wide = FDL_JPEG_SIDE(luma) * luma->h_samp_factor;
     int32_t high = FDL_JPEG_SIDE(luma) * luma->v_samp_factor;
-    int32_t left = FDL_MAX(need->x - 1, 0), top = FDL_MAX(need->y - 1, 0);
+    int32_t x = wide > FDL_JPEG_SIDE(last) * last->h_samp_factor;
+    int32_t y = high > FDL_JPEG_SIDE(last) * last->v_samp_factor;
+    int32_t left = FDL_MAX(need->x - x, 0), top = FDL_MAX(need->y - y, 0);
     int32_t right =
-        FDL_MIN(need->x + need->width + 1, (int32_t)c->output_width);
+        FDL_MIN(need->x + need->width + x, (int32_t)c->output_width);
     int32_t bottom =
-        FDL_MIN(need->y + need->height + 1, (int32_t)c->output_height);
+        FDL_MIN(need->y + need->height + y, (int32_t)c->output_height);
     job->mcus_wide = c->MCUs_per_row;
     job->mcus_high = c->MCU_rows_in_scan;
     job->column = (uint32_t)(left / wide);

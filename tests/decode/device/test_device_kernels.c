@@ -6,6 +6,7 @@
  */
 #include "decode/formats/jpeg_pack.h"
 #include "decode/formats/jpeg_transform.h"
+#include "decode/packed/container.h"
 #include "tests/decode/device/kernel_rig.h"
 #include "tests/decode/make_blocks.h"
 #include "tests/decode/make_jpeg.h"
@@ -535,6 +536,62 @@ TEST(damage_leads_nowhere)
         free(file);
     }
     assert_true(seen > 0 || !fdl_jpeg_transform());
+}
+
+/* Without checksums, what is damaged in a packed file comes to the kernels.
+ * What they refuse the CPU refuses; it may read a little more of the file. */
+static bool check_packed_damage(struct fdl_decoder *d,
+                                const struct fdl_encoded *bytes,
+                                const struct make_jpeg *m, uint64_t *seed)
+{
+    struct fdl_output_format f;
+    struct fdl_plan plan = draw_plan(seed, m->width, m->height, &f);
+    struct fdl_device_job job = make_job(d, bytes, &plan, &f);
+    struct fdl_image_info info;
+    struct fdl_render_cost cost;
+    struct device_batch b = {0};
+    uint64_t n = fdl_output_bytes(&f);
+    if (job.kind == FDL_DEVICE_NONE)
+        return false;
+    uint8_t *expected = rig_alloc(n);
+    assert_int_equal(fdl_decoder_open(d, bytes, &info), FEEDLINE_OK);
+    int32_t status = fdl_decoder_render(d, &plan, &f, expected, &cost);
+    device_add(&b, &job, payload_memory());
+    device_decode(&b, 2);
+    if (status == FEEDLINE_OK) {
+        assert_int_equal(b.jobs[0].status, FDL_DEVICE_SOUND);
+        assert_int_equal(differing(b.out, expected, n), 0);
+    }
+    bool seen = b.jobs[0].status == FDL_DEVICE_DAMAGED;
+    device_free(&b);
+    free(expected);
+    return seen;
+}
+
+TEST(damaged_packed_files_are_the_cpus)
+{
+    uint64_t seed = test_seed(), seen = 0;
+    SCOPED_DECODER d = create(false, false);
+    for (int round = 0; round < TEST_ROUNDS(2000); round++) {
+        struct make_jpeg m = draw_file(&seed, 120);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size), *packed;
+        uint64_t bytes;
+        struct fdl_packed parts;
+        if (fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes))
+            test_skip("%s", fdl_last_error());
+        assert_int_equal(fdl_packed_open(packed, bytes, &parts), FEEDLINE_OK);
+        const struct fdl_packed_plane *p =
+            &parts.planes[make_random(&seed) % parts.n_planes];
+        for (int i = make_within(&seed, 1, 3); i > 0; i--)
+            packed[(size_t)(p->data - packed) + make_random(&seed) % p->bytes] =
+                (uint8_t)make_random(&seed);
+        struct fdl_encoded encoded = file_of(packed, bytes);
+        seen += check_packed_damage(d, &encoded, &m, &seed);
+        free(packed);
+        free(file);
+    }
+    assert_true(seen > 20 || !fdl_jpeg_transform() || TEST_SANITIZED);
 }
 
 /* Bytes of `photo` in one form, whose job is the last one made. */

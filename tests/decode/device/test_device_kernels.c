@@ -4,6 +4,7 @@
  * of packed samples and of JPEGs that the index knows; and whatever is in a
  * payload, kernels stay in their memory, and end.
  */
+#include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_pack.h"
 #include "decode/formats/jpeg_transform.h"
 #include "decode/packed/container.h"
@@ -14,6 +15,13 @@
 #include <glob.h>
 
 #define CAPACITY (4u << 20)
+
+/* Whether this build, on this processor, has what makes a file one for a
+ * device. */
+static bool can_decode(void)
+{
+    return fdl_jpeg_transform() && fdl_jpeg_entropy_memory() > 0;
+}
 
 static uint8_t *payload_memory(void)
 {
@@ -105,7 +113,7 @@ static struct fdl_decoder *create(bool fast, bool columns_first)
 /* A file of a kind that a device knows, in whatever scale. */
 static bool is_usual(const struct make_jpeg *m, bool fast)
 {
-    if (!fdl_jpeg_transform() || fast)
+    if (!can_decode() || fast)
         return false;
     if (m->components == 1)
         return m->h == 1 && m->v == 1;
@@ -160,7 +168,7 @@ TEST(indexed_files_are_the_cpus)
         done += n;
         free(file);
     }
-    assert_true(done > 0 || !fdl_jpeg_transform());
+    assert_true(done > 0 || !can_decode());
 }
 
 TEST(packed_files_are_the_cpus)
@@ -208,7 +216,7 @@ TEST(values_overflow_as_on_the_cpu)
         free(packed);
         free(file);
     }
-    assert_true(done > 400 || !fdl_jpeg_transform() || TEST_SANITIZED);
+    assert_true(done > 400 || !can_decode() || TEST_SANITIZED);
 }
 
 /* ---- Real files, as they are trained on ---------------------------------- */
@@ -311,8 +319,7 @@ TEST(real_indexed_files_are_the_cpus)
         free(file);
     }
     print_totals("indexed", &totals);
-    assert_true(totals.images * 10 >= totals.files * 9 ||
-                !fdl_jpeg_transform());
+    assert_true(totals.images * 10 >= totals.files * 9 || !can_decode());
     globfree(&found);
 }
 
@@ -335,8 +342,7 @@ TEST(real_packed_files_are_the_cpus)
         free(file);
     }
     print_totals("packed", &totals);
-    assert_true(totals.images * 10 >= totals.files * 9 ||
-                !fdl_jpeg_transform());
+    assert_true(totals.images * 10 >= totals.files * 9 || !can_decode());
     globfree(&found);
 }
 
@@ -379,7 +385,7 @@ TEST(a_device_has_only_what_it_can)
 {
     struct fdl_output_format f = {100, 60, 3, FEEDLINE_U8, true};
     struct fdl_plan plan = part_of(&photo, 60);
-    bool can = fdl_jpeg_transform() != NULL;
+    bool can = can_decode();
     struct make_jpeg m = photo;
     assert_true(is_for_device(&m, 149, &plan, &f) == can);
     assert_true(is_for_device(&m, 90, &plan, &f) == can);
@@ -430,7 +436,7 @@ TEST(payloads_fit_or_are_none)
             assert_int_equal(memory[n], 0xa5);
             free(memory);
         }
-        assert_true(fits || !fdl_jpeg_transform());
+        assert_true(fits || !can_decode());
     }
     free(packed);
     free(file);
@@ -535,7 +541,7 @@ TEST(damage_leads_nowhere)
         free(packed);
         free(file);
     }
-    assert_true(seen > 0 || !fdl_jpeg_transform());
+    assert_true(seen > 0 || !can_decode());
 }
 
 /* Without checksums, what is damaged in a packed file comes to the kernels.
@@ -591,7 +597,7 @@ TEST(damaged_packed_files_are_the_cpus)
         free(packed);
         free(file);
     }
-    assert_true(seen > 20 || !fdl_jpeg_transform() || TEST_SANITIZED);
+    assert_true(seen > 20 || !can_decode() || TEST_SANITIZED);
 }
 
 /* Bytes of `photo` in one form, whose job is the last one made. */
@@ -628,8 +634,8 @@ static bool is_damaged(const struct fdl_device_job *job)
 /* That is how lost data shows: what comes is not what was known to come. */
 TEST(segments_end_where_they_have_to)
 {
-    if (!fdl_jpeg_transform())
-        test_skip("no AVX2");
+    if (!can_decode())
+        test_skip("built without jpegint.h, or no AVX2");
     struct fdl_device_job job = make_photo(false);
     struct fdl_device_chain *chain = (void *)(payload_memory() + job.segments);
     assert_true(job.kind == FDL_DEVICE_CHAINS && job.n_segments > 1);
@@ -658,8 +664,8 @@ TEST(segments_end_where_they_have_to)
 
 TEST(weights_end_where_they_have_to)
 {
-    if (!fdl_jpeg_transform())
-        test_skip("no AVX2");
+    if (!can_decode())
+        test_skip("built without jpegint.h, or no AVX2");
     struct fdl_device_job job = make_photo(true);
     struct fdl_device_span *span =
         (void *)(payload_memory() + job.pass[0].spans);

@@ -79,7 +79,7 @@ static bool count_bits(const struct jpeg_decompress_struct *c,
     return true;
 }
 
-/* c has read a scan's header; goes to its end. */
+/* c has read a scan's header. */
 static bool add_scan(struct fdl_jpeg_progressive *p,
                      struct jpeg_decompress_struct *c, const uint8_t *end)
 {
@@ -98,8 +98,6 @@ static bool add_scan(struct fdl_jpeg_progressive *p,
         return false;
     if (c->Ss > 0 && FDL_JPEG_SIDE(c->cur_comp_info[0]) == 1)
         s->read = NULL; /* one sample of each block */
-    c->src->next_input_byte = s->raw_end;
-    c->src->bytes_in_buffer = (size_t)(end - s->raw_end);
     p->n_scans++;
     return true;
 }
@@ -118,9 +116,13 @@ static bool read_markers(struct fdl_jpeg_progressive *p,
 {
     int found = JPEG_REACHED_SOS;
     while (found == JPEG_REACHED_SOS) {
-        c->progress->progress_monitor((j_common_ptr)c);
         if (!add_scan(p, c, end))
             return false;
+        /* As libjpeg does: a scan that is not sound is not one too many. */
+        c->progress->progress_monitor((j_common_ptr)c);
+        const uint8_t *after = p->scans[p->n_scans - 1].raw_end;
+        c->src->next_input_byte = after;
+        c->src->bytes_in_buffer = (size_t)(end - after);
         found = c->marker->read_markers(c);
     }
     return found == JPEG_REACHED_EOI && is_complete(p);

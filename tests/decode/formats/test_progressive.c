@@ -217,4 +217,38 @@ TEST(files_that_lack_scans_are_left_alone)
     }
 }
 
+/* Of scan number n: the byte of its header that has Ah and Al. */
+static uint8_t *bits_of_scan(uint8_t *file, int n)
+{
+    uint8_t *at = file;
+    for (; n > 0; n -= at[-2] == 0xff && at[-1] == 0xda)
+        at++;
+    return at + (at[0] << 8 | at[1]) - 1;
+}
+
+/* Which of two faults of a scan counts is for libjpeg to say. */
+TEST(a_scan_too_many_that_is_not_sound)
+{
+    struct make_jpeg m = {
+        .width = 50, .height = 40, .components = 3, .progressive = true};
+    size_t size;
+    uint8_t *file = make_jpeg(&m, &size);
+    struct fdl_encoded bytes = file_of(file, size);
+    for (int damaged = 0; damaged < 2; damaged++) {
+        if (damaged)
+            *bits_of_scan(file, 4) = 0x18;
+        for (int plain = 0; plain < 2; plain++) {
+            struct fdl_image_info info;
+            struct fdl_box box = {0, 0, 50, 40};
+            static uint8_t pixels[50 * 40 * 3];
+            SCOPED_DECODER d = rig_decoder((struct fdl_decode_limits){
+                .max_scans = 3, .libjpeg_huffman = plain});
+            assert_false(fdl_decoder_open(d, &bytes, &info));
+            assert_int_equal(part_render(d, &info, &box, 1, pixels),
+                             damaged ? FEEDLINE_EDECODE : FEEDLINE_ERANGE);
+        }
+    }
+    free(file);
+}
+
 TEST_MAIN("decode_progressive")

@@ -140,7 +140,8 @@ static void unpack(const struct fdl_png_form *f, const uint8_t *row,
     uint32_t bits = f->bits, each = 8 / bits, mask = (1u << bits) - 1;
     for (uint32_t x = 0; x < f->width; x++) {
         uint32_t shift = 8 - bits - x % each * bits;
-        out[x] = (uint8_t)((row[x / each] >> shift & mask) * f->scale);
+        uint32_t level = (uint32_t)row[x / each] >> shift & mask;
+        out[x] = (uint8_t)(level * f->scale);
     }
 }
 

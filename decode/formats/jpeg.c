@@ -57,11 +57,11 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/formats/exif.h"
 #include "decode/formats/format.h"
 #include "decode/formats/jpeg_arena.h"
 #include "decode/formats/jpeg_device.h"
 #include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_orientation.h"
 #include "decode/formats/jpeg_packed.h"
 #include "decode/formats/jpeg_progressive.h"
 #include "decode/formats/jpeg_rows.h"
@@ -81,14 +81,6 @@
  * intact. */
 #define AGAIN 1
 
-/* Of APP1 segments: what is in one, in the file, or in several, joined. */
-struct profile {
-    const JOCTET *data; /* NULL: none */
-    size_t size;
-    JOCTET *joined; /* is `data`, unless that is in the file */
-    size_t capacity;
-};
-
 struct fdl_jpeg {
     struct fdl_arena arena; /* first: client_data points to it */
     struct jpeg_decompress_struct cinfo;
@@ -105,7 +97,7 @@ struct fdl_jpeg {
     bool cut;       /* the file ended, and libjpeg was given an end */
     bool damaged;   /* it ends early or worse, and that was accepted */
     bool doubtful;  /* libjpeg warned of this image */
-    struct profile exif, xmp;
+    struct fdl_jpeg_profiles profiles;
     int32_t shift; /* the image comes at 1/2^shift of its size */
 
     struct fdl_jpeg_entropy *entropy; /* NULL: images are packed */
@@ -305,43 +297,6 @@ static void on_skip(j_decompress_ptr c, long n)
     c->src->bytes_in_buffer -= (size_t)n;
 }
 
-static bool begins(const JOCTET *data, size_t size, const char *name, size_t n)
-{
-    return size >= n && memcmp(data, name, n) == 0;
-}
-
-/* The memory doubles, as a file may consist of such segments. */
-static void join(struct fdl_jpeg *j, struct profile *p, const JOCTET *data,
-                 size_t size)
-{
-    size_t whole = p->size + size;
-    if (whole > p->capacity) {
-        JOCTET *joined = fdl_arena_take(&j->arena, 2 * whole);
-        if (!joined)
-            escape(j, fdl_fail_memory(2 * whole, "EXIF data"));
-        memcpy(joined, p->data, p->size);
-        p->data = p->joined = joined;
-        p->capacity = 2 * whole;
-    }
-    memcpy(p->joined + p->size, data, size);
-    p->size = whole;
-}
-
-/* Content of an APP1. As in Pillow, EXIF data goes on in the next one with such
- * data, and of those with XMP the last one counts. */
-static void read_app1(struct fdl_jpeg *j, const JOCTET *data, size_t size)
-{
-    static const char xmp[] = "http://ns.adobe.com/xap/1.0/";
-    if (fdl_exif_is_prefixed(data, size) && j->exif.data)
-        join(j, &j->exif, data + FDL_EXIF_PREFIX_BYTES,
-             size - FDL_EXIF_PREFIX_BYTES);
-    else if (fdl_exif_is_prefixed(data, size))
-        j->exif = (struct profile){.data = data, .size = size};
-    else if (begins(data, size, xmp, sizeof(xmp)))
-        j->xmp = (struct profile){.data = data + sizeof(xmp),
-                                  .size = size - sizeof(xmp)};
-}
-
 /* APP1 is read in place: the whole file is in the buffer. */
 static boolean on_app1(j_decompress_ptr c)
 {
@@ -354,8 +309,12 @@ static boolean on_app1(j_decompress_ptr c)
     const JOCTET *data = source->next_input_byte;
     long length = (long)data[0] << 8 | data[1]; /* with these two */
     if (!j->in_pixels && length >= 2 &&
-        (size_t)length <= source->bytes_in_buffer)
-        read_app1(j, data + 2, (size_t)length - 2);
+        (size_t)length <= source->bytes_in_buffer) {
+        int32_t status = fdl_jpeg_profiles_add(&j->profiles, &j->arena,
+                                               data + 2, (size_t)length - 2);
+        if (status)
+            escape(j, status);
+    }
     on_skip(c, FDL_MAX(length, 2));
     return TRUE;
 }
@@ -396,15 +355,6 @@ static int32_t create_step(struct fdl_jpeg *j, struct job *job)
     return FEEDLINE_OK;
 }
 
-/* XMP is asked where EXIF data has none. */
-static int32_t orientation_of(const struct fdl_jpeg *j)
-{
-    int32_t found = 1;
-    if (!fdl_exif_find(j->exif.data, j->exif.size, &found))
-        found = fdl_xmp_orientation(j->xmp.data, j->xmp.size);
-    return found;
-}
-
 static int32_t header_step(struct fdl_jpeg *j, struct job *job)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
@@ -419,12 +369,13 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
                         "offset %" PRIu64 ": JPEG with %d components; 1, 3 and "
                         "4 are supported",
                         position(j), channels);
+    int32_t orientation = fdl_jpeg_profiles_orientation(&j->profiles);
     static const char *const modes[] = {[1] = "L", [3] = "RGB", [4] = "CMYK"};
     job->info = (struct fdl_image_info){.mode = modes[channels],
                                         .width = (int32_t)c->image_width,
                                         .height = (int32_t)c->image_height,
                                         .channels = channels,
-                                        .orientation = orientation_of(j)};
+                                        .orientation = orientation};
     return FEEDLINE_OK;
 }
 
@@ -696,7 +647,7 @@ static void end_image(void *self)
     jpeg_abort_decompress(&j->cinfo);
     fdl_jpeg_arena_reset(&j->cinfo);
     j->in_pixels = j->cut = j->damaged = false;
-    j->exif = j->xmp = (struct profile){0};
+    j->profiles = (struct fdl_jpeg_profiles){0};
     j->attached = j->by_scans = j->in_markers = j->ours = j->noted = false;
     j->blocks = NULL;
     j->scan = 0;

@@ -147,6 +147,33 @@ def test_histories_are_told_apart(seed: int, files: List[str]) -> None:
             cases.check(program, path)
 
 
+def test_steps_that_are_written_anew(files: List[str]) -> None:
+    """Taking channels rewrites the steps before; those of the first image that
+    did so are not the next one's, which was turned another way."""
+    turns: List[Change] = [
+        lambda image: image.transpose(0),
+        lambda image: image.transpose(1),
+        lambda image: image.transpose(3),
+        lambda image: image.crop((2, 0, W, H)).transpose(0),
+        lambda image: image.crop((3, 0, W, H)).transpose(1),
+    ]
+    behind: List[Change] = [
+        lambda a: a[..., 1],
+        lambda a: a[..., ::-1],
+        lambda a: a[..., [2, 0]],
+        lambda a: a.transpose(2, 0, 1)[1:],
+        lambda a: np.stack([a[..., 2], a[..., 0], a[..., 1]], 2),
+    ]
+    for change in behind:
+        for turn in turns:
+
+            def program(path: str, turn: Any = turn, then: Any = change) -> Any:
+                return then(np.array(turn(Image.open(path).convert("RGB"))))
+
+            for _ in range(3):
+                cases.check(program, files[0])
+
+
 def test_what_has_been_seen_is_not_asked_again(
     files: List[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

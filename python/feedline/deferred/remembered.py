@@ -8,7 +8,8 @@ So a call that has been seen is a look at a dict, and two updates of one.
 
 A move gets (record, the call, its arguments), and gives the record behind it,
 or raises. It looks at no number of a step but those that say which channels
-there are.
+there are. A move that writes other steps anew is not remembered: what it made
+has the numbers of one image.
 """
 
 from __future__ import annotations
@@ -116,6 +117,8 @@ def _note(
             if a is not b:
                 break
             kept += 1
+        if any(step[0] not in _CHANNELS for step in record.steps[kept:]):
+            return  # written anew, with numbers of this image
         steps = steps[kept:]
     outline[key] = [changed, kept, steps]
 

@@ -220,7 +220,7 @@ TEST(files_that_lack_scans_are_left_alone)
 /* Of scan number n: the byte of its header that has Ah and Al. */
 static uint8_t *bits_of_scan(uint8_t *file, int n)
 {
-    uint8_t *at = file;
+    uint8_t *at = file + 1;
     for (; n > 0; n -= at[-2] == 0xff && at[-1] == 0xda)
         at++;
     return at + (at[0] << 8 | at[1]) - 1;

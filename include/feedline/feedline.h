@@ -413,9 +413,10 @@ FEEDLINE_API int32_t feedline_loader_get_epoch_info(
  *
  * save writes the position as a line of JSON of less than 256 bytes, which
  * stays valid where the number of workers, depth, batch size or number of ranks
- * change; restore begins a run there. A state of another data set, seed,
- * shuffle (block, lanes), repeats or epoch_samples is EINVAL, one of a newer
- * version EABI. */
+ * change: what was not delivered is shared among the ranks that are there now,
+ * in the same order. restore begins a run there. A state of another data set,
+ * seed, shuffle (block, lanes), repeats or epoch_samples is EINVAL, one of a
+ * newer version EABI. */
 FEEDLINE_API int32_t feedline_loader_get_position(const feedline_loader *l,
                                                   uint64_t *epoch,
                                                   uint64_t *position);
@@ -452,8 +453,10 @@ struct feedline_tensor {
 };
 
 /* Image i is view i % views of this rank's sample n = position + i / views of
- * the epoch. That has place n * world + rank of the epoch over all ranks (past
- * the end, as shard_tail says), and is copy place % repeats of its sample.
+ * the epoch. That has place p = place + (i / views) * world of the epoch over
+ * all ranks (past the end, as shard_tail says), and is copy p % repeats of its
+ * sample. p is n * world + rank, but for an epoch that other ranks had begun:
+ * there the remainder of the position that it went on at, by world, is added.
  * Views of a sample have the same label, sample_index and status. Arrays are
  * the batch's memory, which with device=cuda:N a child of fork() lacks. */
 struct feedline_batch_info {
@@ -488,6 +491,8 @@ struct feedline_batch_info {
     const int32_t (*image_size)[2]; /* [count] height, width; 0, 0 of a sample
                                         that failed (on_error=zero) */
     uint64_t image_bytes;           /* in use from images.data on */
+
+    uint64_t place; /* of the first sample in the epoch, over all ranks */
 };
 
 /* Any thread, while the caller holds the batch; pointers in *out are valid

@@ -8,7 +8,7 @@
 
 /* One call of fdl_ahead. */
 struct look {
-    const struct fdl_sampler *s;
+    const struct fdl_stream *st;
     uint64_t elements; /* of an epoch, without copies */
     fdl_ahead_each *each;
     void *user;
@@ -21,17 +21,23 @@ static uint64_t divide_up(uint64_t n, uint64_t by)
 
 /* The first element that has a place at or after this position's row of ranks.
  */
-static uint64_t element_at(const struct fdl_sampler *s, uint64_t position)
+static uint64_t element_at(const struct fdl_stream *st, uint64_t epoch,
+                           uint64_t position)
 {
-    return divide_up(position * s->world, s->repeats);
+    return divide_up(fdl_stream_delivered(st, epoch, position),
+                     st->sampler.repeats);
 }
 
 /* Whether this rank delivers a copy of it. */
-static bool is_ours(const struct fdl_sampler *s, uint64_t element)
+static bool is_ours(const struct fdl_stream *st, uint64_t epoch,
+                    uint64_t element)
 {
+    const struct fdl_sampler *s = &st->sampler;
     uint64_t first = element * s->repeats;
     uint64_t copies = FDL_MIN(s->repeats, s->places - first);
-    return (s->rank + s->world - first % s->world) % s->world < copies;
+    uint64_t after =
+        s->rank + fdl_stream_shift(st, epoch) + s->world - first % s->world;
+    return after % s->world < copies;
 }
 
 /* Places `from` to `to` of group g, counted in the group; those of elements
@@ -40,14 +46,14 @@ static void ask(const struct look *l, const struct fdl_blocks *b,
                 const struct fdl_block_group *g, uint64_t from, uint64_t to,
                 uint64_t least)
 {
-    bool all = l->s->world == 1 && least <= g->first &&
+    bool all = l->st->sampler.world == 1 && least <= g->first &&
                g->first + g->length <= l->elements;
     for (uint64_t i = from; i < FDL_MIN(to, g->length); i++) {
         uint64_t place = g->first + i;
         if (!all) {
             uint64_t element = fdl_blocks_element(b, g, place);
             if (element < least || element >= l->elements ||
-                !is_ours(l->s, element))
+                !is_ours(l->st, b->epoch, element))
                 continue;
         }
         l->each(l->user, fdl_blocks_row(b, place));
@@ -80,11 +86,12 @@ void fdl_ahead(const struct fdl_stream *st, uint64_t epoch, uint64_t position,
     if (st->given || s->shuffle != FDL_SHUFFLE_BLOCK ||
         s->world > FDL_AHEAD_WORLD_MAX)
         return;
-    struct look l = {s, divide_up(s->places, s->repeats), each, user};
-    uint64_t begun =
-        epoch == st->first_epoch ? element_at(s, st->first_position) : 0;
-    uint64_t at = element_at(s, position);
-    uint64_t end = FDL_MIN(element_at(s, position + 1), l.elements);
+    struct look l = {st, divide_up(s->places, s->repeats), each, user};
+    uint64_t begun = epoch == st->first_epoch
+                         ? element_at(st, epoch, st->first_position)
+                         : 0;
+    uint64_t at = element_at(st, epoch, position);
+    uint64_t end = FDL_MIN(element_at(st, epoch, position + 1), l.elements);
     fdl_blocks_init(&b, s->count, &s->blocks, s->seed, epoch);
     fdl_blocks_init(&later, s->count, &s->blocks, s->seed, epoch + 1);
     for (uint64_t stop; at < end; at = stop) {

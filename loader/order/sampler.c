@@ -38,6 +38,13 @@ static uint64_t samples_in(const struct fdl_sampler *s, uint64_t n)
     return s->drop_last ? n - n % s->batch_size : n;
 }
 
+/* What each rank delivers of so many places. */
+static uint64_t share_of(const struct fdl_sampler *s, uint64_t places)
+{
+    bool more = s->tail != FDL_TAIL_DROP && places % s->world != 0;
+    return places / s->world + more;
+}
+
 /* Places of an epoch from count, repeats and epoch_samples. */
 static int32_t count_places(const struct fdl_sampler *s, uint64_t *places)
 {
@@ -77,9 +84,7 @@ int32_t fdl_sampler_init(struct fdl_sampler *s)
     fdl_assert(s->shuffle != FDL_SHUFFLE_BLOCK ||
                (s->blocks.samples > 0 && s->blocks.lanes > 0));
 
-    uint64_t samples = places / s->world;
-    if (s->tail != FDL_TAIL_DROP && places % s->world != 0)
-        samples++;
+    uint64_t samples = share_of(s, places);
     if (samples == 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%" PRIu64 " samples are not enough for %" PRIu32
@@ -98,20 +103,26 @@ int32_t fdl_sampler_init(struct fdl_sampler *s)
     return FEEDLINE_OK;
 }
 
-/* Of the epoch, over all ranks. */
-static uint64_t place_of(const struct fdl_sampler *s, uint64_t position)
+static uint64_t place_of(const struct fdl_sampler *s, uint64_t position,
+                         uint64_t shift)
 {
-    fdl_assert(position < s->samples);
-    uint64_t place = s->rank + position * s->world;
+    uint64_t place = s->rank + shift + position * s->world;
     if (place < s->places)
         return place;
+    fdl_assert(s->tail != FDL_TAIL_DROP);
     return s->tail == FDL_TAIL_WRAP ? place % s->places : s->places - 1;
 }
 
-uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
-                           uint64_t position)
+uint64_t fdl_sampler_place(const struct fdl_sampler *s, uint64_t position)
 {
-    uint64_t element = place_of(s, position) / s->repeats;
+    fdl_assert(position < s->samples);
+    return place_of(s, position, 0);
+}
+
+uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
+                           uint64_t place)
+{
+    uint64_t element = place / s->repeats;
     switch (s->shuffle) {
     case FDL_SHUFFLE_FULL:
         return fdl_permute(s->count, s->seed, epoch, element);
@@ -126,9 +137,9 @@ uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
     return element;
 }
 
-uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t position)
+uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t place)
 {
-    return (uint32_t)(place_of(s, position) % s->repeats);
+    return (uint32_t)(place % s->repeats);
 }
 
 uint64_t fdl_sampler_replacement(const struct fdl_sampler *s, uint64_t epoch,
@@ -150,7 +161,7 @@ uint64_t fdl_sampler_replacement(const struct fdl_sampler *s, uint64_t epoch,
 
 static uint64_t head_of(const struct fdl_stream *st)
 {
-    return samples_in(&st->sampler, st->sampler.samples - st->first_position);
+    return samples_in(&st->sampler, st->first_samples - st->first_position);
 }
 
 static uint64_t whole_of(const struct fdl_stream *st)
@@ -160,7 +171,12 @@ static uint64_t whole_of(const struct fdl_stream *st)
 
 static uint64_t head_batches_of(const struct fdl_stream *st)
 {
-    return batches_in(&st->sampler, st->sampler.samples - st->first_position);
+    return batches_in(&st->sampler, st->first_samples - st->first_position);
+}
+
+uint64_t fdl_stream_shift(const struct fdl_stream *st, uint64_t epoch)
+{
+    return epoch == st->first_epoch ? st->first_shift : 0;
 }
 
 int32_t fdl_epoch_check(uint64_t epoch)
@@ -179,25 +195,30 @@ int32_t fdl_stream_init(struct fdl_stream *st, const struct fdl_sampler *s,
     if (status < 0)
         return status;
 
-    /* The end first: it may have been reached with another number of ranks. */
-    uint64_t own = position / s->world;
-    if (own >= s->samples || batches_in(s, s->samples - own) == 0) {
+    uint64_t own = position / s->world, shift = position % s->world;
+    uint64_t samples = 0;
+    if (position < s->places) /* so shift is, too */
+        samples = own + share_of(s, s->places - position);
+    if (batches_in(s, samples - FDL_MIN(own, samples)) == 0) {
         epoch++;
-        own = 0;
-    } else if (position % s->world != 0) {
-        return fdl_fail(
-            FEEDLINE_EINVAL,
-            "position %" PRIu64 " does not divide by %" PRIu32
-            " ranks; continue with a number of ranks that divides it",
-            position, s->world);
+        own = shift = 0;
+        samples = s->samples;
     }
     *st = (struct fdl_stream){
         .sampler = *s,
         .first_epoch = epoch,
         .first_position = own,
+        .first_shift = shift,
+        .first_samples = samples,
         .end_epoch = end_epoch,
     };
     return FEEDLINE_OK;
+}
+
+uint64_t fdl_stream_delivered(const struct fdl_stream *st, uint64_t epoch,
+                              uint64_t position)
+{
+    return position * st->sampler.world + fdl_stream_shift(st, epoch);
 }
 
 void fdl_stream_init_given(struct fdl_stream *st, const struct fdl_sampler *s,
@@ -226,22 +247,28 @@ void fdl_stream_locate(const struct fdl_stream *st, uint64_t sample,
         epoch += 1 + epochs;
         start = 0;
     }
+    uint64_t place =
+        place_of(&st->sampler, start + within, fdl_stream_shift(st, epoch));
     *out = (struct fdl_place){
         .epoch = epoch,
         .position = start + within,
         .ticket = tickets + within / st->sampler.batch_size,
-        .index = fdl_sampler_index(&st->sampler, epoch, start + within),
+        .index = fdl_sampler_index(&st->sampler, epoch, place),
         .slot_place = (uint32_t)(within % st->sampler.batch_size),
-        .copy = fdl_sampler_copy(&st->sampler, start + within),
+        .copy = fdl_sampler_copy(&st->sampler, place),
     };
 }
 
 FDL_HOT bool fdl_stream_ticket(const struct fdl_stream *st, uint64_t ticket,
                                struct fdl_ticket_range *out)
 {
-    if (st->given)
-        return fdl_given_ticket(st->given, ticket, out);
     const struct fdl_sampler *s = &st->sampler;
+    if (st->given) {
+        if (!fdl_given_ticket(st->given, ticket, out))
+            return false;
+        out->place = out->position * s->world + s->rank;
+        return true;
+    }
     uint64_t head_batches = head_batches_of(st);
     uint64_t epoch = st->first_epoch;
     uint64_t start = st->first_position;
@@ -267,6 +294,7 @@ FDL_HOT bool fdl_stream_ticket(const struct fdl_stream *st, uint64_t ticket,
         .sequence = start / s->batch_size + within,
         .first_sample = before + first,
         .position = start + first,
+        .place = fdl_stream_delivered(st, epoch, start + first) + s->rank,
         .count = left < s->batch_size ? (uint32_t)left : s->batch_size,
         .last = within + 1 == batches,
     };

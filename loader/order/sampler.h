@@ -26,11 +26,18 @@
  * tail decides: drop it, pad with the last place, or wrap to the first ones;
  * every rank gets equally many.
  *
- * A run is a stream of epochs that starts anywhere. Its samples are numbered
- * from 0 without holes, and so are its batches (tickets): both directions of
- * the mapping are arithmetic. With order=given they are a table that the
- * program fills (given.h), and of the sampler only the seed and the size of the
- * data set count.
+ * A run is a stream of epochs that starts anywhere, also where `world` does not
+ * divide the place, as another number of ranks came so far. Then the remainder,
+ * the epoch's shift, is added to all places of that epoch:
+ *
+ *     place           ... 16 17 18 19 20 21 22 ...     16 delivered by 8 ranks
+ *     rank, world 3       0  1  2  0  1  2  0          shift 1
+ *     position            5  5  5  6  6  6  7          3 * 5 + 1 = 16
+ *
+ * A run's samples are numbered from 0 without holes, and so are its batches
+ * (tickets): both directions of the mapping are arithmetic. With order=given
+ * they are a table that the program fills (given.h), and of the sampler only
+ * the seed and the size of the data set count.
  */
 #ifndef FDL_LOADER_SAMPLER_H
 #define FDL_LOADER_SAMPLER_H
@@ -77,12 +84,16 @@ struct fdl_sampler {
  * what to change. */
 int32_t fdl_sampler_init(struct fdl_sampler *s);
 
-/* Data set index at `position` (below samples) of this rank. */
+/* The place, over all ranks, of `position` on this rank (below samples) in an
+ * epoch that is delivered from its start. */
+uint64_t fdl_sampler_place(const struct fdl_sampler *s, uint64_t position);
+
+/* Data set index at a place of an epoch. */
 uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
-                           uint64_t position);
+                           uint64_t place);
 
 /* Which copy of it that is, from 0. */
-uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t position);
+uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t place);
 
 struct fdl_given;
 
@@ -90,7 +101,9 @@ struct fdl_stream {
     struct fdl_sampler sampler;
     const struct fdl_given *given; /* NULL: an order of ours */
     uint64_t first_epoch;
-    uint64_t first_position; /* of this rank, below samples */
+    uint64_t first_position; /* of this rank, below first_samples */
+    uint64_t first_shift;    /* of the first epoch's places, below world */
+    uint64_t first_samples;  /* where it ends for this rank */
     uint64_t end_epoch;      /* first one not delivered; UINT64_MAX: none */
 };
 
@@ -110,6 +123,7 @@ struct fdl_ticket_range {
     uint64_t sequence;     /* of the batch in its epoch */
     uint64_t first_sample; /* of the run */
     uint64_t position;     /* of the first sample in the epoch, this rank */
+    uint64_t place;        /* the same over all ranks */
     uint32_t count;
     bool last; /* of its epoch; false where that is not known yet */
 };
@@ -118,13 +132,22 @@ struct fdl_ticket_range {
 int32_t fdl_epoch_check(uint64_t epoch);
 
 /* position: over all ranks, as in a saved state. One at or past the end of the
- * epoch means the start of the next. EINVAL if it does not divide by world. */
+ * epoch means the start of the next. */
 int32_t fdl_stream_init(struct fdl_stream *st, const struct fdl_sampler *s,
                         uint64_t epoch, uint64_t position, uint64_t end_epoch);
 
 /* Batches come from `given`; draws and replacements from the sampler's seed. */
 void fdl_stream_init_given(struct fdl_stream *st, const struct fdl_sampler *s,
                            const struct fdl_given *given);
+
+/* Added to the places of an epoch, see above. */
+uint64_t fdl_stream_shift(const struct fdl_stream *st, uint64_t epoch);
+
+/* How many samples were delivered over all ranks when this one is at `position`
+ * of `epoch`: a saved state's position. */
+uint64_t fdl_stream_delivered(const struct fdl_stream *st, uint64_t epoch,
+                              uint64_t position);
+
 void fdl_stream_locate(const struct fdl_stream *st, uint64_t sample,
                        struct fdl_place *out);
 

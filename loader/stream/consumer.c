@@ -199,7 +199,8 @@ static void hand_over(struct fdl_engine *e, struct wait *wt,
     c->waited_ns = 0;
     fdl_ring_deliver(e->ring, b);
     c->epoch = b->range.epoch;
-    c->position = b->range.position + b->range.count;
+    c->position = b->range.place - e->sampler.rank +
+                  (uint64_t)b->range.count * e->sampler.world;
     c->at_end = b->range.last;
     *out = b;
 }
@@ -389,7 +390,7 @@ void fdl_consumer_position(const struct fdl_engine *e, uint64_t *epoch,
 {
     const struct fdl_consumer *c = &e->consumer;
     *epoch = c->epoch + (c->at_end ? 1 : 0);
-    *position = c->at_end ? 0 : c->position * e->sampler.world;
+    *position = c->at_end ? 0 : c->position;
 }
 
 void fdl_consumer_state(const struct fdl_engine *e, struct fdl_state *out)

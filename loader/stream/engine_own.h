@@ -30,7 +30,7 @@ struct fdl_consumer {
     bool at_end;       /* END is due before the next batch */
     bool finished;     /* END forever */
     uint64_t epoch;    /* of the batches handed out now */
-    uint64_t position; /* delivered of it, this rank */
+    uint64_t position; /* delivered of it, over all ranks */
     bool told_kept;    /* reported that the program keeps batches */
     int32_t failed;    /* status of the error that ended the run */
     int64_t waited_ns; /* since the last batch, in calls without one */

@@ -209,7 +209,7 @@ static int32_t run(struct fdl_engine *e, const struct fdl_stream *stream)
     return status;
 }
 
-/* The consumer stands at `position`, on this rank, of `epoch`. */
+/* The consumer stands at `position`, over all ranks, of `epoch`. */
 static void stand_at(struct fdl_engine *e, uint64_t epoch, uint64_t position)
 {
     struct fdl_consumer *c = &e->consumer;
@@ -236,7 +236,9 @@ int32_t fdl_engine_begin(struct fdl_engine *e, uint64_t epoch,
         status = run(e, &stream);
     if (status < 0)
         return status;
-    stand_at(e, stream.first_epoch, stream.first_position);
+    stand_at(e, stream.first_epoch,
+             fdl_stream_delivered(&stream, stream.first_epoch,
+                                  stream.first_position));
     /* With drop_last nothing may be left of an epoch that is resumed late. */
     e->consumer.at_end = !fdl_stream_ticket(&stream, 0, &first) ||
                          first.epoch != stream.first_epoch;
@@ -269,6 +271,6 @@ int32_t fdl_engine_begin_given(struct fdl_engine *e, uint64_t epoch,
     if (status < 0)
         return status;
     fdl_given_begin(e->given, epoch, position);
-    stand_at(e, epoch, position);
+    stand_at(e, epoch, position * e->sampler.world);
     return FEEDLINE_OK;
 }

@@ -59,7 +59,7 @@ static struct feedline_image_mix draw(const feedline_batch *b, uint32_t image)
     struct fdl_mix_batch batch = {
         .key = {.seed = s->seed,
                 .epoch = b->range.epoch,
-                .place = b->range.position * s->world + s->rank,
+                .place = b->range.place,
                 .step = s->world},
         .count = fdl_slot_images(b),
         .width = f->width,

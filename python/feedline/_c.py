@@ -215,6 +215,7 @@ class batch_info(SizedStructure):
         ("image_offset", POINTER(c_int64)),
         ("image_size", POINTER(c_int32 * 2)),
         ("image_bytes", c_uint64),
+        ("place", c_uint64),
     ]
 
 

@@ -146,6 +146,12 @@ class Batch:
         return int(self.info.position)
 
     @property
+    def place(self) -> int:
+        """Of its first sample in the epoch, over all ranks; those behind it
+        have every world-th place."""
+        return int(self.info.place)
+
+    @property
     def views(self) -> int:
         """Images of each sample: 5 or 10 with five_crop, ten_crop, or as many
         as Pipeline.views made."""

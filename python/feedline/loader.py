@@ -415,7 +415,7 @@ class Loader(Observable):
             check(lib.loader_get_position(self.handle, epoch, position))
         spare = self._undelivered()
         if spare is not None:
-            return spare.epoch, spare.position * self.get("world")
+            return spare.epoch, spare.place - self.get("rank")
         return int(epoch.value), int(position.value)
 
     def _undelivered(self) -> Optional[Batch]:

@@ -5,6 +5,7 @@
  * first group of a run, from four times the pace.
  */
 #include "base/status.h"
+#include "index_at.h"
 #include "loader/order/ahead.h"
 #include "test.h"
 
@@ -23,6 +24,7 @@ static void count(void *user, uint64_t index)
     a->counted++;
 }
 
+/* From `begin`, over all ranks, of epoch 5 on. */
 static struct fdl_stream stream(uint32_t rank, uint32_t world, uint32_t repeats,
                                 uint64_t epoch_samples, uint64_t begin)
 {
@@ -37,8 +39,7 @@ static struct fdl_stream stream(uint32_t rank, uint32_t world, uint32_t repeats,
                             .shuffle = FDL_SHUFFLE_BLOCK,
                             .blocks = {7, 5}};
     assert_int_equal(fdl_sampler_init(&s), FEEDLINE_OK);
-    assert_int_equal(fdl_stream_init(&st, &s, 5, begin * world, 7),
-                     FEEDLINE_OK);
+    assert_int_equal(fdl_stream_init(&st, &s, 5, begin, 7), FEEDLINE_OK);
     return st;
 }
 
@@ -52,7 +53,7 @@ static void check_second_epoch(const struct fdl_stream *st)
     struct fdl_block_group g;
     fdl_blocks_init(&b, COUNT, &s->blocks, s->seed, 6);
     /* The whole of the first one; what it asks of itself is not counted. */
-    for (uint64_t i = st->first_position; i < s->samples; i++) {
+    for (uint64_t i = st->first_position; i < st->first_samples; i++) {
         struct asked none = {0};
         fdl_ahead(st, 5, i, count, i * s->world < s->places ? &a : &none);
     }
@@ -62,10 +63,34 @@ static void check_second_epoch(const struct fdl_stream *st)
         fdl_ahead(st, 6, i, count, &a);
         uint64_t place = s->rank + i * s->world;
         if (place < s->places && place / s->repeats >= g.first + g.length)
-            delivered[fdl_sampler_index(s, 6, i)] = 1;
+            delivered[index_at(s, 6, i)] = 1;
     }
     /* Those of the first group were asked for in the epoch before. */
     assert_memory_equal(a.times, delivered, sizeof(delivered));
+}
+
+/* Begun anywhere: behind the group that it begins in, each sample that this
+ * rank delivers is asked for once, and in that group no other. */
+static void check_first_epoch(const struct fdl_stream *st, uint64_t begin)
+{
+    const struct fdl_sampler *s = &st->sampler;
+    struct asked a = {0};
+    struct fdl_blocks b;
+    struct fdl_block_group home;
+    uint32_t own[COUNT] = {0}, later[COUNT] = {0};
+    fdl_blocks_init(&b, COUNT, &s->blocks, s->seed, 5);
+    fdl_blocks_group_of(&b, begin / s->repeats, &home);
+    for (uint64_t i = st->first_position; i < st->first_samples; i++) {
+        uint64_t place = begin + s->rank + (i - st->first_position) * s->world;
+        uint64_t element = place / s->repeats;
+        fdl_ahead(st, 5, i, count, &a);
+        if (place < s->places)
+            (element < home.first + home.length
+                 ? own
+                 : later)[fdl_blocks_sample(&b, element)] = 1;
+    }
+    for (uint32_t i = 0; i < COUNT; i++)
+        assert_true(a.times[i] == later[i] || (own[i] && a.times[i] == 1));
 }
 
 TEST(each_sample_of_a_rank_once)
@@ -75,8 +100,12 @@ TEST(each_sample_of_a_rank_once)
             for (uint32_t repeats = 1; repeats <= 3; repeats++) {
                 struct fdl_stream st = stream(rank, world, repeats, 0, 0);
                 check_second_epoch(&st);
-                st = stream(rank, world, repeats, 200, 3);
-                check_second_epoch(&st);
+                for (uint64_t begin = 0; begin < 3 * world; begin++) {
+                    st = stream(rank, world, repeats, 200, begin);
+                    check_second_epoch(&st);
+                    st.end_epoch = 6;
+                    check_first_epoch(&st, begin);
+                }
             }
 }
 
@@ -97,16 +126,16 @@ TEST(a_run_that_begins_anywhere)
         for (uint64_t i = begin; i < COUNT; i++) {
             fdl_ahead(&st, 5, i, count, &a);
             if (i >= begin + left)
-                wanted[fdl_sampler_index(s, 5, i)]++;
+                wanted[index_at(s, 5, i)]++;
         }
         fdl_blocks_init(&b, COUNT, &s->blocks, s->seed, 6);
         fdl_blocks_group(&b, 0, &g);
         for (uint64_t i = 0; i < g.length; i++)
-            wanted[fdl_sampler_index(s, 6, i)]++;
+            wanted[index_at(s, 6, i)]++;
         /* Beside that only its own group, no sample twice. */
         uint64_t own = 0;
         for (uint64_t i = begin; i < begin + left; i++) {
-            uint64_t index = fdl_sampler_index(s, 5, i);
+            uint64_t index = index_at(s, 5, i);
             if (a.times[index] > wanted[index]) {
                 a.times[index]--;
                 own++;

@@ -5,6 +5,7 @@
  */
 #include "base/philox.h"
 #include "base/status.h"
+#include "index_at.h"
 #include "loader/order/sampler.h"
 #include "test.h"
 
@@ -138,7 +139,7 @@ TEST(ranks_share_an_epoch)
         for (s.rank = 0; s.rank < world; s.rank++) {
             assert_int_equal(fdl_sampler_init(&s), FEEDLINE_OK);
             for (uint64_t i = 0; i < s.samples; i++) {
-                uint64_t sample = fdl_sampler_index(&s, 9, i);
+                uint64_t sample = index_at(&s, 9, i);
                 assert_int_equal(sample,
                                  fdl_blocks_sample(&b, s.rank + i * world));
                 times[sample]++;

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 
+from feedline.torch import BlockSampler
 from torch_cases import SAMPLERS, Ours, assert_same, data, folder, generator
 from torch_cases import torch
 
@@ -416,6 +417,54 @@ def test_another_number_of_replicas(dataset: Any, then: int, now: int) -> None:
         seen += labels(rest_of(state, again))
         assert again.sampler.epoch == 2
     assert sorted(seen) == sorted(labels(list(Ours(dataset, batch_size=24))))
+
+
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize("order_of", ["random", "sequential", "block"])
+def test_ranks_that_come_and_go(order_of: str, drop: bool) -> None:
+    """8 ranks, then 6, then 6 anew, 5 and 1: the order stays the same one, and
+    each sample comes once. What is padded or dropped at the end is as always.
+    """
+    count = 101
+
+    def loader(ranks: int, rank: int, batch_size: int = 2) -> Any:
+        sampler: Any
+        dataset = Own(count)
+        shard = dict(num_replicas=ranks, rank=rank, seed=5, drop_last=drop)
+        if order_of == "block":
+            sampler = BlockSampler(dataset, 4, 3, **shard)
+        else:
+            sampler = data.distributed.DistributedSampler(
+                dataset, shuffle=order_of == "random", **shard
+            )
+        sampler.set_epoch(2)
+        return Ours(dataset, batch_size=batch_size, sampler=sampler)
+
+    order = [int(i) for _, i in loader(1, 0, 1)]
+    state: Dict[str, Any] = {}
+    seen: List[int] = []
+    for ranks, batches, size in [(8, 2, 2), (6, 1, 5), (6, 1, 1), (5, 3, 1)]:
+        columns = []
+        for rank in range(ranks):
+            job = loader(ranks, rank, size)
+            if state:
+                job.load_state_dict(through_json(state))
+            columns.append([int(i) for b in islice(job, batches) for i in b[1]])
+            state = job.state_dict() if rank == ranks - 1 else state
+        seen += [i for row in zip(*columns) for i in row]
+        assert seen == order[: len(seen)]
+        assert state["samples_yielded_global"] == len(seen)
+    left = {}
+    for ranks in (1, 7):
+        left[ranks] = [
+            [int(i) for b in rest_of(state, loader(ranks, rank)) for i in b[1]]
+            for rank in range(ranks)
+        ]
+    assert left[1] == [order[len(seen) :]]
+    last = [i for row in zip(*left[7]) for i in row]
+    assert all(len(one) == len(left[7][0]) for one in left[7])
+    keep = len(left[1][0]) // 7 * 7 if drop else None
+    assert last[: len(left[1][0])] == left[1][0][:keep]
 
 
 def test_another_data_set(dataset: Any, tmp_path: Any) -> None:

@@ -257,6 +257,7 @@ class Epochs:
         progress.yielded = saved.yielded
         progress.batches = saved.batches
         progress.samples = saved.samples
+        progress.shift = saved.shift
         progress.draws = saved.draws
         progress.chains = saved.chains
         with _no_draw(loader):

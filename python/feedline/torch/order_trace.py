@@ -46,7 +46,7 @@ from .global_draws import States, state_from_json, state_to_json
 from .part_codecs import copy_from_json, copy_to_json
 from .sampler_kinds import batch_samples, draws_its_seed, draws_nothing
 from .sampler_kinds import epoch_of, inner_sampler, is_stateful, load_state
-from .sampler_kinds import shard_of, state_of, stateful_part
+from .sampler_kinds import moved_on, shard_of, state_of, stateful_part
 from .sampler_parts import Copies, Parts
 
 T = TypeVar("T")
@@ -210,6 +210,7 @@ class Resume:
     batch sampler of the user's makes the batches, so many batches; or let the
     sampler load its own state.
 
+    shift: places that the order is moved on, where other ranks had begun it.
     pulled: at least so much of it, which were pulled when it was saved. shard:
     that had pulled them. draws_from: states of the global generators for what
     is still to be drawn; marks: of the global ones, when it was saved.
@@ -218,6 +219,7 @@ class Resume:
     origin: Origin
     samples: int
     batches: int
+    shift: int
     pulled: Taken
     shard: List[Any]
     draws_from: States
@@ -526,6 +528,8 @@ class ResumedOrder(TracedOrder):
                 return
             self.draw(0)
             indices = iter(sampler.sampler)
+            if resume.shift > 0:
+                indices = moved_on(sampler.sampler, resume.shift)
             rest = self.without_head(indices, resume.samples)
         size, drop = sampler.batch_size, sampler.drop_last
         self.indices = iter(BatchSampler(rest, size, drop))

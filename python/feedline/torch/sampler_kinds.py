@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 import torch
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
@@ -67,6 +67,31 @@ def replicas(index_sampler: Any) -> int:
         if isinstance(number, int) and number > 0:
             return number
     return 1
+
+
+def places_behind(index_sampler: Any, delivered: int) -> int:
+    """How many places an order is moved on where other ranks delivered so many
+    samples of it, all of them together, and ours take turns at the rest."""
+    known = type(inner_sampler(index_sampler)) in (
+        DistributedSampler,
+        BlockSampler,
+    )
+    return delivered % replicas(index_sampler) if known else 0
+
+
+def moved_on(sampler: Any, shift: int) -> Iterator[Any]:
+    """What this rank of a DistributedSampler or BlockSampler delivers of an
+    order that is moved on: all ranks equally much, as those classes do it."""
+    whole = copy.copy(sampler)
+    whole.num_replicas, whole.rank = 1, 0
+    whole.num_samples = whole.total_size = len(sampler.dataset)
+    order = list(whole)
+    ranks = sampler.num_replicas
+    turns, rest = divmod(max(0, len(order) - shift), ranks)
+    if rest > 0 and not sampler.drop_last:
+        turns += 1
+    for turn in range(turns):
+        yield order[(shift + sampler.rank + turn * ranks) % len(order)]
 
 
 def shard_of(index_sampler: Any) -> List[Any]:

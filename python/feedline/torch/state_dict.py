@@ -21,6 +21,8 @@ and ours are
     epoch, round, seed         what random transforms draw from
     sampler_epoch              what set_epoch was told, or None
     replicas                   ranks that shared the order
+    shift                      places that their order is moved on, as in an
+                               epoch that another number of them had begun
     samples_yielded_global     over all of them
     order                      how the order began, or of a finished epoch,
                                what the next one begins from (order_trace.py)
@@ -32,9 +34,7 @@ and ours are
 All counts are of what was delivered, not of what was prepared. So a state is
 valid for another num_workers and prefetch_factor; where torch's BatchSampler
 makes the batches also for another batch_size and, with a DistributedSampler,
-another number of replicas. If the samples delivered do not divide by the new
-number, up to replicas - 1 samples come once more, so that all ranks stay of one
-length.
+another number of replicas: they take turns at what is left, in the same order.
 
 The state of a finished epoch has the seeds of the next one, which the global
 generator would have given had it been used for nothing else. They count unless
@@ -60,7 +60,8 @@ from .global_draws import States, state_from_json, state_to_json
 from .order_trace import Origin, Pulled, Resume, Taken, TracedSampler
 from .order_trace import coming_seeds, copies_from_json, copies_to_json
 from .sampler_kinds import draws_its_seed, epoch_of, is_stateful, load_state
-from .sampler_kinds import replicas, set_epoch, shard_of, state_of
+from .sampler_kinds import places_behind, replicas, set_epoch, shard_of
+from .sampler_kinds import state_of
 from .sampler_kinds import stateful_part
 from .sampler_parts import Copies
 
@@ -73,9 +74,10 @@ class Progress:
 
     yielded: batches that were returned; batches, samples: that are behind us.
     seed, round: what this epoch's draws are made from. epoch: epochs of this
-    loader before it. dataset: what it reads, once somebody asked. in_workers:
-    torch's load the samples. fetcher: that of torch's in this process. draws:
-    the generators of the next batch, where they run on from sample to sample;
+    loader before it. shift: as in the state. dataset: what it reads, once
+    somebody asked. in_workers: torch's load the samples. fetcher: that of
+    torch's in this process. draws: the generators of the next batch, where they
+    run on from sample to sample;
     of a stream without a state of its own: of the first one. own_states: of a
     stream that is recorded, behind the last batch. chains: as Chains.decided()
     says. damaged, real_from: images of a stream that are not deferred. resumed:
@@ -89,6 +91,7 @@ class Progress:
     yielded: int = 0
     batches: int = 0
     samples: int = 0
+    shift: int = 0
     finished: bool = False
     sampler_state: Optional[Dict[str, Any]] = None
     iterator_state: Optional[Dict[str, Any]] = None
@@ -173,7 +176,8 @@ def save(
             else epoch_of(traced.sampler)
         ),
         "replicas": ranks,
-        "samples_yielded_global": progress.samples * ranks,
+        "shift": progress.shift,
+        "samples_yielded_global": progress.samples * ranks + progress.shift,
         "order": _order(progress),
         "next": _next_seeds(progress, loader) if progress.finished else None,
         "draws": _draws_of(progress),
@@ -324,6 +328,10 @@ class Saved:
         return self.resume.samples if self.resume else 0
 
     @property
+    def shift(self) -> int:
+        return self.resume.shift if self.resume else 0
+
+    @property
     def chains(self) -> Optional[Dict[str, Any]]:
         """Which chains were recorded as wholes; None: it does not say."""
         found = self.state.get("chains")
@@ -417,12 +425,15 @@ def _resume(saved: Saved, index_sampler: Any) -> Resume:
     samples = own.get("samples_yielded")
     whole = part is not None and part is index_sampler
     if whole or not isinstance(samples, int):
-        samples = int(state.get("samples_yielded_global") or 0) // ranks_then
+        delivered = int(state.get("samples_yielded_global") or 0)
+    else:
+        delivered = samples * ranks_then + int(state.get("shift") or 0)
     order = state["order"]
     return Resume(
         origin=Origin.from_dict(order),
-        samples=samples * ranks_then // ranks_now,
+        samples=delivered // ranks_now,
         batches=saved.batches,
+        shift=places_behind(index_sampler, delivered),
         pulled=Taken(**order["pulled"]),
         shard=list(order["shard"]),
         draws_from=_draws_from(order),

@@ -755,7 +755,7 @@ PROGRAMS = {
     paired: [True, True],
     super_resolution: [True, True],
     cut_in_two: [True, True],
-    on_a_canvas: [False],
+    on_a_canvas: [True],
     drawn_on: [True, False, False],
     from_bytes: [True, True, True],
     several_views: [True] * 4,

@@ -179,6 +179,50 @@ def test_classes_of_torchvision(root: Path, alone: None) -> None:
 # ---- They are workers --------------------------------------------------------
 
 
+class PutTogether(Files):
+    """Of several images, of Pillow's and of NumPy's, one kind or several."""
+
+    def __init__(self, root: Path, alike: bool) -> None:
+        super().__init__(root)
+        self.alike = alike
+
+    def __getitem__(self, index: int) -> Any:
+        boxed = Image.new("RGB", (64, 60), (1, 2, 3))
+        for n in range(index % 3 + 1):
+            other = Image.open(self.files[(index + n) % len(self.files)])
+            boxed.paste(other.convert("RGB").resize((30, 25)), (n * 20, n))
+        inside = sets.np.full((70, 70, 3), 7, sets.np.uint8)
+        inside[3:63, 2:66] = sets.np.asarray(boxed)
+        inside[60:70, :5] = 0
+        sample = {
+            "whole": torch.from_numpy(inside.transpose(2, 0, 1).copy()),
+            "file": self.transform(Image.open(self.files[index])),
+        }
+        if not self.alike and index % 2:
+            sample["boxed"] = boxed
+        return sample
+
+
+@pytest.mark.parametrize("alike", (True, False))
+def test_images_of_several(root: Path, alone: None, alike: bool) -> None:
+    dataset = PutTogether(root, alike)
+    more: Any = {} if alike else {"collate_fn": list}
+    wanted = list(loader_of(dataset, helpers=0, **more))
+    loader = loader_of(dataset, helpers=2, **more)
+    assert same_batches(list(loader), wanted)
+    assert loader.native and loader.recorded
+    assert "2 helper processes" in loader.explain()
+    plain = [dataset[n] for n in range(len(dataset))]
+    if alike:
+        assert same_batches(
+            [batch["whole"] for batch in wanted],
+            [
+                torch.stack([one["whole"] for one in plain[n : n + 4]])
+                for n in range(0, len(plain), 4)
+            ],
+        )
+
+
 class Asking(Files):
     def __getitem__(self, index: int) -> Any:
         info = get_worker_info()

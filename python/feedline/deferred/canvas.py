@@ -18,7 +18,7 @@ from .. import _c
 from .description import Deferred, Form
 from .image_source import Header, Source, lock, pillow
 from .record import Call
-from .recording import no_run
+from .recording import no_run, state
 from .steps import Steps
 
 # How its parts become its pixels.
@@ -28,7 +28,26 @@ SUM_F32 = _c.CANVAS_SUM_F32
 
 # Parts of one canvas, far from what a sample may have.
 MOST_PARTS = 64
+# Images of a sample, of which others may be.
+MOST_IMAGES = 160
+# Smaller ones are no canvases.
+LEAST_PIXELS = 1024
 MODES = {1: "L", 3: "RGB"}
+_NEVER = 1 << 62
+
+# Packages whose images are their own matter.
+_LIBRARIES = frozenset(
+    "PIL cv2 feedline numpy scipy skimage torch torchvision".split()
+)
+
+
+def asks(frame: Any) -> bool:
+    """Whether it is the program that asks for an image, in a run."""
+    run = state.run
+    if run is None or not run.recorder.arrays:
+        return False
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0] not in _LIBRARIES
 
 
 class Part(NamedTuple):
@@ -49,7 +68,6 @@ class Canvas(Source):
     """call: makes the real array."""
 
     sound = True  # whose parts are files
-    born = 1 << 62
 
     def __init__(
         self,
@@ -63,6 +81,16 @@ class Canvas(Source):
         self.size, self.fill, self.how = size, fill, how
         self.parts = parts
         self.call = call
+
+    @property
+    def born(self) -> int:  # type: ignore[override]
+        """When the first of its parts was."""
+        born = (part.source.born for part in self.parts)
+        return min(born, default=_NEVER)
+
+    @property
+    def blank(self) -> bool:  # type: ignore[override]
+        return not self.parts
 
     def but(self, call: Call, *parts: Part) -> "Canvas":
         """With more parts."""

@@ -20,22 +20,15 @@ from . import array_views as views
 from . import steps as op
 from .array import DeferredArray, first_array, handlers, recorded_array
 from .array_views import NotRecorded
-from .canvas import MODES, MOST_PARTS, PASTE, SUM_F32, SUM_F64, Canvas, Part
+from .canvas import LEAST_PIXELS, MODES, MOST_IMAGES, MOST_PARTS, PASTE
+from .canvas import SUM_F32, SUM_F64, Canvas, Part, asks
 from .image_source import Source
 from .kept_arrays import note_kept
 from .pillow_hooks import put
 from .record import Call, Record, Shape, dense
 from .recording import state
 
-# Smaller ones are no canvases.
-_LEAST_PIXELS = 1024
 _BYTES = np.dtype(np.uint8)
-# Packages whose arrays are their own matter.
-_LIBRARIES = frozenset(
-    "PIL cv2 feedline numpy scipy skimage torch torchvision".split()
-)
-# Images of a sample, of which others may be.
-_MOST_IMAGES = 160
 
 _FULL = functools.partial(np.full)
 _FULL_LIKE = np.full_like
@@ -61,7 +54,7 @@ def _size_of(shape: Any, dtype: Any) -> Optional[Tuple[int, int, int]]:
         h, w, c = map(operator.index, shape)
     except TypeError:
         return None
-    if c != 3 or min(h, w) < 1 or h * w < _LEAST_PIXELS:
+    if c != 3 or min(h, w) < 1 or h * w < LEAST_PIXELS:
         return None
     return h, w, c
 
@@ -79,15 +72,6 @@ def _fill_of(value: Any) -> Optional[Tuple[int, ...]]:
     return tuple(map(int, found))
 
 
-def _asks(frame: Any) -> bool:
-    """Whether it is the program that asks for an array, in a run."""
-    run = state.run
-    if run is None or not run.canvases or not run.recorder.arrays:
-        return False
-    name: str = frame.f_globals.get("__name__", "")
-    return name.partition(".")[0] not in _LIBRARIES
-
-
 def _full(original: Any) -> Any:
     def full(
         shape: Any,
@@ -99,7 +83,7 @@ def _full(original: Any) -> Any:
         if state.run is not None and dtype is not None:
             size, fill = _size_of(shape, dtype), _fill_of(fill_value)
             if size and fill and not args and not kwargs:
-                if _asks(sys._getframe(1)):
+                if asks(sys._getframe(1)):
                     return _blank(size, fill, original)
         return original(shape, fill_value, dtype, *args, **kwargs)
 
@@ -114,7 +98,7 @@ def _of_value(value: int) -> Any:
             if state.run is not None and dtype is not float:
                 size = _size_of(shape, dtype)
                 if size and not args and not kwargs:
-                    if _asks(sys._getframe(1)):
+                    if asks(sys._getframe(1)):
                         return _blank(size, (value,) * 3, _FULL)
             return original(shape, dtype, *args, **kwargs)
 
@@ -135,7 +119,7 @@ def _full_like(args: Any, kwargs: Any) -> Any:
         return NotImplemented
     like, fill = args[0], _fill_of(args[1])
     record = recorded_array(like) if type(like) is DeferredArray else None
-    if record is None or fill is None or not record.run.canvases:
+    if record is None or fill is None:
         return NotImplemented
     size = _size_of(record.shape, record.dtype)
     if size is None or record.strides != dense(record.shape):
@@ -192,7 +176,7 @@ def _canvas_of(record: Record) -> Canvas:
 
 def record_of(canvas: Canvas, like: Record) -> Record:
     """Of an array of a canvas's pixels."""
-    if canvas.images > _MOST_IMAGES or len(canvas.parts) > MOST_PARTS:
+    if canvas.images > MOST_IMAGES or len(canvas.parts) > MOST_PARTS:
         raise NotRecorded
     return like.but(
         source=canvas,
@@ -208,7 +192,7 @@ def record_of(canvas: Canvas, like: Record) -> Record:
 def put_in(array: Any, record: Record, index: Any, value: Any) -> Any:
     """array[index] = value, a deferred array."""
     given = recorded_array(value)
-    if given is None or record.axes != "hwc" or not record.run.canvases:
+    if given is None or record.axes != "hwc":
         return NotImplemented
     try:
         left, top, w, h = _box_of(record, index)
@@ -310,8 +294,6 @@ def added(a: Any, b: Any) -> Any:
     if one.dtype not in Summed.kinds or len(terms[1]) > 1:
         return NotImplemented  # to be added in another order
     if any(t.axes != "hwc" or t.erased for t in (*terms[0], other)):
-        return NotImplemented
-    if not one.run.canvases:
         return NotImplemented
     call = Call(None, _sum, 0, (_call_of(a), other.call))
     made: Any = Summed((*terms[0], other), call)

@@ -482,8 +482,10 @@ def touch(image: Any, asked: str = "") -> None:
     with lock, no_run():
         if isinstance(image, DeferredImage):
             began, run = time.monotonic_ns(), image._run
+            blank = image._source.blank
             image._make_real()
-            run.recorder.count(asked, began)
+            if not blank:
+                run.recorder.count(asked, began)
 
 
 def _is_positive(number: Any) -> bool:

@@ -107,6 +107,7 @@ class Source:
     wanted = False  # the program has asked for pixels
     sound = False  # Pillow has decoded it
     born = 0  # in which call of a stream
+    blank = False  # it is of one colour, and no pixels are lost
     # It has read them as an array: the engine has nothing left to gain.
     read = False
     # Of arrays that the program keeps: by steps, their number and size.

@@ -74,7 +74,7 @@ def adopted(array: Any) -> Optional[Record]:
     run = state.run
     if run is None or run.recorder is not record.run.recorder:
         return None
-    if array._base is not None or not run.canvases or not _may_be_kept(record):
+    if array._base is not None or not run.adopts or not _may_be_kept(record):
         return None
     recorder = run.recorder
     if recorder.kept is None:

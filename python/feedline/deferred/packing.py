@@ -24,6 +24,7 @@ STEP_BYTES = STEPS[MOST_VALUES].size
 # struct feedline_canvas and feedline_canvas_part.
 _CANVAS = struct.Struct("@iiiI4sIP")
 _PART = struct.Struct("@IiiiiiiIdP")
+CANVAS_BYTES, PART_BYTES = _CANVAS.size, _PART.size
 
 
 def pack(

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Tuple
 from PIL import Image, ImageEnhance, ImageFile, ImageOps
 
 from .. import replaced
+from . import canvas_images
 from . import image_source as source
 from . import steps as op
 from .image import COLORS, PLAIN, color_of, records, records_opaque, touch
@@ -27,6 +28,8 @@ def install() -> None:
     if _is_pillows(Image.open):
         put(pairs, Image, "open", _open)
     put(pairs, Image, "merge", _merge)
+    put(pairs, Image, "new", canvas_images.new)
+    canvas_images.install()
     for name, make in _OPS.items():
         put(pairs, ImageOps, name, make)
     replaced.replace(pairs)

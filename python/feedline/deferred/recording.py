@@ -50,7 +50,7 @@ class Run:
 
     __slots__ = ("recorder", "sources", "has_arrays")
 
-    canvases = True  # images are put together
+    adopts = True  # arrays of earlier runs
 
     def __init__(self, recorder: "Recorder") -> None:
         self.recorder = recorder

@@ -38,7 +38,7 @@ class StreamRecording(Run):
 
     __slots__ = ("position", "opened", "_refused", "_real_from")
 
-    canvases = False  # of an image that lasts, a batch is told by its file
+    adopts = False  # images last from one call to the next anyhow
 
     def __init__(
         self,

@@ -49,7 +49,11 @@ def _word(field: str) -> int:
 
 _STEPS, _OUT, _PIPELINE = _word("steps"), _word("out"), _word("pipeline")
 _POINTERS = slice(_STEPS, _word("data") + 1)  # steps, path, data
+_CANVAS = _word("canvas")
 _DATA_OF_STEP = int(_c.recorded_step.data.offset)
+# Both structs end in a pointer.
+_PARTS_OF_CANVAS = packing.CANVAS_BYTES - _WORD
+_MASK_OF_PART = packing.PART_BYTES - _WORD
 
 
 class RecordingError(RuntimeError):
@@ -103,7 +107,9 @@ class _Head(NamedTuple):
     images of the same kinds. counts: images of each sample, where they do not.
     tables: words with pointers that are none of an image's own. errors: of
     samples, by place. chains: by their pipelines in the helper. shares: as a
-    Batch's. counted: by the recorder.
+    Batch's. counted: by the recorder. parts: where images have parts, which are
+    images, too, in front of them: how many each sample has in all, and which
+    ones are no parts.
     """
 
     uniform: bool
@@ -114,6 +120,7 @@ class _Head(NamedTuple):
     chains: Dict[int, Any]
     shares: bool
     counted: Any
+    parts: Optional[Tuple[List[int], List[int]]]
 
 
 def message_of(batch: Sent, collate: bool, counted: Any) -> List[Any]:
@@ -124,8 +131,9 @@ def message_of(batch: Sent, collate: bool, counted: Any) -> List[Any]:
         raise ValueError(batch.here)
     if any(slot.leaf.parts for slot in slots):
         raise ValueError("a tensor is put together of several images")
-    if any(type(slot.leaf.source) is Canvas for slot in slots):
-        raise ValueError("an image is put together of several images")
+    images, with_parts = [slot.leaf for slot in slots], None
+    if any(type(image.source) is Canvas for image in images):
+        images, with_parts = _and_parts(batch)
     errors = {
         place: "%s: %s" % (type(error).__name__, error)
         for place, error in batch.recorded.items()
@@ -133,7 +141,7 @@ def message_of(batch: Sent, collate: bool, counted: Any) -> List[Any]:
     }
     uniform = not errors and _are_uniform(batch)
     first = len(batch.leaves[0]) if uniform else len(slots)
-    blob, tables = _blob_of([slot.leaf for slot in slots])
+    blob, tables = _blob_of(images)
     head = _Head(
         uniform=uniform,
         kinds=[_kind_of(slot.leaf) for slot in slots[:first]],
@@ -143,6 +151,7 @@ def message_of(batch: Sent, collate: bool, counted: Any) -> List[Any]:
         chains=_chains_of(slots),
         shares=batch.shares,
         counted=counted,
+        parts=with_parts,
     )
     samples = _pickled(batch.samples)
     whole = _collated(batch) if collate and uniform else b""
@@ -151,6 +160,25 @@ def message_of(batch: Sent, collate: bool, counted: Any) -> List[Any]:
     gap = -(LENGTH_BYTES + sum(lengths)) % _ALIGN
     parts.append(bytes(gap))
     return [_LENGTHS.pack(*lengths, gap + len(blob)), *parts, blob]
+
+
+def _and_parts(batch: Sent) -> Tuple[List[Any], Tuple[List[int], List[int]]]:
+    """All images of the samples; what the head says of them."""
+    images: List[Any] = []
+    counts, wholes = [], []
+    slots = {id(slot.leaf) for slot in batch.slots}
+    for place in range(len(batch.indices)):
+        recorded = batch.recorded.get(place)
+        found = recorded[0] if isinstance(recorded, tuple) else []
+        for image in found:
+            image.kept = 0  # a number of this process's
+            if id(image) in slots:
+                wholes.append(len(images))
+            images.append(image)
+        counts.append(len(found))
+    if len(wholes) != len(batch.slots):
+        raise ValueError("a sample failed whose images have parts")
+    return images, (counts, wholes)
 
 
 def _are_uniform(batch: Sent) -> bool:
@@ -206,7 +234,8 @@ def _blob_of(images: List[Any]) -> Tuple[bytearray, List[int]]:
     blob = bytearray(end)
     used = packing.write(blob, 0, images, [0] * len(images), place_of)
     if not behind:
-        return blob[:used], []
+        laid = any(image.laid is not None for image in images)
+        return blob[:used], _tables_in(blob, images) if laid else []
     blob.extend(bytes(end - len(blob)))
     for at, data in behind.values():
         blob[at : at + len(data)] = data
@@ -222,6 +251,21 @@ def _tables_in(blob: bytearray, images: List[Any]) -> List[int]:
                 (steps,) = struct.unpack_from("@Q", blob, word * _WORD)
                 at = steps + n * packing.STEP_BYTES + _DATA_OF_STEP
                 found.append(at // _WORD)
+        if image.laid is not None:
+            found += _tables_of_canvas(blob, number, image.laid.canvas.parts)
+    return found
+
+
+def _tables_of_canvas(blob: bytearray, number: int, parts: Any) -> List[int]:
+    """Where an image says where its canvas is; and that, where its parts are;
+    and these, where their masks are."""
+    word = number * _IMAGE_WORDS + _CANVAS
+    (canvas,) = struct.unpack_from("@Q", blob, word * _WORD)
+    found = [word, (canvas + _PARTS_OF_CANVAS) // _WORD]
+    at = canvas + packing.CANVAS_BYTES + _MASK_OF_PART
+    for n, part in enumerate(parts):
+        if part.mask is not None:
+            found.append((at + n * packing.PART_BYTES) // _WORD)
     return found
 
 
@@ -383,6 +427,10 @@ class Received:
         )
         self._address = base + self._begin
         counts = self._head.counts or [len(self._head.kinds)] * count
+        if self._head.parts is not None:
+            counts, wholes = self._head.parts
+            of_wholes, outs = outs, torch.zeros(sum(counts), dtype=torch.int64)
+            outs[wholes] = of_wholes
         if any(counts):
             self._relocate(sum(counts), outs)
         errors: Dict[int, BaseException] = {

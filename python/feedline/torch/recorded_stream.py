@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from ..deferred import Source, StreamRecording, key_of
+from ..deferred.canvas import sources_of
 from .recorded_batch import Batch, put_real
 from .recorded_draws import States
 from .recorded_leaves import Copies
@@ -275,8 +276,21 @@ def keys_of_failed(batch: StreamBatch, place: int) -> List[str]:
         except Exception:
             parts = leaf.parts or (leaf,)
             bad = [part for part in parts if not _can_be_made(part)] or parts
-            failed += [key_of(part.source) for part in bad]
+            for part in bad:
+                failed += _keys_of_bad(sources_of(part.source))
     return failed
+
+
+def _keys_of_bad(files: List[Source]) -> List[str]:
+    """Of those that cannot be decoded; of all, if each of them can."""
+    bad = []
+    for file in files:
+        try:
+            file.pixels()
+        except Exception:
+            bad.append(file)
+        file.forget()
+    return sorted({key_of(file) for file in bad or files})
 
 
 def _can_be_made(part: Any) -> bool:

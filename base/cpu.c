@@ -44,7 +44,9 @@ static enum fdl_cpu_level ask_machine(void)
         !__builtin_cpu_supports("avx512bw") ||
         !__builtin_cpu_supports("avx512vl") ||
         !__builtin_cpu_supports("avx512vbmi") ||
+        !__builtin_cpu_supports("avx512vbmi2") ||
         !__builtin_cpu_supports("avx512vnni") ||
+        !__builtin_cpu_supports("avx512bitalg") ||
         !__builtin_cpu_supports("vpclmulqdq"))
         return FDL_CPU_AVX2;
     return FDL_CPU_AVX512;

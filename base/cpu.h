@@ -12,7 +12,8 @@
 enum fdl_cpu_level {
     FDL_CPU_C = 0,
     FDL_CPU_AVX2,   /* AVX2, FMA, F16C, BMI2 and PCLMULQDQ */
-    FDL_CPU_AVX512, /* F, BW, VL, VBMI, VNNI and VPCLMULQDQ on top */
+    FDL_CPU_AVX512, /* F, BW, VL, VBMI, VBMI2, VNNI, BITALG and VPCLMULQDQ on
+                       top: Ice Lake, Zen 4 and later */
     FDL_CPU_LEVELS
 };
 

@@ -93,6 +93,17 @@ AVX2 static unsigned places(struct fdl_segment *s, const uint8_t *from,
     return fdl_segment_read_places(s, from, n, order);
 }
 
+AVX2 static size_t lasts(struct fdl_segment *s, const uint8_t *from, unsigned n)
+{
+    return fdl_segment_read_lasts(s, from, n);
+}
+
+AVX2 static void dc(struct fdl_segment *s, const uint8_t *from, unsigned bits,
+                    unsigned n)
+{
+    fdl_segment_read_dc(s, from, bits, n);
+}
+
 AVX2 static unsigned count(const uint8_t *bits, unsigned n)
 {
     return fdl_segment_count_bits(bits, n);
@@ -182,6 +193,6 @@ AVX2 static void block(uint64_t where, const int16_t *from, int16_t *to,
     }
 }
 
-const struct fdl_segment_kernels fdl_segment_avx2 = {places, count, excess,
-                                                     values, block};
+const struct fdl_segment_kernels fdl_segment_avx2 = {
+    lasts, dc, places, count, excess, values, block};
 #endif

@@ -34,6 +34,15 @@ struct fdl_segment_streams {
 };
 
 struct fdl_segment_kernels {
+    /* The last places of n blocks; how many bits their places have. Reads
+     * FDL_SEGMENT_MARGIN more. */
+    size_t (*lasts)(struct fdl_segment *s, const uint8_t *from, unsigned n);
+
+    /* DC of blocks 1 to n - 1, from the first one and differences of `bits`
+     * bits. Reads FDL_SEGMENT_MARGIN more. */
+    void (*dc)(struct fdl_segment *s, const uint8_t *from, unsigned bits,
+               unsigned n);
+
     /* The places of n blocks whose last ones are known, and how many there are:
      * returns the sum. */
     unsigned (*places)(struct fdl_segment *s, const uint8_t *from, unsigned n);
@@ -54,6 +63,7 @@ struct fdl_segment_kernels {
 
 extern const struct fdl_segment_kernels fdl_segment_plain;
 extern const struct fdl_segment_kernels fdl_segment_avx2;
+extern const struct fdl_segment_kernels fdl_segment_avx512;
 
 FDL_INLINE uint64_t fdl_segment_load(const uint8_t *p)
 {
@@ -97,6 +107,30 @@ FDL_INLINE uint64_t fdl_segment_bits(const uint8_t *p, size_t at, unsigned n)
 {
     uint64_t x = fdl_segment_load(p + at / 8) >> (at % 8);
     return x & (((uint64_t)1 << n) - 1);
+}
+
+FDL_INLINE size_t fdl_segment_read_lasts(struct fdl_segment *s,
+                                         const uint8_t *from, unsigned n)
+{
+    size_t sum = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t last =
+            fdl_segment_bits(from, (size_t)i * LAST_BITS, LAST_BITS);
+        s->last[i] = (uint8_t)last;
+        sum += last > 0 ? last - 1 : 0;
+    }
+    return sum;
+}
+
+FDL_INLINE void fdl_segment_read_dc(struct fdl_segment *s, const uint8_t *from,
+                                    unsigned bits, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++) {
+        uint32_t d =
+            (uint32_t)fdl_segment_bits(from, (size_t)(i - 1) * bits, bits);
+        d = d >> 1 ^ (0 - (d & 1));
+        s->dc[i] = (int16_t)(uint16_t)((uint16_t)s->dc[i - 1] + d);
+    }
 }
 
 /* Places in zigzag order, up to the last one; place 0 is left out. */

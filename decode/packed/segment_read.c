@@ -67,14 +67,27 @@ static void block(uint64_t places, const int16_t *from, int16_t *to,
     }
 }
 
+static size_t lasts(struct fdl_segment *s, const uint8_t *from, unsigned n)
+{
+    return fdl_segment_read_lasts(s, from, n);
+}
+
+static void dc(struct fdl_segment *s, const uint8_t *from, unsigned bits,
+               unsigned n)
+{
+    fdl_segment_read_dc(s, from, bits, n);
+}
+
 const struct fdl_segment_kernels fdl_segment_plain = {
-    read_places, fdl_segment_count_bits, excess, values, block};
+    lasts, dc, read_places, fdl_segment_count_bits, excess, values, block};
 
 /* ---- Reading ------------------------------------------------------------ */
 
 static const struct fdl_segment_kernels *best(void)
 {
 #if defined(__x86_64__)
+    if (fdl_cpu_level() >= FDL_CPU_AVX512)
+        return &fdl_segment_avx512;
     if (fdl_cpu_level() >= FDL_CPU_AVX2)
         return &fdl_segment_avx2;
 #endif
@@ -92,30 +105,6 @@ static const uint8_t *after(const uint8_t *at, const uint8_t *end, size_t bits)
     if (!at || bytes_of(bits) > (size_t)(end - at))
         return NULL;
     return at + bytes_of(bits);
-}
-
-static void read_dc(struct fdl_segment *s, const uint8_t *from, unsigned bits,
-                    unsigned n)
-{
-    for (unsigned i = 1; i < n; i++) {
-        uint32_t d =
-            (uint32_t)fdl_segment_bits(from, (size_t)(i - 1) * bits, bits);
-        d = d >> 1 ^ (0 - (d & 1));
-        s->dc[i] = (int16_t)(uint16_t)((uint16_t)s->dc[i - 1] + d);
-    }
-}
-
-/* Returns how many bits the places have. */
-static size_t read_lasts(struct fdl_segment *s, const uint8_t *from, unsigned n)
-{
-    size_t sum = 0;
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t last =
-            fdl_segment_bits(from, (size_t)i * LAST_BITS, LAST_BITS);
-        s->last[i] = (uint8_t)last;
-        sum += last > 0 ? last - 1 : 0;
-    }
-    return sum;
 }
 
 /* Magnitudes of 16 bits, in place of what marks them. */
@@ -161,11 +150,11 @@ static bool read_all(struct fdl_segment *s, const uint8_t *data,
     const uint8_t *from = after(dc, end, (size_t)(n - 1) * dc_bits);
     if (dc_bits > DC_BITS || !from)
         return false;
-    const uint8_t *rest = after(from, end, read_lasts(s, lasts, n));
+    const uint8_t *rest = after(from, end, s->kernels->lasts(s, lasts, n));
     if (!rest)
         return false;
     s->dc[0] = (int16_t)(uint16_t)(data[1] | data[2] << 8);
-    read_dc(s, dc, dc_bits, n);
+    s->kernels->dc(s, dc, dc_bits, n);
     return read_values(s, rest, end, s->kernels->places(s, from, n));
 }
 

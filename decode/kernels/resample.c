@@ -116,7 +116,8 @@ static int32_t reserve(struct fdl_axis *axis, struct filter *f)
 {
     size_t n = (size_t)axis->key.count, room = (size_t)f->room;
     size_t cells, bytes, scratch = room * sizeof(double);
-    if (!fdl_mul_size(n, room + 2, &cells) ||
+    size_t stride = (room + FDL_TAP_BLOCK - 1) & ~(size_t)(FDL_TAP_BLOCK - 1);
+    if (!fdl_mul_size(n, stride + 2, &cells) ||
         !fdl_mul_size(cells, sizeof(int32_t), &bytes) ||
         !fdl_add_size(bytes, scratch, &bytes))
         return fdl_fail_memory(UINT64_MAX, "resampling weights");
@@ -132,14 +133,14 @@ static int32_t reserve(struct fdl_axis *axis, struct filter *f)
     axis->start = (int32_t *)(f->scratch + room);
     axis->length = axis->start + n;
     axis->weight = axis->length + n;
-    axis->stride = f->room;
+    axis->stride = (int32_t)stride;
     return FEEDLINE_OK;
 }
 
 /* The weights of output i, as they are, to scratch; how many, and the first
  * sample. */
-static int32_t weigh(const struct filter *f, int32_t in, int32_t i,
-                     int32_t *first)
+FDL_INLINE int32_t weigh_with(const struct filter *f, int32_t in, int32_t i,
+                              int32_t *first, double (*weight)(double x))
 {
     double center = f->from + (i + 0.5) * f->scale, sum = 0.0;
     int32_t low = (int32_t)(center - f->support + 0.5);
@@ -147,13 +148,22 @@ static int32_t weigh(const struct filter *f, int32_t in, int32_t i,
     low = FDL_MAX(low, 0);
     int32_t n = FDL_MIN(high, in) - low;
     for (int32_t x = 0; x < n; x++) {
-        f->scratch[x] = f->weight((x + low - center + 0.5) * f->step);
+        f->scratch[x] = weight((x + low - center + 0.5) * f->step);
         sum += f->scratch[x];
     }
     for (int32_t x = 0; x < n; x++)
         f->scratch[x] /= sum;
     *first = low;
     return n;
+}
+
+/* Almost every table is of triangles, which take less than a call. */
+static int32_t weigh(const struct filter *f, int32_t in, int32_t i,
+                     int32_t *first)
+{
+    if (FDL_LIKELY(f->weight == triangle))
+        return weigh_with(f, in, i, first, triangle);
+    return weigh_with(f, in, i, first, f->weight);
 }
 
 /* torch keeps weights in 16 bits, with as many behind the point as the greatest
@@ -220,7 +230,9 @@ static void fill_nearest(struct fdl_axis *axis, const struct filter *f)
             from = (int32_t)((float)(key->first + i) * step);
         axis->start[at] = FDL_MIN(from, key->in - 1);
         axis->length[at] = 1;
-        axis->weight[(size_t)at * (size_t)axis->stride] = ONE;
+        int32_t *weight = axis->weight + (size_t)at * (size_t)axis->stride;
+        memset(weight, 0, (size_t)axis->stride * sizeof(*weight));
+        weight[0] = ONE;
     }
 }
 

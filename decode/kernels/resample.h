@@ -52,7 +52,8 @@ struct fdl_axis {
     int32_t origin;  /* first sample that any tap touches */
     int32_t extent;  /* how many from there on are touched */
     int32_t taps;    /* most that one output has */
-    int32_t stride;  /* from one output's weights to the next's; >= taps */
+    int32_t stride;  /* from one output's weights to the next's: so many times
+                        FDL_TAP_BLOCK that all taps have room */
     int32_t *start;  /* [count] first tap of each, from origin */
     int32_t *length; /* [count] taps of each */
     int32_t *weight; /* [count][stride], 0 behind length */

@@ -36,21 +36,32 @@
 /* Of packed weights; SAME: outputs are the samples, one after the other. */
 enum { FORM_AVX2, FORM_OWN, FORM_SAME };
 
-/* Digits of four weights, one 32-bit number per digit. A digit is the lowest
- * byte, taken as signed; what is left is rounded accordingly. */
-static void split_four(const struct fdl_axis *axis, int32_t i, int32_t tap,
-                       int32_t digits[DIGITS])
+/* Four weights; none past the last output. */
+AVX512 FDL_INLINE __m128i load_four(const struct fdl_axis *axis, int32_t i,
+                                    int32_t tap)
 {
-    uint32_t out[DIGITS] = {0};
-    for (int32_t t = 0; t < 4; t++) {
-        int32_t w = fdl_axis_weight(axis, i, tap + t);
-        for (int32_t d = 0; d < DIGITS; d++) {
-            out[d] |= ((uint32_t)w & 255) << (8 * t);
-            w = (w + 128) >> 8;
-        }
+    if (i >= axis->key.count)
+        return _mm_setzero_si128();
+    const int32_t *w = axis->weight + (size_t)i * (size_t)axis->stride + tap;
+    return _mm_loadu_si128((const __m128i *)(const void *)w);
+}
+
+/* Digits of four weights of each of four outputs: to `step` numbers apart, for
+ * each digit one of 32 bits for each output. A digit is the lowest byte, taken
+ * as signed; what is left is rounded accordingly. */
+AVX512 FDL_INLINE void split_sixteen(const struct fdl_axis *axis, int32_t i,
+                                     int32_t tap, int32_t *to, size_t step)
+{
+    const __m512i half = _mm512_set1_epi32(128);
+    __m512i w = _mm512_castsi128_si512(load_four(axis, i, tap));
+    w = _mm512_inserti32x4(w, load_four(axis, i + 1, tap), 1);
+    w = _mm512_inserti32x4(w, load_four(axis, i + 2, tap), 2);
+    w = _mm512_inserti32x4(w, load_four(axis, i + 3, tap), 3);
+    for (size_t d = 0; d < DIGITS; d++) {
+        _mm_storeu_si128((__m128i *)(void *)(to + d * step),
+                         _mm512_cvtepi32_epi8(w));
+        w = _mm512_srai_epi32(_mm512_add_epi32(w, half), 8);
     }
-    for (int32_t d = 0; d < DIGITS; d++)
-        digits[d] = (int32_t)out[d];
 }
 
 /* d0 + 2^8 d1 + 2^16 d2, rounded, in 32-bit places: not yet clipped. */
@@ -137,8 +148,8 @@ static size_t horizontal_bytes(const struct fdl_axis *axis, int32_t channels)
            (sizeof(struct group) + (size_t)block_count(axis) * DIGITS_BYTES);
 }
 
-static void pack_group(const struct fdl_axis *axis, int32_t channels,
-                       int32_t first, struct group *g)
+AVX512 static void pack_group(const struct fdl_axis *axis, int32_t channels,
+                              int32_t first, struct group *g)
 {
     int32_t low, high;
     group_range(axis, first, &low, &high);
@@ -151,17 +162,13 @@ static void pack_group(const struct fdl_axis *axis, int32_t channels,
     }
     int32_t *to = (int32_t *)(g + 1);
     for (int32_t b = 0; b < block_count(axis); b++, to += DIGITS * GROUP) {
-        for (int32_t k = 0; k < GROUP; k++) {
-            int32_t digits[DIGITS];
-            split_four(axis, first + k, 4 * b, digits);
-            for (int32_t d = 0; d < DIGITS; d++)
-                to[d * GROUP + k] = digits[d];
-        }
+        for (int32_t k = 0; k < GROUP; k += 4)
+            split_sixteen(axis, first + k, 4 * b, to + k, GROUP);
     }
 }
 
-static int32_t horizontal_pack(const struct fdl_axis *axis, int32_t channels,
-                               void *packed)
+AVX512 static int32_t horizontal_pack(const struct fdl_axis *axis,
+                                      int32_t channels, void *packed)
 {
     if (is_same(axis)) {
         pack_places(packed);
@@ -286,22 +293,23 @@ AVX512 static void horizontal(const struct fdl_axis *axis, const uint8_t *row,
 
 /* ---- Vertical ----------------------------------------------------------- */
 
-/* [output][block of four rows][DIGITS]. */
+/* [four outputs][block of four rows][DIGITS][output]. */
 static size_t vertical_bytes(const struct fdl_axis *axis, int32_t channels)
 {
     (void)channels;
-    return (size_t)axis->key.count * (size_t)block_count(axis) * DIGITS *
-           sizeof(int32_t);
+    return ((size_t)axis->key.count + 3) / 4 * (size_t)block_count(axis) *
+           (4 * DIGITS * sizeof(int32_t));
 }
 
-static int32_t vertical_pack(const struct fdl_axis *axis, int32_t channels,
-                             void *packed)
+AVX512 static int32_t vertical_pack(const struct fdl_axis *axis,
+                                    int32_t channels, void *packed)
 {
     (void)channels;
     int32_t *to = packed;
-    for (int32_t i = 0; i < axis->key.count; i++) {
-        for (int32_t t = 0; t < axis->taps; t += 4, to += DIGITS)
-            split_four(axis, i, t, to);
+    size_t blocks = (size_t)block_count(axis);
+    for (int32_t i = 0; i < axis->key.count; i += 4) {
+        for (size_t b = 0; b < blocks; b++, to += 4 * DIGITS)
+            split_sixteen(axis, i, (int32_t)(4 * b), to, 4);
     }
     return FORM_OWN;
 }
@@ -331,12 +339,13 @@ AVX512 FDL_INLINE void columns(const uint8_t *const *rows, const int32_t *w,
     const __m512i zero = _mm512_setzero_si512();
     const struct digits start = {_mm512_set1_epi32(HALF), zero, zero};
     struct digits s0 = start, s1 = start, s2 = start, s3 = start;
-    for (int32_t b = 0; b < blocks; b++, w += DIGITS, rows += 4, length -= 4) {
+    for (int32_t b = 0; b < blocks;
+         b++, w += 4 * DIGITS, rows += 4, length -= 4) {
         __m512i pixels[4];
         load_rows(rows, length - 1, x, pixels);
         __m512i weights[DIGITS] = {_mm512_set1_epi32(w[0]),
-                                   _mm512_set1_epi32(w[1]),
-                                   _mm512_set1_epi32(w[2])};
+                                   _mm512_set1_epi32(w[4]),
+                                   _mm512_set1_epi32(w[8])};
         s0 = add_block(s0, pixels[0], weights);
         s1 = add_block(s1, pixels[1], weights);
         s2 = add_block(s2, pixels[2], weights);
@@ -352,8 +361,9 @@ AVX512 FDL_INLINE void columns(const uint8_t *const *rows, const int32_t *w,
 AVX512 static void vertical(const struct fdl_axis *axis, int32_t i,
                             const uint8_t *const *rows, uint8_t *out, size_t n)
 {
-    size_t room = (size_t)block_count(axis) * DIGITS;
-    const int32_t *w = (const int32_t *)axis->packed + (size_t)i * room;
+    size_t room = (size_t)block_count(axis) * 4 * DIGITS;
+    const int32_t *w =
+        (const int32_t *)axis->packed + (size_t)(i / 4) * room + i % 4;
     int32_t length = axis->length[i], blocks = (length + 3) / 4;
     if (blocks == 1) {
         for (size_t x = 0; x < n; x += COLUMNS)

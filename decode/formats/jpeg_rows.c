@@ -136,13 +136,13 @@ static uint8_t *plane_row(const struct fdl_jpeg_plane *p, int32_t y)
     return p->samples + (size_t)(y % p->ring) * p->stride;
 }
 
-/* A sample more on either side. */
+/* A sample more on either side, for upsampling across. */
 static void extend(const struct fdl_jpeg_rows *r,
                    const struct fdl_jpeg_plane *p, int32_t mcu_row)
 {
     int32_t n = FDL_MIN(r->n * p->wide, p->width - r->first * p->wide);
-    for (int32_t i = 0; i < p->high; i++) {
-        uint8_t *row = plane_row(p, mcu_row * p->high + i);
+    uint8_t *row = plane_row(p, mcu_row * p->high);
+    for (int32_t i = 0; i < p->high; i++, row += p->stride) {
         row[-1] = row[0];
         row[n] = row[n - 1];
     }
@@ -176,40 +176,62 @@ static void place_blocks(const struct fdl_jpeg_rows *r, int lane, int mcu,
     }
 }
 
-/* One pair of plane p, number `at` of the lane's, of MCU `mcu` of the row. */
-static void finish_pair(const struct fdl_jpeg_rows *r,
-                        const struct fdl_jpeg_plane *p,
-                        const struct fdl_jpeg_lane *lane, int32_t at,
-                        int32_t block_row, int32_t mcu, unsigned last)
+static void place_pair(struct fdl_jpeg_rows *r, int plane, int row, int mcu,
+                       int pair, int left, int right)
 {
-    int32_t y = (r->next + lane->row) * p->high + block_row * p->side;
-    uint8_t *to = plane_row(p, y) + (size_t)(mcu * p->wide);
-    at += (int32_t)(lane - r->lanes) * LANE_PAIRS;
-    p->pair(r->coefficients + at * FDL_PAIR_COEFFICIENTS, p->quant, last,
-            p == r->planes ? LUMA_ZERO : 0, to, p->stride);
+    const struct fdl_jpeg_plane *p = &r->planes[plane];
+    r->pairs[r->n_pairs++] = (struct fdl_jpeg_pair_place){
+        .plane = p,
+        .mcu = mcu,
+        .at = pair * FDL_PAIR_COEFFICIENTS,
+        .block = {(uint8_t)left, (uint8_t)right},
+        .zero = plane == 0 ? LUMA_ZERO : 0,
+        .to = (size_t)(row * p->side) * p->stride + (size_t)(mcu * p->wide),
+    };
 }
 
-/* MCUs `first` and the next one of a unit, if count is 2, as MCU `mcu` of the
- * row and the next one. Where there is no second one, `last` of it is of an
- * earlier one, which is not wrong, as its blocks are zero. */
-static void finish_mcus(const struct fdl_jpeg_rows *r,
-                        const struct fdl_jpeg_lane *lane, int32_t first,
-                        int32_t mcu, int32_t count)
+/* Those of MCU `mcu` of a unit and the next one, as place_blocks has them. */
+static void place_pairs(struct fdl_jpeg_rows *r, int mcu)
 {
-    const uint8_t *last[2] = {lane->last[first], lane->last[first + 1]};
+    const int next = D_MAX_BLOCKS_IN_MCU;
     int n = 0;
     for (int i = 0; i < r->n_planes; i++) {
         const struct fdl_jpeg_plane *p = &r->planes[i];
         for (int k = 0; k < p->rows; k++, n += p->columns) {
+            int at = mcu * next + n;
             if (p->columns == 1) {
-                finish_pair(r, p, lane, MCU_BLOCKS * (first / 2) + n, k, mcu,
-                            FDL_MAX(last[0][n], last[1][n]));
+                place_pair(r, i, k, mcu, MCU_BLOCKS * (mcu / 2) + n, at,
+                           at + next);
                 continue;
             }
-            for (int m = 0; m < count; m++)
-                finish_pair(r, p, lane, MCU_BLOCKS * m + n, k, mcu + m,
-                            FDL_MAX(last[m][n], last[m][n + 1]));
+            for (int m = mcu; m < mcu + 2; m++, at += next)
+                place_pair(r, i, k, m, MCU_BLOCKS * m + n, at, at + 1);
         }
+    }
+}
+
+/* A unit that is `count` MCUs from MCU `mcu` of the row on. Where the right one
+ * of a pair is past them, `last` of it is of an earlier one, which is not
+ * wrong, as its blocks are zero. */
+static void finish_unit(const struct fdl_jpeg_rows *r, int32_t lane,
+                        int32_t mcu, int32_t count)
+{
+    const struct fdl_jpeg_lane *l = &r->lanes[lane];
+    const uint8_t *last = l->last[0];
+    int16_t *from = r->coefficients + lane * LANE_PAIRS * FDL_PAIR_COEFFICIENTS;
+    uint8_t *begin[FDL_JPEG_PLANES];
+    for (int i = 0; i < r->n_planes; i++) {
+        const struct fdl_jpeg_plane *p = &r->planes[i];
+        begin[i] = plane_row(p, (r->next + l->row) * p->high) +
+                   (size_t)(mcu * p->wide);
+    }
+    for (int i = 0; i < r->n_pairs; i++) {
+        const struct fdl_jpeg_pair_place *p = &r->pairs[i];
+        if (FDL_UNLIKELY(p->mcu >= count))
+            continue;
+        p->plane->pair(from + p->at, p->plane->quant,
+                       FDL_MAX(last[p->block[0]], last[p->block[1]]), p->zero,
+                       begin[p->plane - r->planes] + p->to, p->plane->stride);
     }
 }
 
@@ -228,18 +250,17 @@ static void next_rows(struct fdl_jpeg_rows *r)
     if (r->n_rows == 0)
         go_to_rows(r);
     for (int32_t left = r->n_rows * r->n; left > 0;) {
-        const struct fdl_jpeg_lane *lane =
-            &r->lanes[r->source->take(r->source, r->c)];
-        int32_t at = done[lane->row], count = FDL_MIN(r->n - at, unit);
+        int32_t lane = r->source->take(r->source, r->c);
+        int32_t *at = &done[r->lanes[lane].row];
+        int32_t count = FDL_MIN(r->n - *at, unit);
         end_lap(&r->pace, &r->pace.unpack);
-        for (int32_t i = 0; i < count; i += 2)
-            finish_mcus(r, lane, i, at + i, FDL_MIN(count - i, 2));
+        finish_unit(r, lane, *at, count);
         end_lap(&r->pace, &r->pace.transform);
-        done[lane->row] += count;
+        *at += count;
         left -= count;
     }
     for (int32_t row = r->next; row < r->next + r->n_rows; row++)
-        for (int i = 1; i < r->n_planes; i++)
+        for (int i = 1; i < r->n_planes && r->planes[0].columns > 1; i++)
             extend(r, &r->planes[i], row);
     r->next += r->n_rows;
     r->n_rows = 0;
@@ -309,6 +330,9 @@ bool fdl_jpeg_rows_begin(struct fdl_jpeg_rows *r,
     for (int i = 0; i < FDL_JPEG_LANES; i++)
         for (int m = 0; m < (int)fdl_jpeg_unit(c); m++)
             place_blocks(r, i, m, r->lanes[i].blocks[m]);
+    r->n_pairs = 0;
+    for (int m = 0; m < (int)fdl_jpeg_unit(c); m += 2)
+        place_pairs(r, m);
     find_rows(r, (int32_t)height);
     go_to_rows(r);
     return true;

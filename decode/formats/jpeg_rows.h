@@ -37,6 +37,17 @@ struct fdl_jpeg_plane {
     fdl_jpeg_pair *pair;
 };
 
+/* Two blocks of a unit that are transformed together. */
+struct fdl_jpeg_pair_place {
+    const struct fdl_jpeg_plane *plane;
+    int32_t mcu;      /* of the unit, in which the left one is */
+    int32_t at;       /* coefficients before it, of those of a lane */
+    uint8_t block[2]; /* by which a lane tells their last ones */
+    uint8_t zero;     /* of samples */
+    size_t to;        /* where it goes, from where the unit begins */
+};
+#define FDL_JPEG_UNIT_PAIRS 6
+
 /* How the time of reading rows divides, from every 16th row of MCUs, in which
  * the processor's counter is read before and after each pair of MCUs. Images
  * after each other share it, so that small ones have a share too. */
@@ -58,6 +69,8 @@ struct fdl_jpeg_rows {
     int32_t end;      /* past the last one */
     int32_t n_rows;   /* that the source is at, 0: not there yet */
     struct fdl_jpeg_lane lanes[FDL_JPEG_LANES];
+    int32_t n_pairs; /* of a unit */
+    struct fdl_jpeg_pair_place pairs[FDL_JPEG_UNIT_PAIRS];
     int32_t y; /* the next row of pixels */
     size_t width;
     int16_t *coefficients;     /* zeros: of a unit of each lane */

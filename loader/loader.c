@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "loader/order/sampler.h"
 #include "loader/report/recorder.h"
 #include "loader/watch/account.h"
 
@@ -69,14 +70,14 @@ static int32_t make_engine(feedline_loader *l,
 }
 
 /* The engine exists: what reports are made from, and who makes them. */
-static int32_t make_reports(feedline_loader *l, const struct fdl_options *o)
+static int32_t make_reports(feedline_loader *l)
 {
     l->sources = (struct fdl_sources){
         .engine = l->engine,
         .watch = &l->watch,
         .control = l->control,
         .started_ns = fdl_now_ns(),
-        .rank = (uint32_t)fdl_option_int(o, FDL_OPT_RANK),
+        .rank = fdl_engine_sampler(l->engine)->rank,
     };
     int32_t status = fdl_tracing_create(&l->sources, &l->tracing);
     if (status >= 0)
@@ -106,7 +107,7 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     if (status >= 0)
         status = fdl_watch_attach(&l->watch, l->engine);
     if (status >= 0)
-        status = make_reports(l, options);
+        status = make_reports(l);
     if (status < 0) {
         fdl_loader_destroy(l);
         return status;

@@ -52,8 +52,9 @@ OPTION(EPOCHS, INT("epochs", 0, 0, INT64_MAX, "0", "epochs",
 OPTION(RANK, INT("rank", 0, 0, 1 << 20, "0", "",
                  "index of this process among `world` processes, "
                  "from 0"))
-OPTION(WORLD, INT("world", 0, 1, 1 << 20, "1", "processes",
-                  "number of processes that share the data set"))
+OPTION(WORLD, INT("world", AUTO, 1, 1 << 20, "1", "processes",
+                  "number of processes that share the data set; auto: rank and "
+                  "world are the launcher's (docs/frameworks.md)"))
 OPTION(SHARD_TAIL, ENUM("shard_tail", FDL_CHOICE_TEXT(FDL_TAIL_CHOICES), "wrap",
                         "if samples do not divide by world: repeat the "
                         "last (pad), drop the rest, or wrap around to the "
@@ -267,9 +268,9 @@ OPTION(IO_DEPTH_MAX,
            "64 (pread)"))
 OPTION(LOCAL_WORLD, INT("local_world", AUTO, 1, 1 << 16, "auto", "processes",
                         "processes on this machine that share its cores "
-                        "and memory; auto: LOCAL_WORLD_SIZE, which "
-                        "torchrun sets, else 1, and cores as other "
-                        "loaders use them"))
+                        "and memory; auto: as the launcher says "
+                        "(torchrun's LOCAL_WORLD_SIZE), else 1, and cores as "
+                        "other loaders use them"))
 OPTION(AFFINITY,
        STRING("affinity", "auto",
               "CPUs that workers and readers run on; auto: those on the NUMA "

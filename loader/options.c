@@ -3,14 +3,17 @@
 #include "loader/options.h"
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/philox.h"
+#include "base/status.h"
 #include "base/terms.h"
 #include "decode/decoder.h"
 #include "loader/order/sampler.h"
 #include "loader/read/reader.h"
 #include "loader/stream/finish_choice.h"
+#include "profiler/system/ranks.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
 
 #define AUTO FEEDLINE_OPT_AUTO
 #define LIVE FEEDLINE_OPT_LIVE
@@ -62,14 +65,7 @@ struct fdl_block_shape fdl_options_blocks(const struct fdl_options *o,
 static uint32_t given_world(const struct fdl_options *o)
 {
     uint32_t n = (uint32_t)fdl_option_int(o, FDL_OPT_LOCAL_WORLD);
-    const char *text = getenv("LOCAL_WORLD_SIZE");
-    if (n == 0 && text) {
-        char *end;
-        long of_launcher = strtol(text, &end, 10);
-        if (end != text && *end == '\0' && of_launcher > 0)
-            n = (uint32_t)FDL_MIN(of_launcher, 1L << 16);
-    }
-    return n;
+    return n > 0 ? n : fdl_ranks_local_world(fdl_ranks_getenv);
 }
 
 uint32_t fdl_options_local_world(const struct fdl_options *o)
@@ -80,4 +76,29 @@ uint32_t fdl_options_local_world(const struct fdl_options *o)
 bool fdl_options_world_is_given(const struct fdl_options *o)
 {
     return given_world(o) != 0;
+}
+
+int32_t fdl_options_ranks(const struct fdl_options *o, uint32_t *rank,
+                          uint32_t *world)
+{
+    struct fdl_ranks found;
+    *rank = (uint32_t)fdl_option_int(o, FDL_OPT_RANK);
+    *world = (uint32_t)fdl_option_int(o, FDL_OPT_WORLD);
+    if (*world > 0)
+        return FEEDLINE_OK;
+    int32_t status = fdl_ranks_find(fdl_ranks_getenv, &found);
+    if (status < 0)
+        return status;
+    if (*rank != 0 && *rank != found.rank)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "world=auto: rank=%" PRIu32 ", but %s: rank %" PRIu32
+                        " of %" PRIu32 "; leave rank out, or set world, too",
+                        *rank, found.launcher ? found.launcher : "no launcher",
+                        found.rank, found.world);
+    fdl_log(FDL_LOG_INFO, "world=auto: rank %" PRIu32 " of %" PRIu32 " (%s)",
+            found.rank, found.world,
+            found.launcher ? found.launcher : "no launcher");
+    *rank = found.rank;
+    *world = found.world;
+    return FEEDLINE_OK;
 }

@@ -83,6 +83,10 @@ extern const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS];
 struct fdl_block_shape fdl_options_blocks(const struct fdl_options *o,
                                           uint64_t count, uint64_t bytes);
 
+/* Options rank and world, or with world=auto what the launcher says. EINVAL. */
+int32_t fdl_options_ranks(const struct fdl_options *o, uint32_t *rank,
+                          uint32_t *world);
+
 /* Processes that share this machine: option local_world, or what the launcher
  * says, or 1. given: one of the two says it. */
 uint32_t fdl_options_local_world(const struct fdl_options *o);

@@ -32,9 +32,12 @@ static int32_t measure(const feedline_dataset *ds, const struct fdl_options *o,
     struct fdl_mixing_source from = {.labels = &ds->labels, .count = ds->count};
     uint64_t bytes = fdl_dataset_extent_bytes(ds);
     struct fdl_block_shape shape = fdl_options_blocks(o, ds->count, bytes);
-    uint64_t batch = (uint64_t)fdl_option_int(o, FDL_OPT_BATCH_SIZE) *
-                     (uint64_t)fdl_option_int(o, FDL_OPT_WORLD);
-    int32_t status = fdl_mixing_of_blocks(&from, &shape, batch, &m);
+    uint64_t batch = (uint64_t)fdl_option_int(o, FDL_OPT_BATCH_SIZE);
+    uint32_t rank, world;
+    int32_t status = fdl_options_ranks(o, &rank, &world);
+    batch *= world;
+    if (status >= 0)
+        status = fdl_mixing_of_blocks(&from, &shape, batch, &m);
     if (status < 0)
         return status;
     *out = (struct feedline_mixing){

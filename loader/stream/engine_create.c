@@ -267,13 +267,17 @@ static int32_t judge_mixing(struct fdl_engine *e)
 static int32_t make_sampler(struct fdl_engine *e)
 {
     const struct fdl_options *o = &e->options;
+    uint32_t rank, world;
+    int32_t status = fdl_options_ranks(o, &rank, &world);
+    if (status < 0)
+        return status;
     e->sampler = (struct fdl_sampler){
         .count = e->dataset->count,
         .epoch_samples = option_u64(o, FDL_OPT_EPOCH_SAMPLES),
         .repeats = option_u32(o, FDL_OPT_REPEATS),
         .seed = fdl_engine_seed(e),
-        .rank = option_u32(o, FDL_OPT_RANK),
-        .world = option_u32(o, FDL_OPT_WORLD),
+        .rank = rank,
+        .world = world,
         .tail = (enum fdl_shard_tail)fdl_option_int(o, FDL_OPT_SHARD_TAIL),
         .shuffle = (enum fdl_shuffle)fdl_option_int(o, FDL_OPT_SHUFFLE),
         .drop_last = fdl_option_int(o, FDL_OPT_DROP_LAST) != 0,
@@ -286,7 +290,7 @@ static int32_t make_sampler(struct fdl_engine *e)
                      e->dataset->extents &&
                      e->config.reader != FDL_READER_memory &&
                      choose_direct(e) == FDL_DIRECT_FALSE;
-    int32_t status = fdl_sampler_init(&e->sampler);
+    status = fdl_sampler_init(&e->sampler);
     return status < 0 ? status : judge_mixing(e);
 }
 

@@ -147,6 +147,12 @@ bool fdl_engine_chosen(const struct fdl_engine *e, uint32_t row, int64_t *value)
     case FDL_OPT_DEVICE_MEMORY_BUDGET:
         *value = (int64_t)fdl_load(&e->config.device_memory_budget);
         return *value != 0;
+    case FDL_OPT_RANK:
+        *value = e->sampler.rank;
+        return true;
+    case FDL_OPT_WORLD:
+        *value = e->sampler.world;
+        return true;
     case FDL_OPT_READER:
         *value = atomic_load_explicit(&e->reader_kind, memory_order_relaxed);
         return true;

@@ -13,6 +13,7 @@
 #include "loader/read/reader.h"
 #include "profiler/doctor/doctor_busy.h"
 #include "profiler/system/affinity.h"
+#include "profiler/system/ranks.h"
 #include "profiler/system/signals.h"
 #include "transfer/backend.h"
 #include "transfer/gpu_probe.h"
@@ -65,7 +66,7 @@ static void look_at_process(struct fdl_doctor_facts *f)
     f->omp_threads = count_of("OMP_NUM_THREADS");
     f->mkl_threads = count_of("MKL_NUM_THREADS");
     f->blas_threads = count_of("OPENBLAS_NUM_THREADS");
-    f->ranks = count_of("LOCAL_WORLD_SIZE");
+    f->ranks = fdl_ranks_local_world(fdl_ranks_getenv);
     f->has_shm = statvfs("/dev/shm", &shm) == 0;
     if (f->has_shm)
         f->shm_bytes = (uint64_t)shm.f_blocks * shm.f_frsize;

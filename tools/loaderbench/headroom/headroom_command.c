@@ -144,6 +144,8 @@ static uint64_t trial_samples(const struct run_setup *s)
     int64_t batch = 0, world = 1;
     feedline_config_get_int(s->config, "batch_size", &batch);
     feedline_config_get_int(s->config, "world", &world);
+    if (world == 0) /* auto: the trial is one process */
+        world = 1;
     uint64_t least = TRIAL_BATCHES * (uint64_t)batch * (uint64_t)world;
     return least > TRIAL_SAMPLES ? least : TRIAL_SAMPLES;
 }

@@ -61,6 +61,21 @@ FORMS = {"dali_tar": ("dali", "tar"), "dali_tfrecord": ("dali", "tfrecord"),
          "tfrecord": ("tfdata", "tfrecord"), "ffcv_raw": ("ffcv", "raw")}
 
 
+# With --recipe: who has all of it, and feedline's operations.
+RECIPES = {
+    "train": (PEERS, ()),
+    "color": (("torchvision", "torchvision_tensor", "dali", "tfdata"), (
+        "color_jitter brightness=0.6,1.4 contrast=0.6,1.4 "
+        "saturation=0.6,1.4 hue=-0.1,0.1", "random_grayscale p=0.2",
+        "random_apply count=1 p=0.5",
+        "gaussian_blur kernel_size=23,23 sigma=0.1,2.0")),
+    "rand_augment": (("torchvision", "torchvision_tensor", "dali"),
+                     ("rand_augment num_ops=2 magnitude=9",)),
+}
+# With --bytes.
+HOLDERS = ("torchvision", "torchvision_tensor", "dali", "tfdata")
+
+
 class Failures:
     """Each failed run, and which peers are left out for it."""
     IN_A_ROW = 2
@@ -92,7 +107,7 @@ def source_of(arguments, name):
 
 def feedline_command(arguments, name, workers, dtype):
     source = source_of(arguments, name)
-    if not source:
+    if not source or arguments.bytes:
         return peer_command(arguments, "feedline", workers, dtype)
     if dtype == "f32":
         work = ["--pipeline", "train", "--dtype", "f32", "--layout", "nchw"]
@@ -100,6 +115,8 @@ def feedline_command(arguments, name, workers, dtype):
         work = ["--pipeline", "none", "--op", "random_resized_crop",
                 "--op", "horizontal_flip", "--shuffle",
                 "--dtype", "u8", "--layout", "nhwc"]
+    for step in RECIPES[arguments.recipe][1]:
+        work += ["--op", step]
     files, _labels = peer.list_images(arguments.folder)
     per_epoch = -(-len(files) // arguments.batch_size)
     length = (["--warmup", "1", "--batches", str(9 * per_epoch // 10)]
@@ -115,9 +132,11 @@ def feedline_command(arguments, name, workers, dtype):
 def peer_command(arguments, name, workers, dtype):
     if name in OWN:
         return feedline_command(arguments, name, workers, dtype)
-    program, form = FORMS.get(name, (name, "files"))
+    program, form = FORMS.get(name, (name, "bytes" if arguments.bytes
+                                     else "files"))
     return [arguments.python, os.path.join(HERE, "peer_%s.py" % program),
             "--folder", arguments.folder, "--dtype", dtype, "--form", form,
+            "--recipe", arguments.recipe,
             "--epochs", str(arguments.epochs), "--workers", str(workers),
             "--batch-size", str(arguments.batch_size),
             *(["--shards", arguments.shards] if arguments.shards else []),
@@ -282,6 +301,18 @@ def print_failures(failures):
         print("%s was left out" % name)
 
 
+def known_peers(arguments):
+    if arguments.shards:
+        return list(SHARD_PEERS)
+    if arguments.bytes:
+        return HOLDERS
+    names = RECIPES[arguments.recipe][0]
+    if arguments.recipe == "train":
+        names = [*names, *OWN]
+    return [name for name in names
+            if arguments.packed or name != "feedline_packed"]
+
+
 def parse():
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -299,6 +330,11 @@ def parse():
     parser.add_argument("--packed", metavar="P",
                         help="what loaderbench pack --store=packed wrote of "
                         "the folder: one more row")
+    parser.add_argument("--recipe", choices=peer.RECIPES, default="train",
+                        help="beside crop and flip: color is a jitter of "
+                        "colours, grayscale and a blur [nothing]")
+    parser.add_argument("--bytes", action="store_true",
+                        help="of files that are in the program's memory")
     parser.add_argument("--cold", action="store_true",
                         help="out of the page cache before each run, of which "
                         "90 %% of the first epoch count")
@@ -315,9 +351,7 @@ def parse():
                         help="wait so long for the cores to be quiet before "
                         "each pair [%(default)s]")
     arguments = parser.parse_args()
-    known = [name for name in (SHARD_PEERS if arguments.shards
-                               else [*PEERS, *OWN])
-             if arguments.packed or name != "feedline_packed"]
+    known = known_peers(arguments)
     arguments.peers = arguments.peers or known
     if not set(arguments.peers) <= set(known):
         parser.error("--peers: of " + ", ".join(known))
@@ -341,7 +375,7 @@ def main():
         "images": len(peer.list_images(arguments.folder)[0]),
         "config": {k: getattr(arguments, k) for k in (
             "rounds", "epochs", "batch_size", "busy_limit", "tries",
-            "limit", "shards", "cold")},
+            "limit", "shards", "cold", "recipe", "bytes")},
         "tables": tables, "missing": {}, "failures": failures.seen,
     }
     for n in arguments.core_counts:

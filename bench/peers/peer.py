@@ -19,6 +19,9 @@ it would be a gift. The clock starts at the end of a warm-up of one epoch,
 with all code compiled and all files in the page cache, and stops at the first
 batch that completes E epochs. The mean of the pixels of the warm-up is part of
 the line: peers that do the same work agree on it.
+
+With --first the line says when the imports were done and when the first batch
+was there, in seconds since the process began, and the most memory it took.
 """
 import argparse
 import glob
@@ -28,6 +31,7 @@ import math
 import multiprocessing
 import os
 import random
+import resource
 import sys
 import time
 
@@ -38,6 +42,12 @@ MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
 MEAN_255 = [255 * x for x in MEAN]
 STD_255 = [255 * x for x in STD]
+# What a peer does beside crop and flip; compare_peers.py has feedline's words.
+RECIPES = ("train", "color", "rand_augment")
+JITTER = (0.4, 0.4, 0.4, 0.1)  # brightness, contrast, saturation, hue
+GRAY = 0.2                     # how often
+BLUR, BLUR_SIZE, BLUR_SIGMA = 0.5, 23, (0.1, 2.0)
+RAND_AUGMENT = (2, 9)          # operations, of 31 magnitudes the one
 
 
 class Job:
@@ -52,7 +62,36 @@ class Job:
         self.shards = arguments.shards
         self.form = arguments.form
         self.cold = arguments.cold
-        self.files, self.labels = list_images(arguments.folder)
+        self.recipe = arguments.recipe
+        self.first = arguments.first
+        self.list = arguments.list
+        self.read = None
+        if not self.list:
+            self.read = list_images(arguments.folder)
+
+    @property
+    def files(self):
+        return self.entries()[0]
+
+    @property
+    def labels(self):
+        return self.entries()[1]
+
+    def entries(self):
+        """Of a list as a program would read it, if the peer asks for them."""
+        if self.read is None:
+            with open(self.list, encoding="utf-8") as f:
+                rows = [line.rsplit(None, 1) for line in f]
+            self.read = [r[0] for r in rows], [int(r[1]) for r in rows]
+        return self.read
+
+    def contents(self):
+        """The bytes of all files, in memory."""
+        found = []
+        for path in self.files:
+            with open(path, "rb") as f:
+                found.append(f.read())
+        return found
 
     def list_shards(self, form):
         """Those that make_shards wrote in this form."""
@@ -144,6 +183,22 @@ def mean_of_pixels(batch, job, layout):
     return float(mean.mean())
 
 
+def since_start():
+    """Seconds since this process began, to a hundredth."""
+    with open("/proc/self/stat", encoding="ascii") as f:
+        ticks = int(f.read().rpartition(")")[2].split()[19])
+    return (time.clock_gettime(time.CLOCK_BOOTTIME)
+            - ticks / os.sysconf("SC_CLK_TCK"))
+
+
+def first_batch(stream, imported):
+    next(stream)
+    seconds = since_start()
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"import_seconds": imported, "first_seconds": seconds,
+            "megabytes": most * 1024 / 1e6}
+
+
 def warm_up(stream, job, layout):
     """One epoch; of a cold run its first batch, which starts everything.
     Returns the mean of the pixels."""
@@ -188,6 +243,12 @@ def parse(description):
                         help="threads or processes that prepare images")
     parser.add_argument("--dtype", choices=("f32", "u8"), default="f32",
                         help="f32 is normalised")
+    parser.add_argument("--recipe", choices=RECIPES, default="train",
+                        help="what is done beside crop and flip [nothing]")
+    parser.add_argument("--list", metavar="FILE",
+                        help="lines of a path and a label, not the folder's")
+    parser.add_argument("--first", action="store_true",
+                        help="measure until the first batch, and stop")
     return Job(parser.parse_args())
 
 
@@ -200,9 +261,11 @@ def report(result):
 
 
 def main(batches, settings, package_names, description):
+    imported = since_start()
     job = parse(description)
     chosen = settings(job)
-    result = measure(batches(job), job, chosen["layout"])
+    result = (first_batch(batches(job), imported) if job.first
+              else measure(batches(job), job, chosen["layout"]))
     result["settings"] = chosen
     result["versions"] = packages(package_names)
     report(result)

@@ -11,6 +11,7 @@ import os
 
 import numpy as np
 from nvidia.dali import fn, pipeline_def, tfrecord, types
+from nvidia.dali.auto_aug import rand_augment
 
 import peer
 
@@ -21,6 +22,24 @@ def read_files(job):
     return fn.readers.file(
         files=job.files, labels=job.labels, random_shuffle=True,
         initial_fill=len(job.files), name="files")
+
+
+def read_list(job):
+    return fn.readers.file(
+        file_list=job.list, random_shuffle=True, initial_fill=1024,
+        name="list")
+
+
+def read_bytes(job):
+    held = [np.frombuffer(x, np.uint8) for x in job.contents()]
+    labels = [np.array([x], np.int64) for x in job.labels]
+
+    def batch():
+        for indices in job.index_batches():
+            yield [held[i] for i in indices], [labels[i] for i in indices]
+
+    return fn.external_source(source=batch(), num_outputs=2, batch=True,
+                              dtype=[types.UINT8, types.INT64])
 
 
 def read_tar(job):
@@ -50,19 +69,53 @@ def read_tfrecord(job):
 
 # By --form: what reads, and what it reads.
 FORMS = {"files": (read_files, "the files, mapped"),
+         "list": (read_list, "the files, mapped"),
+         "bytes": (read_bytes, "bytes"),
          "tar": (read_tar, "tar, a buffer of 1,024"),
          "tfrecord": (read_tfrecord, "TFRecord, a buffer of 1,024")}
 
 
-@pipeline_def
+def chance(probability):
+    return fn.random.coin_flip(probability=probability, dtype=types.BOOL)
+
+
+def change_colors(images):
+    brightness, contrast, saturation, hue = peer.JITTER
+    images = fn.color_twist(
+        images, brightness=around(1, brightness), contrast=around(1, contrast),
+        saturation=around(1, saturation), hue=around(0, 360 * hue))
+    images = fn.saturation(
+        images, saturation=fn.cast(chance(1 - peer.GRAY), dtype=types.FLOAT))
+    if chance(peer.BLUR):
+        images = fn.gaussian_blur(
+            images, window_size=peer.BLUR_SIZE,
+            sigma=fn.random.uniform(range=list(peer.BLUR_SIGMA)))
+    return images
+
+
+def around(middle, reach):
+    return fn.random.uniform(range=[middle - reach, middle + reach])
+
+
+@pipeline_def(enable_conditionals=True)
 def train(job):
-    jpegs, labels = FORMS[job.form][0](job)
+    jpegs, labels = FORMS["list" if job.list else job.form][0](job)
     images = fn.decoders.image_random_crop(
         jpegs, device="cpu", output_type=types.RGB,
         random_area=list(peer.SCALE), random_aspect_ratio=list(peer.RATIO))
     images = fn.resize(images, size=[peer.SIZE, peer.SIZE],
                        interp_type=types.INTERP_LINEAR, antialias=True)
     mirror = fn.random.coin_flip()
+    if job.recipe != "train":
+        # These follow the flip, as with the others.
+        images = fn.flip(images, horizontal=mirror)
+        mirror = 0
+    if job.recipe == "color":
+        images = change_colors(images)
+    elif job.recipe == "rand_augment":
+        n, magnitude = peer.RAND_AUGMENT
+        images = rand_augment.rand_augment(images, n=n, m=magnitude,
+                                           fill_value=0)
     if job.dtype == "u8":
         return fn.flip(images, horizontal=mirror), labels
     return fn.crop_mirror_normalize(

@@ -10,7 +10,7 @@ import torchvision
 from torchvision import io
 
 import peer
-from peer_torchvision import data_loader
+from peer_torchvision import data_loader, recipe
 
 try:
     from torchvision.transforms import v2 as transforms
@@ -25,12 +25,17 @@ PACKAGES = ("torch", "torchvision")
 class Images(torch.utils.data.Dataset):
     def __init__(self, job, transform):
         self.job, self.transform = job, transform
+        self.held = None
+        if job.form == "bytes":
+            self.held = [torch.frombuffer(bytearray(x), dtype=torch.uint8)
+                         for x in job.contents()]
 
     def __len__(self):
         return len(self.job.files)
 
     def __getitem__(self, i):
-        data = io.read_file(self.job.files[i])
+        data = (self.held[i] if self.held else
+                io.read_file(self.job.files[i]))
         image = io.decode_jpeg(data, mode=io.ImageReadMode.RGB)
         return self.transform(image), self.job.labels[i]
 
@@ -38,7 +43,7 @@ class Images(torch.utils.data.Dataset):
 def batches(job):
     torch.set_num_threads(1)
     steps = [transforms.RandomResizedCrop(peer.SIZE, antialias=True),
-             transforms.RandomHorizontalFlip()]
+             transforms.RandomHorizontalFlip(), *recipe(job, transforms)]
     if job.dtype == "f32":
         steps.append(transforms.ToDtype(torch.float32, scale=True)
                      if hasattr(transforms, "ToDtype")
@@ -49,10 +54,11 @@ def batches(job):
         yield pixels
 
 
-def settings(_job):
+def settings(job):
     return {"layout": "nchw", "resample": "torch uint8 bilinear, antialiased",
             "idct": "islow", "upsampling": "fancy", "decode": "full image",
-            "source": "the files", "api": API}
+            "source": "bytes" if job.form == "bytes" else "the files",
+            "api": API}
 
 
 if __name__ == "__main__":

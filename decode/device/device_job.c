@@ -32,13 +32,15 @@ static bool is_plane_sound(const struct fdl_device_job *job, uint32_t i,
     uint32_t side = p->side;
     uint64_t left = (uint64_t)job->column * p->columns * side;
     uint64_t top = (uint64_t)job->row * p->rows * side;
+    uint64_t wide = (uint64_t)job->mcus_wide * p->columns * side;
+    uint64_t high = (uint64_t)job->mcus_high * p->rows * side;
     return p->columns > 0 && p->columns <= 2 && p->rows > 0 && p->rows <= 2 &&
            (side == 1 || side == 2 || side == 4 || side == 8) &&
            p->wide == job->n_columns * p->columns &&
            p->high == job->rows * p->rows && p->block == block &&
-           p->width > left && p->height > top &&
-           p->dc < FDL_DEVICE_TABLES / 2 && p->ac < FDL_DEVICE_TABLES &&
-           p->ac >= FDL_DEVICE_TABLES / 2 &&
+           p->width > left && p->width <= wide && p->height > top &&
+           p->height <= high && p->dc < FDL_DEVICE_TABLES / 2 &&
+           p->ac < FDL_DEVICE_TABLES && p->ac >= FDL_DEVICE_TABLES / 2 &&
            lies_in(p->samples, (uint64_t)p->wide * p->high, side * side,
                    job->scratch_bytes, FDL_DEVICE_ALIGN);
 }

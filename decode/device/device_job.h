@@ -48,7 +48,7 @@ struct fdl_device_chain {
     uint8_t first;                 /* bit: 0 to 7 */
     uint8_t slack;                 /* so many bits of the end may be left */
 };
-#define FDL_DEVICE_CUT 255 /* any number: the last MCUs are left out */
+#define FDL_DEVICE_CUT 255 /* any number: MCUs, or an end, are left out */
 
 /* A segment of decode/packed/segment.h. */
 struct fdl_device_run {

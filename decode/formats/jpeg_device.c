@@ -231,9 +231,15 @@ struct mark {
     int32_t dc[FDL_ENTRY_COMPONENTS];
 };
 
+/* Bits that a chain may leave: fill up the byte before a marker. What lies
+ * between the last MCU of an image and its end is nobody's, as on the CPU. */
+#define AT_ENTRY  0
+#define AT_MARKER 7
+#define AT_END    FDL_DEVICE_CUT
+
 /* A chain of MCUs [from->mcu, end), if some of them are needed. */
 static bool add_chain(struct cutter *cut, const struct mark *from, uint64_t end,
-                      uint32_t at, uint32_t bytes, uint32_t bits, bool exact)
+                      uint32_t at, uint32_t bytes, uint32_t bits, uint8_t slack)
 {
     struct fdl_device_job *job = cut->job;
     uint64_t last;
@@ -248,9 +254,7 @@ static bool add_chain(struct cutter *cut, const struct mark *from, uint64_t end,
         .mcu = (uint32_t)from->mcu,
         .n = (uint32_t)(last + 1 - from->mcu),
         .first = from->bit % 8,
-        .slack = last + 1 < end ? FDL_DEVICE_CUT
-                 : exact        ? 0
-                                : 7,
+        .slack = last + 1 < end ? FDL_DEVICE_CUT : slack,
     };
     for (int i = 0; i < FDL_DEVICE_PLANES; i++)
         c->dc[i] = (int16_t)from->dc[i];
@@ -288,9 +292,10 @@ static bool add_segment(struct cutter *cut, struct mark from,
             bits -= 8 - (uint32_t)(to->bit % 8);
         if (exact || at[1] == MARKER_EOI)
             return restart >= to->mcu && exact != to_end &&
-                   add_chain(cut, &from, to->mcu, begin, bytes, bits, exact);
+                   add_chain(cut, &from, to->mcu, begin, bytes, bits,
+                             exact ? AT_ENTRY : AT_END);
         if ((at[1] & 0xf8) != MARKER_RST || restart >= to->mcu ||
-            !add_chain(cut, &from, restart, begin, bytes, bits, false))
+            !add_chain(cut, &from, restart, begin, bytes, bits, AT_MARKER))
             return false;
         at += 2;
         from = (struct mark){.mcu = restart};

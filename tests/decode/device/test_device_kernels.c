@@ -662,6 +662,57 @@ TEST(segments_end_where_they_have_to)
     assert_true(is_damaged(&job));
 }
 
+/* What lies before the end of a file is nobody's. A chain that stops there has
+ * as many bits left as there are. */
+TEST(bytes_before_the_end_do_not_count)
+{
+    if (!can_decode())
+        test_skip("built without jpegint.h, or no AVX2");
+    SCOPED_DECODER d = create(false, false);
+    struct fdl_output_format f = {100, 60, 3, FEEDLINE_U8, true};
+    struct fdl_plan plan = part_of(&photo, 60);
+    plan.geometry.box.x = photo.width - 100; /* its last MCU is needed */
+    plan.geometry.box.y = photo.height - 60;
+    size_t size;
+    uint8_t *file = make_jpeg(&photo, &size);
+    for (size_t n = 0; n < 50; n = 2 * n + 1) {
+        uint8_t *longer = rig_alloc(size + n);
+        memcpy(longer, file, size - 2);
+        memset(longer + size - 2, 0x5a, n);
+        memcpy(longer + size - 2 + n, file + size - 2, 2);
+        struct fdl_encoded bytes = file_of(longer, size + n);
+        device_learn(d, &bytes, 1, photo.height);
+        struct fdl_encoded noted = device_noted(&bytes);
+        assert_true(compare(d, &noted, &plan, &f, 1));
+        free(longer);
+    }
+    free(file);
+}
+
+/* Kernels trust it, so whatever they compute from it has to be looked at. */
+TEST(records_that_are_not_sound)
+{
+    if (!can_decode())
+        test_skip("built without jpegint.h, or no AVX2");
+    const struct fdl_device_job job = make_photo(false);
+    struct fdl_device_job other = job;
+    assert_true(fdl_device_job_is_sound(&other));
+    other.planes[0].height += 1u << 31;
+    assert_false(fdl_device_job_is_sound(&other));
+    other = job;
+    other.planes[1].width = job.mcus_wide * 8 + 1;
+    assert_false(fdl_device_job_is_sound(&other));
+    other = job;
+    other.pass[0].n_weights += job.payload_bytes;
+    assert_false(fdl_device_job_is_sound(&other));
+    other = job;
+    other.n_segments += job.payload_bytes;
+    assert_false(fdl_device_job_is_sound(&other));
+    other = job;
+    other.x += job.width;
+    assert_false(fdl_device_job_is_sound(&other));
+}
+
 TEST(weights_end_where_they_have_to)
 {
     if (!can_decode())

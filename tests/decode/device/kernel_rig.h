@@ -1,111 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches for a device, decoded by its kernels as C. One .c file includes it.
+ * Jobs for a device, and what the index knows of a file, in a cmocka test. One
+ * .c file includes it.
  */
 #ifndef FDL_TESTS_DECODE_DEVICE_KERNEL_RIG_H
 #define FDL_TESTS_DECODE_DEVICE_KERNEL_RIG_H
 
-#include "decode/device/device_words.h"
 #include "decode/formats/jpeg_entries.h"
+#include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_transform.h"
 #include "decode/make_job.h"
-#include "tests/decode/device/blocks_as_c.h"
+#include "tests/decode/device/run_kernels.h"
+#include "tests/decode/make_jpeg.h"
 #include "tests/decode/rig.h"
-
-/* The kernels need the words. */
-#include "decode/device/device_coefficients.cu"
-#include "decode/device/device_pixels.cu"
-
-#define DEVICE_BATCH 4
-
-struct device_batch {
-    uint32_t n;
-    struct fdl_device_job jobs[DEVICE_BATCH];
-    uint8_t *slab, *scratch, *out; /* of exactly the bytes that jobs have */
-    uint64_t slab_bytes, scratch_bytes, out_bytes;
-};
-
-static inline void *device_alloc(size_t bytes)
-{
-    void *p = aligned_alloc(256, (bytes + 255) / 256 * 256);
-    assert_non_null(p);
-    memset(p, 0xa5, (bytes + 255) / 256 * 256);
-    return p;
-}
-
-/* Adds a job whose payload is at `payload`. */
-static inline void device_add(struct device_batch *b,
-                              const struct fdl_device_job *job,
-                              const uint8_t *payload)
-{
-    assert_true(b->n < DEVICE_BATCH);
-    struct fdl_device_job *to = &b->jobs[b->n++];
-    *to = *job;
-    uint64_t bytes = b->slab_bytes + job->payload_bytes;
-    uint8_t *slab = device_alloc(bytes);
-    if (b->slab_bytes > 0)
-        memcpy(slab, b->slab, b->slab_bytes);
-    memcpy(slab + b->slab_bytes, payload, job->payload_bytes);
-    free(b->slab);
-    b->slab = slab;
-    to->payload = b->slab_bytes;
-    to->scratch = b->scratch_bytes;
-    to->out = b->out_bytes;
-    b->slab_bytes = (bytes + 255) / 256 * 256;
-    b->scratch_bytes += (job->scratch_bytes + 255u) / 256 * 256;
-    b->out_bytes +=
-        (uint64_t)job->pass[1].width * job->pass[1].height * job->out_channels;
-}
-
-static inline void device_free(struct device_batch *b)
-{
-    free(b->slab);
-    free(b->scratch);
-    free(b->out);
-    *b = (struct device_batch){0};
-}
-
-/* One launch each. */
-enum { COEFFICIENTS, TRANSFORM, COLOUR, FIRST_PASS, SECOND_PASS, STAGES };
-static struct as_c_counts device_counts[STAGES];
-
-static inline void device_launch(struct device_batch *b, uint32_t blocks,
-                                 int stage,
-                                 void (*kernel)(struct fdl_device_args args))
-{
-    struct fdl_device_args args = {b->jobs, b->slab, b->scratch, b->out,
-                                   stage == SECOND_PASS};
-    gridDim.x = blocks;
-    gridDim.y = b->n;
-    as_c.counts = &device_counts[stage];
-    for (blockIdx.y = 0; blockIdx.y < b->n; blockIdx.y++) {
-        struct fdl_device_job *job = &b->jobs[blockIdx.y];
-        size_t bytes = (size_t)job->pass[1].width * job->pass[1].height *
-                       job->out_channels;
-        as_c_allow(AS_C_PAYLOAD, b->slab + job->payload, job->payload_bytes,
-                   false);
-        as_c_allow(AS_C_SCRATCH, b->scratch + job->scratch, job->scratch_bytes,
-                   true);
-        as_c_allow(AS_C_RECORD, job, sizeof(*job), false);
-        as_c_allow(AS_C_STATUS, &job->status, sizeof(job->status), true);
-        as_c_allow(AS_C_OUT, b->out + job->out, bytes, true);
-        for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)
-            kernel(args);
-    }
-}
-
-/* All stages, in grids of `blocks` blocks for each job. */
-static inline void device_decode(struct device_batch *b, uint32_t blocks)
-{
-    free(b->scratch);
-    free(b->out);
-    b->scratch = device_alloc(b->scratch_bytes);
-    b->out = device_alloc(b->out_bytes);
-    device_launch(b, blocks, COEFFICIENTS, fdl_device_coefficients);
-    device_launch(b, blocks, TRANSFORM, fdl_device_transform);
-    device_launch(b, blocks, COLOUR, fdl_device_colour);
-    device_launch(b, blocks, FIRST_PASS, fdl_device_resample);
-    device_launch(b, blocks, SECOND_PASS, fdl_device_resample);
-}
 
 /* ---- The index of one file ----------------------------------------------- */
 
@@ -126,7 +33,8 @@ static inline void device_learn(struct fdl_decoder *d,
     assert_non_null(device_known);
     noted.notes = &device_notes;
     fdl_entry_notes_begin(&device_notes, NULL, true);
-    assert_int_equal(fdl_decoder_open(d, &noted, &info), FEEDLINE_OK);
+    if (fdl_decoder_open(d, &noted, &info))
+        return;
     struct fdl_plan plan;
     fdl_plan_init(&plan, info.width, info.height);
     struct fdl_box box = {0, top, info.width, bottom - top};
@@ -152,6 +60,117 @@ static inline struct fdl_encoded device_noted(const struct fdl_encoded *bytes)
     fdl_entry_notes_begin(&device_notes, device_known, false);
     noted.notes = &device_notes;
     return noted;
+}
+
+/* ---- Jobs -------------------------------------------------------------- */
+
+#define CAPACITY (4u << 20)
+
+/* Whether this build, on this processor, has what makes a file one for a
+ * device. */
+static inline bool can_decode(void)
+{
+    return fdl_jpeg_transform() && fdl_jpeg_entropy_memory() > 0;
+}
+
+static inline uint8_t *payload_memory(void)
+{
+    static uint8_t *memory;
+    if (!memory)
+        memory = device_alloc(CAPACITY);
+    return memory;
+}
+
+/* Like the recipe "train", but of any size: a crop with sides of at most
+ * `side`, resize, flip. */
+static inline struct fdl_plan draw_plan(uint64_t *seed, int32_t width,
+                                        int32_t height, int32_t side,
+                                        struct fdl_output_format *f)
+{
+    struct fdl_plan plan;
+    struct fdl_box box = {.width = make_within(seed, 1, FDL_MIN(width, side)),
+                          .height =
+                              make_within(seed, 1, FDL_MIN(height, side))};
+    box.x = make_within(seed, 0, width - box.width);
+    box.y = make_within(seed, 0, height - box.height);
+    int32_t most = make_within(seed, 0, 2) ? 80 : 8;
+    int32_t to_width = make_within(seed, 1, most);
+    int32_t to_height = make_within(seed, 1, most);
+    fdl_plan_init(&plan, width, height);
+    fdl_plan_crop(&plan, box);
+    if (make_within(seed, 0, 3) > 0)
+        fdl_plan_resize(&plan, to_width, to_height,
+                        make_within(seed, 0, 3) ? FDL_FILTER_BILINEAR
+                                                : FDL_FILTER_BICUBIC);
+    if (make_within(seed, 0, 1))
+        fdl_plan_flip(&plan);
+    if (make_within(seed, 0, 7) == 0)
+        fdl_plan_flip_vertical(&plan);
+    *f = (struct fdl_output_format){
+        fdl_plan_width(&plan), fdl_plan_height(&plan),
+        make_within(seed, 0, 5) ? 3 : 1, FEEDLINE_U8, true};
+    return plan;
+}
+
+/* The job of a plan, whose payload is in payload_memory(). */
+static inline struct fdl_device_job make_job(struct fdl_decoder *d,
+                                             const struct fdl_encoded *bytes,
+                                             const struct fdl_plan *plan,
+                                             const struct fdl_output_format *f)
+{
+    struct fdl_device_payload to = {.data = payload_memory(),
+                                    .capacity = CAPACITY};
+    struct fdl_image_info info;
+    struct fdl_device_job job = {0};
+    if (fdl_decoder_open(d, bytes, &info) ||
+        fdl_decoder_make_job(d, plan, f, &to, &job))
+        fail_msg("%s", fdl_last_error());
+    return job;
+}
+
+static inline struct fdl_decoder *create(bool fast, bool columns_first)
+{
+    return rig_decoder((struct fdl_decode_limits){
+        .max_pixels = 1u << 24, .fast = fast, .columns_first = columns_first});
+}
+
+static inline struct make_jpeg draw_file(uint64_t *seed, int32_t side)
+{
+    struct make_jpeg m = make_any(seed, side, side);
+    if (make_within(seed, 0, 3) == 0)
+        m.h = m.v = 1;
+    return m;
+}
+
+/* All of it but its first row, or its only one. */
+static inline void learn_all(struct fdl_decoder *d,
+                             const struct fdl_encoded *bytes,
+                             const struct make_jpeg *m)
+{
+    device_learn(d, bytes, m->height > 1, m->height);
+}
+
+static inline uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t n)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += a[i] != b[i];
+    return sum;
+}
+
+/* ---- Real files ---------------------------------------------------------- */
+
+static inline uint8_t *read_file(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *size = (size_t)ftell(f);
+    rewind(f);
+    uint8_t *data = rig_alloc(*size);
+    assert_int_equal(fread(data, 1, *size, f), *size);
+    fclose(f);
+    return data;
 }
 
 #endif

@@ -4,84 +4,11 @@
  * of packed samples and of JPEGs that the index knows; and whatever is in a
  * payload, kernels stay in their memory, and end.
  */
-#include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_pack.h"
-#include "decode/formats/jpeg_transform.h"
-#include "decode/packed/container.h"
 #include "tests/decode/device/kernel_rig.h"
 #include "tests/decode/make_blocks.h"
-#include "tests/decode/make_jpeg.h"
 
 #include <glob.h>
-
-#define CAPACITY (4u << 20)
-
-/* Whether this build, on this processor, has what makes a file one for a
- * device. */
-static bool can_decode(void)
-{
-    return fdl_jpeg_transform() && fdl_jpeg_entropy_memory() > 0;
-}
-
-static uint8_t *payload_memory(void)
-{
-    static uint8_t *memory;
-    if (!memory)
-        memory = device_alloc(CAPACITY);
-    return memory;
-}
-
-/* Like the recipe "train", but of any size: crop, resize, flip. */
-static struct fdl_plan draw_plan(uint64_t *seed, int32_t width, int32_t height,
-                                 struct fdl_output_format *f)
-{
-    struct fdl_plan plan;
-    struct fdl_box box = {.width = make_within(seed, 1, width),
-                          .height = make_within(seed, 1, height)};
-    box.x = make_within(seed, 0, width - box.width);
-    box.y = make_within(seed, 0, height - box.height);
-    int32_t most = make_within(seed, 0, 2) ? 80 : 8;
-    int32_t to_width = make_within(seed, 1, most);
-    int32_t to_height = make_within(seed, 1, most);
-    fdl_plan_init(&plan, width, height);
-    fdl_plan_crop(&plan, box);
-    if (make_within(seed, 0, 3) > 0)
-        fdl_plan_resize(&plan, to_width, to_height,
-                        make_within(seed, 0, 3) ? FDL_FILTER_BILINEAR
-                                                : FDL_FILTER_BICUBIC);
-    if (make_within(seed, 0, 1))
-        fdl_plan_flip(&plan);
-    if (make_within(seed, 0, 7) == 0)
-        fdl_plan_flip_vertical(&plan);
-    *f = (struct fdl_output_format){
-        fdl_plan_width(&plan), fdl_plan_height(&plan),
-        make_within(seed, 0, 5) ? 3 : 1, FEEDLINE_U8, true};
-    return plan;
-}
-
-/* The job of a plan, whose payload is in payload_memory(). */
-static struct fdl_device_job make_job(struct fdl_decoder *d,
-                                      const struct fdl_encoded *bytes,
-                                      const struct fdl_plan *plan,
-                                      const struct fdl_output_format *f)
-{
-    struct fdl_device_payload to = {.data = payload_memory(),
-                                    .capacity = CAPACITY};
-    struct fdl_image_info info;
-    struct fdl_device_job job = {0};
-    if (fdl_decoder_open(d, bytes, &info) ||
-        fdl_decoder_make_job(d, plan, f, &to, &job))
-        fail_msg("%s", fdl_last_error());
-    return job;
-}
-
-static uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t n)
-{
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += a[i] != b[i];
-    return sum;
-}
 
 /* Whether it is for a device; then its pixels are the CPU's. */
 static bool compare(struct fdl_decoder *d, const struct fdl_encoded *bytes,
@@ -104,12 +31,6 @@ static bool compare(struct fdl_decoder *d, const struct fdl_encoded *bytes,
     return true;
 }
 
-static struct fdl_decoder *create(bool fast, bool columns_first)
-{
-    return rig_decoder((struct fdl_decode_limits){
-        .max_pixels = 1u << 24, .fast = fast, .columns_first = columns_first});
-}
-
 /* A file of a kind that a device knows, in whatever scale. */
 static bool is_usual(const struct make_jpeg *m, bool fast)
 {
@@ -120,21 +41,6 @@ static bool is_usual(const struct make_jpeg *m, bool fast)
     return m->components == 3 && m->h <= 2 && m->v <= 2 && m->width > 4;
 }
 
-static struct make_jpeg draw_file(uint64_t *seed, int32_t side)
-{
-    struct make_jpeg m = make_any(seed, side, side);
-    if (make_within(seed, 0, 3) == 0)
-        m.h = m.v = 1;
-    return m;
-}
-
-/* All of it but its first row, or its only one. */
-static void learn_all(struct fdl_decoder *d, const struct fdl_encoded *bytes,
-                      const struct make_jpeg *m)
-{
-    device_learn(d, bytes, m->height > 1, m->height);
-}
-
 /* Several parts of a file, with grids of several sizes. */
 static uint64_t compare_parts(struct fdl_decoder *d,
                               const struct fdl_encoded *bytes,
@@ -143,7 +49,8 @@ static uint64_t compare_parts(struct fdl_decoder *d,
     uint64_t done = 0;
     for (uint32_t i = 1; i < 5; i++) {
         struct fdl_output_format f;
-        struct fdl_plan plan = draw_plan(seed, m->width, m->height, &f);
+        struct fdl_plan plan =
+            draw_plan(seed, m->width, m->height, m->width + m->height, &f);
         as_c.backwards = i % 2;
         done += compare(d, bytes, &plan, &f, i);
     }
@@ -271,19 +178,6 @@ static void print_totals(const char *name, const struct totals *t)
                       (double)c->longest);
     }
     memset(device_counts, 0, sizeof(device_counts));
-}
-
-static uint8_t *read_file(const char *path, size_t *size)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    fseek(f, 0, SEEK_END);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    uint8_t *data = rig_alloc(*size);
-    assert_int_equal(fread(data, 1, *size, f), *size);
-    fclose(f);
-    return data;
 }
 
 /* FDL_TEST_FILES: how many of them. */
@@ -440,164 +334,6 @@ TEST(payloads_fit_or_are_none)
     }
     free(packed);
     free(file);
-}
-
-/* ---- Damage -------------------------------------------------------------- */
-
-/* A place in a payload: anywhere, in what is known of segments, or in what is
- * known of weights. */
-static uint32_t draw_place(const struct fdl_device_job *job, uint64_t *seed)
-{
-    const struct fdl_device_pass *p = &job->pass[make_within(seed, 0, 1)];
-    uint32_t from = 0, n = job->payload_bytes;
-    int32_t kind = make_within(seed, 0, 2);
-    if (kind == 1) {
-        from = job->segments;
-        n = FDL_MIN(job->n_segments * 20, n - from);
-    } else if (kind == 2) {
-        from = p->spans;
-        n = p->weights - p->spans;
-    }
-    return from + (uint32_t)(make_random(seed) % n);
-}
-
-/* Numbers that are the last to be right, or the first to be wrong. */
-static uint32_t draw_number(const struct fdl_device_job *job, uint64_t *seed)
-{
-    const uint32_t near[] = {job->payload_bytes,
-                             job->payload_bytes * 8,
-                             job->mcus_wide * job->mcus_high,
-                             job->pass[0].n_weights,
-                             job->width,
-                             job->height,
-                             32,
-                             0};
-    return near[make_within(seed, 0, (int32_t)FDL_COUNT_OF(near) - 1)] +
-           (uint32_t)make_within(seed, -9, 9);
-}
-
-/* What a copy has lost, what somebody has written, what a bug would write. */
-static void damage(uint8_t *payload, const struct fdl_device_job *job,
-                   uint64_t *seed)
-{
-    for (int i = make_within(seed, 1, 12); i > 0; i--) {
-        uint32_t at = draw_place(job, seed), number = draw_number(job, seed);
-        int32_t kind = make_within(seed, 0, 3);
-        if (kind == 0)
-            payload[at] = (uint8_t)make_random(seed);
-        else if (kind == 1)
-            payload[at] ^= (uint8_t)(1 << make_within(seed, 0, 7));
-        else if (kind == 2)
-            memcpy(payload + at / 4 * 4, &number, 4);
-        else
-            memcpy(payload + at / 2 * 2, &number, 2);
-    }
-    if (make_within(seed, 0, 15) == 0)
-        memset(payload, make_within(seed, 0, 1) ? 0xff : 0, job->payload_bytes);
-}
-
-/* A sound sample, and the same one damaged, in a batch. */
-static bool check_damage(struct fdl_decoder *d, const struct fdl_encoded *bytes,
-                         const struct make_jpeg *m, uint64_t *seed)
-{
-    struct fdl_output_format f;
-    struct fdl_plan plan = draw_plan(seed, m->width, m->height, &f);
-    struct fdl_device_job job = make_job(d, bytes, &plan, &f);
-    uint64_t n = fdl_output_bytes(&f);
-    struct device_batch b = {0};
-    if (job.kind == FDL_DEVICE_NONE)
-        return false;
-    uint8_t *expected = rig_alloc(n);
-    rig_render(d, bytes, &plan, &f, expected);
-    device_add(&b, &job, payload_memory());
-    damage(payload_memory(), &job, seed);
-    device_add(&b, &job, payload_memory());
-    as_c.backwards = make_within(seed, 0, 1);
-    device_decode(&b, 2);
-    assert_int_equal(b.jobs[0].status, FDL_DEVICE_SOUND);
-    assert_memory_equal(b.out, expected, n);
-    bool seen = b.jobs[1].status == FDL_DEVICE_DAMAGED;
-    device_free(&b);
-    free(expected);
-    return seen;
-}
-
-TEST(damage_leads_nowhere)
-{
-    uint64_t seed = test_seed(), seen = 0;
-    SCOPED_DECODER d = create(false, false);
-    for (int round = 0; round < TEST_ROUNDS(3000); round++) {
-        struct make_jpeg m = draw_file(&seed, 120);
-        size_t size;
-        uint8_t *file = make_jpeg(&m, &size), *packed = NULL;
-        uint64_t bytes;
-        struct fdl_encoded encoded = file_of(file, size);
-        learn_all(d, &encoded, &m);
-        encoded = device_noted(&encoded);
-        if (round % 2 && !fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes))
-            encoded = file_of(packed, bytes);
-        for (int i = 0; i < 4; i++)
-            seen += check_damage(d, &encoded, &m, &seed);
-        free(packed);
-        free(file);
-    }
-    assert_true(seen > 0 || !can_decode());
-}
-
-/* Without checksums, what is damaged in a packed file comes to the kernels.
- * What they refuse the CPU refuses; it may read a little more of the file. */
-static bool check_packed_damage(struct fdl_decoder *d,
-                                const struct fdl_encoded *bytes,
-                                const struct make_jpeg *m, uint64_t *seed)
-{
-    struct fdl_output_format f;
-    struct fdl_plan plan = draw_plan(seed, m->width, m->height, &f);
-    struct fdl_device_job job = make_job(d, bytes, &plan, &f);
-    struct fdl_image_info info;
-    struct fdl_render_cost cost;
-    struct device_batch b = {0};
-    uint64_t n = fdl_output_bytes(&f);
-    if (job.kind == FDL_DEVICE_NONE)
-        return false;
-    uint8_t *expected = rig_alloc(n);
-    assert_int_equal(fdl_decoder_open(d, bytes, &info), FEEDLINE_OK);
-    int32_t status = fdl_decoder_render(d, &plan, &f, expected, &cost);
-    device_add(&b, &job, payload_memory());
-    device_decode(&b, 2);
-    if (status == FEEDLINE_OK) {
-        assert_int_equal(b.jobs[0].status, FDL_DEVICE_SOUND);
-        assert_int_equal(differing(b.out, expected, n), 0);
-    }
-    bool seen = b.jobs[0].status == FDL_DEVICE_DAMAGED;
-    device_free(&b);
-    free(expected);
-    return seen;
-}
-
-TEST(damaged_packed_files_are_the_cpus)
-{
-    uint64_t seed = test_seed(), seen = 0;
-    SCOPED_DECODER d = create(false, false);
-    for (int round = 0; round < TEST_ROUNDS(2000); round++) {
-        struct make_jpeg m = draw_file(&seed, 120);
-        size_t size;
-        uint8_t *file = make_jpeg(&m, &size), *packed;
-        uint64_t bytes;
-        struct fdl_packed parts;
-        if (fdl_jpeg_pack(file, size, 1u << 24, &packed, &bytes))
-            test_skip("%s", fdl_last_error());
-        assert_int_equal(fdl_packed_open(packed, bytes, &parts), FEEDLINE_OK);
-        const struct fdl_packed_plane *p =
-            &parts.planes[make_random(&seed) % parts.n_planes];
-        for (int i = make_within(&seed, 1, 3); i > 0; i--)
-            packed[(size_t)(p->data - packed) + make_random(&seed) % p->bytes] =
-                (uint8_t)make_random(&seed);
-        struct fdl_encoded encoded = file_of(packed, bytes);
-        seen += check_packed_damage(d, &encoded, &m, &seed);
-        free(packed);
-        free(file);
-    }
-    assert_true(seen > 20 || !can_decode() || TEST_SANITIZED);
 }
 
 /* Bytes of `photo` in one form, whose job is the last one made. */

@@ -553,8 +553,21 @@ def packeds():
                                 i % 4, 1 << i, 3, 2, 16) + files[name]
 
 
+def devices():
+    """Crops for a device, entries and JPEGs (fuzz_device.c)."""
+    files = dict(jpegs())
+    for i, name in enumerate(("baseline-420", "gray", "narrow", "cut")):
+        places = [2048 << 28 | 2048 << 40 | 2048 << 52 | 800 * i]
+        yield name, struct.pack("<4H4B2HQ", 3 * i, 5 * i, 29, 31, 20, 9, 5 * i,
+                                1, 300 * i, 1 << i, *places) + files[name]
+    for name, data in entries():
+        yield "entries-" + name, (struct.pack("<4H4B2H", 60, 50, 70, 90, 30,
+                                              40, 0, data[2], 700, 1)
+                                  + data[3:])
+
+
 TARGETS = {"image": images, "inflate": inflates, "packed": packeds,
-           "exif": exifs,
+           "device": devices, "exif": exifs,
            "segment": segments,
            "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,

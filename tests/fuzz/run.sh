@@ -17,8 +17,8 @@ seconds=$2
 shift 2
 names=("$@")
 [[ ${#names[@]} -gt 0 ]] ||
-    names=(image inflate segment packed exif pipeline options ini state list idx coco
-        shard index_cache json entries)
+    names=(image inflate segment packed device exif pipeline options ini state list
+        idx coco shard index_cache json entries)
 
 # dictionary NAME: the one whose words the input is made of.
 dictionary() {

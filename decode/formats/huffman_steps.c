@@ -48,38 +48,9 @@ bool fdl_huffman_make_steps(struct fdl_huffman_steps *t,
 {
     if (fdl_huffman_is_of(&t->codes, counts, symbols, kind))
         return true;
-    t->can_skip = false;
     if (!fdl_huffman_make(&t->codes, counts, symbols, kind))
         return false;
     for (size_t at = 0; at < 1u << FDL_LOOK_BITS;)
         at += fill_code(t, at);
     return true;
-}
-
-/* The skip for FDL_LOOK_BITS bits: as many symbols as have their codes in them
- * whole, up to the one that ends a block, and FDL_STEP_MOST positions. */
-static void make_skip(struct fdl_huffman_steps *t, uint32_t bits)
-{
-    const uint32_t mask = (1u << FDL_LOOK_BITS) - 1;
-    unsigned total = 0, advance = 0;
-    while (total < FDL_LOOK_BITS && advance < FDL_STEP_MOST) {
-        uint32_t at = bits << total & mask;
-        unsigned goes = t->one.advance[at];
-        if (total + code_length(t->codes.look[at]) > FDL_LOOK_BITS ||
-            (goes != FDL_STEP_END && advance + goes > FDL_STEP_MOST))
-            break;
-        total += t->one.length[at];
-        advance += goes;
-    }
-    t->skip.length[bits] = (uint8_t)total;
-    t->skip.advance[bits] = (uint8_t)(total > 0 ? advance : FDL_STEP_LONG);
-}
-
-void fdl_huffman_make_skips(struct fdl_huffman_steps *t)
-{
-    if (t->can_skip)
-        return;
-    for (uint32_t bits = 0; bits < 1u << FDL_LOOK_BITS; bits++)
-        make_skip(t, bits);
-    t->can_skip = true;
 }

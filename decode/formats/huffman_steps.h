@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tables of huffman.h in the form that jpeg_entropy.c has in its loop. Indexed
- * by the top bits of a window, they give
- *
- *   one    one symbol: the length of code and value together, what to subtract
- *          from both to have the value, how many positions of the block it
- *          advances
- *   skip   several symbols, for blocks that are not needed: their total length,
- *          and how many positions they advance
- *
- * Both have the same form, so the same loop follows either.
+ * by the top bits of a window, they give the length of code and value together,
+ * what to subtract from both to have the value, and how many positions of the
+ * block it advances.
  */
 #ifndef FDL_DECODE_HUFFMAN_STEPS_H
 #define FDL_DECODE_HUFFMAN_STEPS_H
@@ -17,9 +11,8 @@
 #include "decode/formats/huffman.h"
 
 /* How far the code goes that ends a block, and what says that there is no step
- * for a code; others go FDL_STEP_MOST at most. So from a place before the last
- * one, 62 or less, what came can be told from where it led. */
-#define FDL_STEP_MOST 16
+ * for a code; others go 16 at most. So from a place before the last one, 62 or
+ * less, what came can be told from where it led. */
 #define FDL_STEP_END  80
 #define FDL_STEP_LONG 160
 
@@ -38,8 +31,6 @@ struct fdl_steps {
 struct fdl_huffman_steps {
     struct fdl_huffman codes;
     struct fdl_steps one;
-    struct fdl_steps skip; /* if can_skip */
-    bool can_skip;
 };
 
 /* As fdl_huffman_make. */
@@ -47,9 +38,6 @@ bool fdl_huffman_make_steps(struct fdl_huffman_steps *t,
                             const uint8_t counts[17],
                             const uint8_t symbols[256],
                             enum fdl_huffman_kind kind);
-
-/* t is made, and of FDL_HUFFMAN_AC. */
-void fdl_huffman_make_skips(struct fdl_huffman_steps *t);
 
 /* How far an entry of huffman.h goes, as steps do. */
 static inline unsigned fdl_step_advance(uint16_t entry)

@@ -26,9 +26,9 @@
  *   - The input is unstuffed a few kilobytes ahead (FF 00 -> FF) into a buffer
  *     with room for an MCU or a few past any bit. So nothing is checked inside
  *     such a stretch, and the end of the data is looked for once in each.
- *   - Blocks outside the crop are only skipped, several symbols at a time where
- *     the tables for that pay. They have the form of those for one symbol, so
- *     the loop is the same; what it stores goes nowhere.
+ *   - MCUs outside the crop are only skipped, several symbols at a time where
+ *     the tables for that pay (jpeg_skip.h). Those that have to be looked at,
+ *     or follow an entry, go through the loop; what it stores goes nowhere.
  *
  * Tables that include values with their codes, the usual next step, were slower
  * on files of high quality: code plus value are too long for a table that stays
@@ -46,6 +46,7 @@
 #include "decode/formats/huffman_steps.h"
 #include "decode/formats/jpeg_bits.h"
 #include "decode/formats/jpeg_scan.h"
+#include "decode/formats/jpeg_skip.h"
 #include "decode/formats/jpeg_transform.h"
 
 #include <jpegint.h>
@@ -64,16 +65,17 @@
  * early. */
 #define CHUNK_BYTES 512
 
-/* Tables to go over several symbols at once pay from this many bytes. */
-#define SKIP_FROM_BYTES 262144
+/* Tables to go over several symbols at once pay where so many bytes are gone
+ * over, and always in files of that many. */
+#define SKIP_FROM_BYTES  3072
+#define SKIP_ALWAYS_FROM 262144
 
 /* A block of an MCU: its tables, and where it goes. */
 struct block {
     const struct fdl_huffman_steps *dc, *ac;
-    const struct fdl_steps *steps; /* ac's; skip if it goes nowhere */
-    JCOEF *first, *rest;           /* the first value, and the others */
-    uint8_t *last;                 /* the place of the last one */
-    int32_t component;             /* in the scan */
+    JCOEF *first, *rest; /* the first value, and the others */
+    uint8_t *last;       /* the place of the last one */
+    int32_t component;   /* in the scan */
 };
 
 /* Where a chain is, as the loop has it. */
@@ -87,7 +89,6 @@ struct place {
 struct chain {
     struct place at;
     const struct block *block, *end_block; /* of the stretch */
-    uint64_t values_bit; /* where the 63 values behind its first begin */
     struct block blocks[FDL_JPEG_UNIT * D_MAX_BLOCKS_IN_MCU]; /* of a unit */
 
     uint64_t over;        /* MCUs to go over */
@@ -136,7 +137,8 @@ struct fdl_jpeg_entropy {
     uint64_t note_at;              /* the MCU before which the next one is */
     int components;
 
-    bool skip; /* tables to skip by are made */
+    bool can_skip; /* tables to skip by are made */
+    struct fdl_jpeg_skip_block skip[D_MAX_BLOCKS_IN_MCU];
     uint32_t n_blocks;
     struct block over[FDL_MAX(
         STRETCH_BLOCKS, D_MAX_BLOCKS_IN_MCU)]; /* of a stretch to go over */
@@ -160,6 +162,7 @@ struct fdl_jpeg_entropy {
     struct chain chains[FDL_JPEG_LANES];
 
     struct fdl_huffman_steps dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+    struct fdl_huffman_skips skips[NUM_HUFF_TBLS]; /* of ac */
 };
 
 /* Zigzag to natural order. */
@@ -374,37 +377,72 @@ FDL_INLINE bool begin_block(struct fdl_jpeg_entropy *e, struct chain *c,
     p->bit += taken;
     int32_t dc = c->last_dc[b->component] + value;
     c->last_dc[b->component] = dc;
-    c->values_bit = p->bit;
     p->block = b->rest;
-    p->steps = b->steps;
+    p->steps = &b->ac->one;
     p->k = 0;
     b->first[0] = (JCOEF)dc;
     return taken > 0 && dc == (JCOEF)dc;
 }
 
-/* As many MCUs as nothing has to be done between. False: they are not sound. */
-static bool begin_stretch(struct fdl_jpeg_entropy *e, struct chain *c)
+/* As many MCUs, up to n, as nothing has to be done between, once what is due
+ * before them is done. 0: they are not sound. */
+static uint64_t next_mcus(struct fdl_jpeg_entropy *e, struct chain *c,
+                          uint64_t n)
 {
-    uint64_t n = c->over > 0 ? c->over : c->unit - c->taken;
     if (c->number == e->note_at)
         note(e, c);
     if (e->restart_interval > 0) {
         if (c->mcus_to_restart == 0 && !restart(e, c))
-            return false;
+            return 0;
         n = FDL_MIN(n, c->mcus_to_restart);
     }
-    n = FDL_MIN(n, e->stretch);
     if (e->note_at > c->number)
         n = FDL_MIN(n, e->note_at - c->number);
-    c->block = c->over > 0 ? e->over : c->blocks + c->taken * e->n_blocks;
-    c->end_block = c->block + n * e->n_blocks;
+    return prepare_input(e, c) ? n : 0;
+}
+
+/* n MCUs that next_mcus gave are behind c, or will be with its stretch. */
+static void pass(struct chain *c, uint64_t n)
+{
     c->number += n;
     c->mcus_to_restart -= (uint32_t)n;
     if (c->over > 0)
         c->over -= n;
     else
         c->taken += (uint32_t)n;
-    return prepare_input(e, c) && begin_block(e, c, &c->at);
+}
+
+/* Several symbols at a time, as long as that goes well. False: what comes next
+ * is not sound. */
+static bool skip_over(struct fdl_jpeg_entropy *e, struct chain *c)
+{
+    uint64_t n, done = 1;
+    for (; e->can_skip && c->over > 0 && done > 0; pass(c, done)) {
+        if ((n = next_mcus(e, c, c->over)) == 0)
+            return false;
+        struct fdl_jpeg_skip s = {
+            .data = (const uint8_t *)e,
+            .bit = c->at.bit,
+            .last_dc = c->last_dc,
+            .blocks = e->skip,
+            .n_blocks = e->n_blocks,
+        };
+        uint64_t end = bit_of(e, c->end), room = (uint64_t)e->room * 8;
+        done = s.bit + room <= end ? fdl_jpeg_skip(&s, n, end - room) : 0;
+        c->at.bit = s.bit;
+    }
+    return true;
+}
+
+/* False: it is not sound. */
+static bool begin_stretch(struct fdl_jpeg_entropy *e, struct chain *c)
+{
+    uint64_t most = c->over > 0 ? c->over : c->unit - c->taken;
+    uint64_t n = next_mcus(e, c, FDL_MIN(most, e->stretch));
+    c->block = c->over > 0 ? e->over : c->blocks + c->taken * e->n_blocks;
+    c->end_block = c->block + n * e->n_blocks;
+    pass(c, n);
+    return n > 0 && begin_block(e, c, &c->at);
 }
 
 enum outcome { GO_ON, UNIT_DONE, UNSOUND };
@@ -416,7 +454,7 @@ static enum outcome sound(bool is_sound)
 
 static enum outcome end_stretch(struct fdl_jpeg_entropy *e, struct chain *c)
 {
-    if (overrun(e, c) > 0)
+    if (overrun(e, c) > 0 || !skip_over(e, c))
         return UNSOUND;
     return c->over == 0 && c->taken == c->unit ? UNIT_DONE
                                                : sound(begin_stretch(e, c));
@@ -457,14 +495,7 @@ static enum outcome move_on(struct fdl_jpeg_entropy *e, struct chain *c)
         return end_block(e, c, DCTSIZE2 - 1);
     if (p->k - FDL_STEP_END < DCTSIZE2 - 1)
         return end_block(e, c, p->k - FDL_STEP_END);
-    if (p->steps == &c->block->ac->one)
-        return UNSOUND;
-    /* It has gone over several symbols, perhaps past the last value of the
-     * block; if that is present, no code ends it. One by one, then. */
-    p->steps = &c->block->ac->one;
-    p->bit = c->values_bit;
-    p->k = 0;
-    return GO_ON;
+    return UNSOUND;
 }
 
 /* ---- The loop ----------------------------------------------------------- */
@@ -575,15 +606,18 @@ static uint32_t follow_bmi2(struct fdl_jpeg_entropy *e, uint32_t n)
 
 /* ---- Units -------------------------------------------------------------- */
 
-/* The next `unit` MCUs of c, behind those to go over. */
-static void begin_unit(struct fdl_jpeg_entropy *e, struct chain *c,
+/* The next `unit` MCUs of c, behind those to go over. False: all of them are
+ * behind it. */
+static bool begin_unit(struct fdl_jpeg_entropy *e, struct chain *c,
                        uint32_t unit)
 {
     c->unit = unit;
     c->left -= unit;
     c->taken = 0;
-    if (!begin_stretch(e, c))
+    bool is_sound = skip_over(e, c), more = c->over > 0 || unit > 0;
+    if (!is_sound || (more && !begin_stretch(e, c)))
         e->give_up(e->c);
+    return more;
 }
 
 /* One chain alone. */
@@ -591,8 +625,8 @@ static void read_unit(struct fdl_jpeg_entropy *e, struct chain *c,
                       uint32_t unit)
 {
     e->active[0] = c;
-    begin_unit(e, c, unit);
-    (void)e->follow(e, 1);
+    if (begin_unit(e, c, unit))
+        (void)e->follow(e, 1);
 }
 
 /* The blocks of an MCU that go to `mcu`. */
@@ -606,7 +640,6 @@ static void point_blocks(struct fdl_jpeg_entropy *e, struct block *blocks,
             continue;
         blocks[i].rest = mcu[i][0];
         blocks[i].last = last + i;
-        blocks[i].steps = &blocks[i].ac->one;
     }
 }
 
@@ -702,6 +735,27 @@ static void point_lane(struct fdl_jpeg_entropy *e, struct chain *c,
                      lane->last[m]);
 }
 
+static void make_skips(struct fdl_jpeg_entropy *e)
+{
+    const struct jpeg_decompress_struct *c = e->c;
+    for (int i = 0; i < c->comps_in_scan; i++) {
+        int n = c->cur_comp_info[i]->ac_tbl_no;
+        fdl_huffman_make_skips(&e->skips[n], &e->ac[n].codes);
+    }
+    e->can_skip = true;
+}
+
+/* Of c, and of rows of n MCUs each that follow it and have no entries. */
+static bool skips_pay(const struct fdl_jpeg_entropy *e, const struct chain *c,
+                      uint64_t rows)
+{
+    const struct jpeg_decompress_struct *j = e->c;
+    uint64_t all = (uint64_t)j->MCUs_per_row * j->MCU_rows_in_scan;
+    uint64_t over = c->over + rows * (j->MCUs_per_row - e->row_mcus);
+    uint64_t bytes = (uint64_t)(e->raw_end - e->begin);
+    return bytes * over / all >= SKIP_FROM_BYTES;
+}
+
 /* The chain that is furthest goes on, or jumps. */
 static int32_t go(struct fdl_jpeg_blocks *b, j_decompress_ptr j, uint32_t row,
                   int32_t rows, uint32_t column, uint32_t n,
@@ -723,6 +777,8 @@ static int32_t go(struct fdl_jpeg_blocks *b, j_decompress_ptr j, uint32_t row,
     point_lane(e, c, lanes);
     e->waits = c;
     e->n_active = 1;
+    if (!e->can_skip && skips_pay(e, c, entry > 0 ? 0 : (uint32_t)rows - 1))
+        make_skips(e);
     if (n_rows == 1 && c->over > 0)
         read_unit(e, c, 0);
     e->active[0] = c;
@@ -794,12 +850,15 @@ static bool prepare_blocks(struct fdl_jpeg_entropy *e,
             !fdl_huffman_make_steps(ac, ac_from->bits, ac_from->huffval,
                                     FDL_HUFFMAN_AC))
             return false;
-        if (e->skip)
-            fdl_huffman_make_skips(ac);
+        e->skip[i] = (struct fdl_jpeg_skip_block){
+            .dc = &dc->codes,
+            .ac = &ac->codes,
+            .skips = &e->skips[info->ac_tbl_no],
+            .component = component,
+        };
         e->first_only[i] = FDL_JPEG_SIDE(info) == 1;
         e->over[i] = (struct block){.dc = dc,
                                     .ac = ac,
-                                    .steps = e->skip ? &ac->skip : &ac->one,
                                     .first = e->nowhere,
                                     .rest = e->nowhere,
                                     .last = &e->no_last,
@@ -824,9 +883,11 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     e->notes = NULL;
     e->note_at = UINT64_MAX;
     e->n_known = 0;
-    e->skip = e->raw_end - e->begin >= SKIP_FROM_BYTES;
     if (!prepare_blocks(e, c))
         return false;
+    e->can_skip = false;
+    if (e->raw_end - e->begin >= SKIP_ALWAYS_FROM)
+        make_skips(e);
     e->pub = (struct jpeg_entropy_decoder){
         .start_pass = start_pass,
         .decode_mcu = decode_mcu,

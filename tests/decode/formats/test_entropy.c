@@ -194,6 +194,47 @@ TEST(large_files_are_libjpegs)
     }
 }
 
+/* Large enough for what is skipped to be worth its tables. */
+TEST(crops_of_sound_and_damaged_files_are_libjpegs)
+{
+    enum { CROP = 40, WIDTH = 240, HEIGHT = 200 };
+    static uint8_t pixels[2][CROP * CROP * 3];
+    uint64_t seed = test_seed();
+    SCOPED_DECODER ours = create(false, 0);
+    SCOPED_DECODER plain = create(true, 0);
+    for (int round = 0; round < 800; round++) {
+        struct make_jpeg m = make_any(&seed, WIDTH, HEIGHT);
+        m.width = make_within(&seed, WIDTH / 2, WIDTH);
+        m.height = make_within(&seed, HEIGHT / 2, HEIGHT);
+        m.quality = make_within(&seed, 85, 100);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        for (int i = make_within(&seed, -2, 2); i > 0 && size > 4; i--)
+            size = damage(file, size, &seed);
+        memset(file + size, 0, FDL_ENCODED_PADDING);
+        struct fdl_encoded bytes = file_of(file, size);
+        bytes.readable += round % 2 ? FDL_ENCODED_PADDING : 0;
+        struct fdl_box box = {make_within(&seed, 0, m.width - CROP),
+                              make_within(&seed, 0, m.height - CROP), CROP,
+                              CROP};
+        int32_t status[2];
+        char words[2][256] = {"", ""};
+        for (int i = 0; i < 2; i++) {
+            struct fdl_render_cost cost;
+            fdl_clear_error();
+            status[i] = rig_decode(i ? plain : ours, &bytes, box, CROP,
+                                   pixels[i], &cost);
+            if (status[i])
+                snprintf(words[i], sizeof(words[i]), "%s", fdl_last_error());
+        }
+        assert_int_equal(status[0], status[1]);
+        assert_string_equal(words[0], words[1]);
+        if (status[0] == FEEDLINE_OK)
+            assert_memory_equal(pixels[0], pixels[1], sizeof(pixels[0]));
+        free(file);
+    }
+}
+
 /* ---- The decoder by itself ---------------------------------------------- */
 
 struct reader {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of huffman.h and huffman_steps.h against the definition: random
- * codes, read bit by bit as T.81 F.2.2.3 does, and random windows.
+ * The tables of huffman.h, huffman_steps.h and huffman_skips.h against the
+ * definition: random codes, read bit by bit as T.81 F.2.2.3 does, and random
+ * windows. And MCUs of such codes, sound and damaged, that are skipped.
  */
 #include "base/compiler.h"
 #include "decode/formats/huffman_steps.h"
+#include "decode/formats/jpeg_bits.h"
+#include "decode/formats/jpeg_skip.h"
 #include "test.h"
 #include "tests/decode/make_jpeg.h"
 
@@ -143,43 +146,213 @@ TEST(steps_are_as_defined)
     free(t);
 }
 
-/* What skip says of bits, symbol by symbol. */
-static void check_skip(const struct fdl_huffman_steps *t, const struct code *c,
+/* What a skip says of bits, symbol by symbol. */
+static void check_skip(const struct fdl_huffman_skips *t, const struct code *c,
                        uint64_t bits)
 {
-    size_t i = bits >> (64 - FDL_LOOK_BITS);
-    unsigned wanted = t->skip.length[i], total = 0, advance = 0;
+    uint32_t skip = t->at[bits >> (64 - FDL_LOOK_BITS)];
+    unsigned wanted = FDL_SKIP_LENGTH(skip), total = 0, advance = 0, n = 0;
     bool ended = false;
-    while (total < wanted && !ended) {
+    for (; total < wanted && !ended; n++) {
         struct symbol s = read_slowly(c, bits << total);
         assert_true(s.length > 0 && total + s.length <= FDL_LOOK_BITS);
         total += s.length + s.value;
-        advance += s.ends ? 0 : s.advance;
+        advance += s.ends ? FDL_SKIP_END : s.advance;
         ended = s.ends;
     }
+    assert_true(n <= 3 && wanted <= FDL_SKIP_BITS);
     assert_int_equal(total, wanted);
-    assert_true(advance <= FDL_STEP_MOST);
-    if (wanted > 0)
-        assert_int_equal(t->skip.advance[i],
-                         advance + (ended ? FDL_STEP_END : 0));
-    else
-        assert_int_equal(t->skip.advance[i], FDL_STEP_LONG);
-    assert_int_equal(wanted == 0, t->one.length[i] == 0);
+    if (wanted > 0) {
+        assert_int_equal(FDL_SKIP_ADVANCE(skip), advance);
+        return;
+    }
+    struct symbol s = read_slowly(c, bits);
+    assert_int_equal(skip, FDL_SKIP_NONE);
+    assert_true(s.length == 0 || s.length > FDL_LOOK_BITS ||
+                s.length + s.value > FDL_SKIP_BITS);
 }
 
 TEST(skips_are_their_symbols)
 {
     uint64_t seed = test_seed();
-    struct fdl_huffman_steps *t = calloc(1, sizeof(*t));
-    for (int round = 0; round < 100; round++) {
+    struct fdl_huffman *h = calloc(1, sizeof(*h));
+    struct fdl_huffman_skips *t = calloc(1, sizeof(*t));
+    for (int round = 0; round < 200; round++) {
         struct code c = make_code(&seed, true);
-        assert_true(fdl_huffman_make_steps(t, c.counts, c.symbols, true));
-        assert_false(t->can_skip);
-        fdl_huffman_make_skips(t);
+        assert_true(fdl_huffman_make(h, c.counts, c.symbols, true));
+        fdl_huffman_make_skips(t, h);
         for (uint64_t top = 0; top < 1u << FDL_LOOK_BITS; top++)
             check_skip(t, &c, top << (64 - FDL_LOOK_BITS));
     }
     free(t);
+    free(h);
+}
+
+/* ---- MCUs --------------------------------------------------------------- */
+
+enum { BLOCKS = 6, COMPONENTS = 3, MOST_MCUS = 40, CODES = 2 };
+
+/* Unstuffed data, with room behind it for whoever looks past its end. */
+struct scan {
+    struct code codes[2 * CODES]; /* of first values; then of others */
+    struct fdl_huffman tables[2 * CODES];
+    struct fdl_huffman_skips skips[CODES];
+    struct fdl_jpeg_skip_block blocks[BLOCKS];
+    unsigned code_of[BLOCKS];
+    uint32_t n_blocks;
+    uint64_t end; /* bits */
+    uint8_t data[(MOST_MCUS + 2) * BLOCKS * FDL_BITS_BLOCK_BYTES];
+};
+
+static uint64_t window_at(const struct scan *s, uint64_t bit)
+{
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < 64; i++, bit++)
+        bits = bits << 1 | (s->data[bit / 8] >> (7 - bit % 8) & 1u);
+    return bits;
+}
+
+static void put(struct scan *s, uint64_t bits, unsigned n)
+{
+    for (; n > 0; n--, bits <<= 1, s->end++)
+        s->data[s->end / 8] |= (uint8_t)(bits >> 63 << (7 - s->end % 8));
+}
+
+/* A symbol that keeps a block sound, and its value; or after some tries any. */
+static struct symbol put_any(struct scan *s, const struct code *c,
+                             uint64_t *seed, unsigned room)
+{
+    struct symbol any = {0};
+    uint64_t bits = 0;
+    for (int i = 0; i < 60; i++) {
+        bits = make_random(seed);
+        any = read_slowly(c, bits);
+        if (any.length > 0 && (any.ends || any.advance <= room))
+            break;
+    }
+    put(s, bits, any.length + any.value);
+    return any;
+}
+
+static void put_block(struct scan *s, unsigned code, uint64_t *seed)
+{
+    put_any(s, &s->codes[code], seed, 63);
+    for (unsigned k = 0; k < 63;) {
+        struct symbol any = put_any(s, &s->codes[CODES + code], seed, 63 - k);
+        if (any.ends || any.length == 0)
+            break;
+        k += any.advance;
+    }
+}
+
+/* Random codes, and MCUs of them; n of them are sound, more or less. */
+static void make_scan(struct scan *s, uint64_t *seed, int32_t n)
+{
+    memset(s, 0, sizeof(*s));
+    for (unsigned i = 0; i < 2 * CODES; i++) {
+        struct code *c = &s->codes[i];
+        *c = make_code(seed, i >= CODES);
+        assert_true(
+            fdl_huffman_make(&s->tables[i], c->counts, c->symbols, c->is_ac));
+    }
+    for (unsigned i = 0; i < CODES; i++)
+        fdl_huffman_make_skips(&s->skips[i], &s->tables[CODES + i]);
+    s->n_blocks = (uint32_t)make_within(seed, 1, BLOCKS);
+    for (uint32_t i = 0; i < s->n_blocks; i++) {
+        unsigned code = s->code_of[i] = (unsigned)make_within(seed, 0, 1);
+        s->blocks[i] = (struct fdl_jpeg_skip_block){
+            &s->tables[code], &s->tables[CODES + code], &s->skips[code],
+            make_within(seed, 0, COMPONENTS - 1)};
+    }
+    for (int32_t i = 0; i < n; i++)
+        for (uint32_t b = 0; b < s->n_blocks; b++)
+            put_block(s, s->code_of[b], seed);
+    for (size_t i = s->end / 8 + 1; i < sizeof(s->data); i++)
+        s->data[i] = (uint8_t)make_random(seed);
+}
+
+struct place {
+    uint64_t bit;
+    int32_t dc[4];
+};
+
+static bool skip_block_slowly(const struct scan *s, uint32_t block,
+                              struct place *p)
+{
+    unsigned code = s->code_of[block];
+    int32_t *dc = &p->dc[s->blocks[block].component];
+    uint64_t bits = window_at(s, p->bit);
+    struct symbol any = read_slowly(&s->codes[code], bits);
+    *dc += any.length > 0 ? read_value(&any, bits) : 0;
+    p->bit += any.length + any.value;
+    if (any.length == 0 || *dc < INT16_MIN || *dc > INT16_MAX)
+        return false;
+    for (unsigned k = 0; k < 63; k += any.advance) {
+        any = read_slowly(&s->codes[CODES + code], window_at(s, p->bit));
+        p->bit += any.length + any.value;
+        if (any.ends)
+            return true;
+        if (any.length == 0 || k + any.advance > 63)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t skip_slowly(const struct scan *s, struct place *p, uint64_t n,
+                            uint64_t limit)
+{
+    uint64_t done = 0;
+    for (; done < n && p->bit <= limit; done++) {
+        struct place next = *p;
+        for (uint32_t i = 0; i < s->n_blocks; i++)
+            if (!skip_block_slowly(s, i, &next))
+                return done;
+        *p = next;
+    }
+    return done;
+}
+
+/* From any first values on, which may be at the end of their range; n MCUs at
+ * once and then more, to a limit or not. How many. */
+static uint64_t check_scan(const struct scan *s, uint64_t *seed)
+{
+    struct place want = {0}, got;
+    uint64_t all = 0, last_bit = (sizeof(s->data) - 64) * 8;
+    for (int i = 0; i < COMPONENTS; i++)
+        want.dc[i] = make_within(seed, 0, 3)   ? 0
+                     : make_within(seed, 0, 1) ? INT16_MAX
+                                               : INT16_MIN;
+    got = want;
+    for (uint64_t n = 1; n < MOST_MCUS; n *= 3) {
+        uint64_t limit = last_bit - FDL_BITS_BLOCK_BYTES * BLOCKS * 8;
+        if (make_within(seed, 0, 3) == 0)
+            limit = make_random(seed) % (s->end + 1);
+        struct fdl_jpeg_skip skip = {s->data, got.bit, got.dc, s->blocks,
+                                     s->n_blocks};
+        uint64_t done = fdl_jpeg_skip(&skip, n, limit);
+        got.bit = skip.bit;
+        assert_int_equal(done, skip_slowly(s, &want, n, limit));
+        assert_int_equal(got.bit, want.bit);
+        assert_memory_equal(got.dc, want.dc, sizeof(got.dc));
+        all += done;
+    }
+    return all;
+}
+
+TEST(mcus_are_skipped_as_they_are_read)
+{
+    static struct scan s;
+    uint64_t seed = test_seed(), sound = 0, damaged = 0;
+    for (int round = 0; round < 3000; round++) {
+        make_scan(&s, &seed, make_within(&seed, 1, MOST_MCUS));
+        sound += check_scan(&s, &seed);
+        for (int i = make_within(&seed, 1, 4); i > 0; i--) {
+            uint64_t bit = make_random(&seed) % (s.end + 1);
+            s.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+        damaged += check_scan(&s, &seed);
+    }
+    assert_true(sound > 3000 && damaged > 1000);
 }
 
 TEST(the_same_code_is_made_once)
@@ -188,11 +361,13 @@ TEST(the_same_code_is_made_once)
     struct fdl_huffman_steps *t = calloc(1, sizeof(*t));
     struct code a = make_code(&seed, true), b = make_code(&seed, true);
     assert_true(fdl_huffman_make_steps(t, a.counts, a.symbols, true));
-    fdl_huffman_make_skips(t);
+    uint32_t mark = t->one.less[0] ^ 1;
+    t->one.less[0] = mark;
     assert_true(fdl_huffman_make_steps(t, a.counts, a.symbols, true));
-    assert_true(t->can_skip); /* kept */
+    assert_true(t->one.less[0] == mark); /* kept */
     assert_true(fdl_huffman_make_steps(t, b.counts, b.symbols, true));
-    assert_false(t->can_skip);
+    assert_true(fdl_huffman_make_steps(t, a.counts, a.symbols, true));
+    assert_true(t->one.less[0] == (mark ^ 1));
     free(t);
 }
 

@@ -22,6 +22,22 @@ function(feedline_in out folder)
   set(${out} ${${out}} ${ARGN} PARENT_SCOPE)
 endfunction()
 
+# feedline_ptx(PTX IN OUT): the text PTX, which cmake/make_ptx makes, goes to
+# the array of IN, in the build folder's OUT.
+function(feedline_ptx ptx in out)
+  set(FEEDLINE_PTX "")
+  if(FEEDLINE_CUDA)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+                 ${CMAKE_CURRENT_SOURCE_DIR}/${ptx})
+    file(READ ${ptx} FEEDLINE_PTX HEX)
+    string(REGEX REPLACE "(................................)" "\\1\n"
+           FEEDLINE_PTX "${FEEDLINE_PTX}")
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," FEEDLINE_PTX
+           "${FEEDLINE_PTX}")
+  endif()
+  configure_file(${in} ${out} @ONLY)
+endfunction()
+
 # feedline_listed(OUT HEADER MACRO [PREFIX]): the files PREFIXname.c that exist
 # for a MACRO(name) on a line of its own in HEADER, so that such a list is
 # written once.

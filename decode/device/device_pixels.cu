@@ -550,11 +550,11 @@ KERNEL fdl_device_resample(struct fdl_device_args args)
 {
     struct fdl_device_job *job = &args.jobs[blockIdx.y];
     EACH_THREAD(t) {
+        if (READ(&job->kind) == FDL_DEVICE_NONE)
+            continue; /* its record says nothing else */
         struct resampling r = open_pass(&args, job);
         uint32_t width = READ(&r.pass->width);
         uint32_t n = width * READ(&r.pass->height);
-        if (READ(&job->kind) == FDL_DEVICE_NONE)
-            n = 0;
         for (uint32_t i = blockIdx.x * FDL_DEVICE_THREADS + t; i < n;
              i += gridDim.x * FDL_DEVICE_THREADS) {
             bool sound = READ(&job->status) == FDL_DEVICE_SOUND &&

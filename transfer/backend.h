@@ -19,6 +19,11 @@
  * the host the two coincide. A GPU's stream itself waits for the copy (`wait`),
  * so there `done` comes as soon as the copy is queued.
  *
+ * If the device makes the images, what it makes them of crosses the bus in
+ * their place:
+ *
+ *   host --copy--> device --kernels--> made (--kernel--> finished)
+ *
  * If the device finishes batches, the bytes that crossed the bus are kept in
  * addition to the result, or the result is nowhere but in the consumer's own
  * memory:
@@ -52,9 +57,43 @@ struct fdl_finish {
                                they are stored */
 };
 
+/* How a device makes images of what crossed the bus: kernels that another room
+ * has written, one launch each, in this order. A grid has a row of blocks for
+ * each image. */
+struct fdl_maker {
+    const char *kernel;
+    uint32_t pass; /* of struct fdl_maker_args */
+};
+
+/* The parameter of each launch, by value. */
+struct fdl_maker_args {
+    void *records; /* in the slab */
+    const void *slab;
+    void *scratch, *out;
+    uint32_t pass;
+};
+
+#define FDL_MAKERS_MAX  8u
+#define FDL_RECORD_MOST 1024u /* bytes */
+
+struct fdl_makers {
+    const char *ptx; /* of these kernels; lives as long as the process */
+    struct fdl_maker at[FDL_MAKERS_MAX];
+    uint32_t n;       /* 0: images themselves cross the bus */
+    uint32_t threads; /* of a block */
+    uint32_t images;  /* of a full batch */
+
+    /* Of each image, in the slab. What kernels write there is in the host's
+     * memory before `landed`. A record of zeros makes no image. */
+    uint64_t records_at, record_bytes;
+    uint64_t image_bytes;   /* u8, NHWC, of one size */
+    uint64_t scratch_bytes; /* which all batches share */
+};
+
 struct fdl_slab {
     void *host;     /* workers write here */
     void *device;   /* the consumer reads here; == host for the host backend */
+    void *made;     /* images that the device made; NULL: it does not */
     void *finished; /* images that the device finished; NULL: it does not */
     uint64_t bytes; /* of host, and of device */
     void *own;      /* the backend's */
@@ -72,8 +111,9 @@ struct fdl_device_times {
     int64_t copying;    /* of end - start, copies under way */
     uint64_t bytes;
     uint32_t copies;
-    bool finished; /* by the device, or to be */
-    bool resumes;  /* the first batch of an epoch that a stream waited for */
+    int64_t make_start, make_end; /* kernels that made it; 0: there are none */
+    bool finished;                /* by the device, or to be */
+    bool resumes; /* the first batch of an epoch that a stream waited for */
 };
 
 /* Batches that may be ahead of their consumer, at most. */
@@ -128,6 +168,7 @@ struct fdl_backend_config {
     uint32_t device; /* its number */
     struct fdl_backend_place place;
     struct fdl_finish finish;
+    struct fdl_makers makers;
 
     /* Called on a thread of the backend, in the order of their copies, with
      * what is known of a batch, later than its landed; NULL: nobody asks. */

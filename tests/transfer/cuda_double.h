@@ -158,10 +158,14 @@ DOUBLE_API bool double_fail(const char *name, uint64_t n, int error,
 DOUBLE_API void double_fail_no_more(void);
 
 /* How long a kernel takes, in ns: asked once per launch, on its stream's
- * thread. amount: pixels for fdl_kernel_finish, ns for fdl_kernel_spin. NULL:
- * only spin takes time. */
+ * thread. amount: pixels for fdl_kernel_finish, ns for fdl_kernel_spin, images
+ * for those that decode. NULL: only spin takes time. */
 typedef int64_t (*double_cost)(const char *kernel, uint64_t amount, void *user);
 DOUBLE_API void double_set_kernel_cost(double_cost cost, void *user);
+
+/* The payload of one job that a kernel decodes next is damaged before it does:
+ * the first job of the batch that has one. */
+DOUBLE_API void double_damage_payload(void);
 
 /* Device time without waiting for it. Nothing sleeps any more: an operation
  * begins when it was queued, by this clock, and the one before it on its stream

@@ -14,7 +14,14 @@
 #include <string.h>
 
 static const char *const names[] = {"fdl_kernel_finish", "fdl_kernel_spin"};
-enum { KERNEL_FINISH, KERNEL_SPIN };
+enum { KERNEL_FINISH, KERNEL_SPIN, KERNEL_DECODE };
+
+/* Those behind spin decode. NULL: there are no more. */
+static const char *name_of(uintptr_t i)
+{
+    return i < KERNEL_DECODE ? names[i]
+                             : double_decode_name((uint32_t)i - KERNEL_DECODE);
+}
 
 struct module {
     struct module *next;
@@ -83,10 +90,13 @@ static void finish(const struct fdl_finish_args *a, uint64_t pixels)
         }
 }
 
-void double_kernel_run(const struct double_op *op)
+const char *double_kernel_run(const struct double_op *op)
 {
+    if (op->images > 0)
+        return double_decode_run(op);
     if (op->args.pixels)
         finish(&op->args, op->bytes);
+    return NULL;
 }
 
 /* ---- Modules -------------------------------------------------------- */
@@ -168,8 +178,8 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
         error = DOUBLE_ERROR_INVALID;
     if (!error) {
         error = DOUBLE_ERROR_NOT_FOUND;
-        for (uintptr_t i = 0; i < FDL_COUNT_OF(names); i++)
-            if (strcmp(name, names[i]) == 0 && has_entry(m->text, name)) {
+        for (uintptr_t i = 0; name_of(i); i++)
+            if (strcmp(name, name_of(i)) == 0 && has_entry(m->text, name)) {
                 *function = (void *)((uintptr_t)m->handle + i + 1);
                 error = 0;
             }
@@ -178,6 +188,12 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
 }
 
 /* ---- Launches ------------------------------------------------------- */
+
+struct launch {
+    uint32_t grid_x, grid_y;
+    uint64_t threads;
+    void **parameters;
+};
 
 /* Sets the ranges and moves the pointers of the arguments into the backing.
  * false: memory that a kernel must not touch, which breaks the context. */
@@ -234,12 +250,21 @@ static bool prepare_finish_locked(struct double_op *op, uint64_t threads)
     return true;
 }
 
+static bool prepare_locked(struct double_op *op, const struct launch *l,
+                           uintptr_t which)
+{
+    if (which == KERNEL_FINISH)
+        return prepare_finish_locked(op, l->threads);
+    return double_decode_prepare_locked(op, l->grid_x, l->grid_y,
+                                        l->parameters);
+}
+
 static int launch_locked(void *function, struct double_stream *s,
-                         uint64_t threads, void **parameters)
+                         const struct launch *l)
 {
     struct module *m = module_locked(function);
     uintptr_t which = m ? (uintptr_t)function - m->handle - 1 : UINTPTR_MAX;
-    if (which >= FDL_COUNT_OF(names)) {
+    if (!m || !name_of(which)) {
         double_fault_locked("cuLaunchKernel: %p is no function", function);
         return DOUBLE_ERROR_HANDLE;
     }
@@ -250,17 +275,16 @@ static int launch_locked(void *function, struct double_stream *s,
                             s->of_device, m->of_device, now);
         return DOUBLE_ERROR_HANDLE;
     }
-    struct double_op op = {.kind = OP_KERNEL, .kernel = names[which]};
-    if (which == KERNEL_FINISH) {
-        memcpy(&op.args, parameters[0], sizeof(op.args));
-        if (op.args.pixels == 0)
-            return 0;
-        if (!prepare_finish_locked(&op, threads)) {
-            double_world.devices[now].error = DOUBLE_ERROR_ILLEGAL;
-            return 0; /* the launch itself is in order */
-        }
-    } else {
-        memcpy(&op.amount, parameters[0], sizeof(op.amount));
+    struct double_op op = {.kind = OP_KERNEL, .kernel = name_of(which)};
+    if (which == KERNEL_SPIN)
+        memcpy(&op.amount, l->parameters[0], sizeof(op.amount));
+    if (which == KERNEL_FINISH)
+        memcpy(&op.args, l->parameters[0], sizeof(op.args));
+    if (which == KERNEL_FINISH && op.args.pixels == 0)
+        return 0;
+    if (which != KERNEL_SPIN && !prepare_locked(&op, l, which)) {
+        double_world.devices[now].error = DOUBLE_ERROR_ILLEGAL;
+        return 0; /* the launch itself is in order */
     }
     double_world.counters.kernels++;
     return double_queue_locked(s, &op);
@@ -281,8 +305,8 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y,
     if (!error) {
         struct double_stream *s =
             double_stream_locked(stream, "cuLaunchKernel");
-        error = s ? launch_locked(function, s, grid * block, parameters)
-                  : DOUBLE_ERROR_HANDLE;
+        const struct launch l = {grid_x, grid_y, grid * block, parameters};
+        error = s ? launch_locked(function, s, &l) : DOUBLE_ERROR_HANDLE;
     }
     return double_leave(error);
 }

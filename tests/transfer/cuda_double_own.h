@@ -194,7 +194,9 @@ struct double_op {
 
     const char *kernel; /* KERNEL */
     uint64_t amount;
-    struct fdl_finish_args args; /* with pointers into the backing */
+    struct fdl_finish_args args;           /* with pointers into the backing */
+    unsigned char *backing[DOUBLE_RANGES]; /* of a kernel that decodes */
+    uint32_t blocks, images, pass;         /* images 0: it does not */
 };
 
 struct double_stream {
@@ -323,6 +325,18 @@ void double_finish_device_locked(int device);
 /* Streams and events end; returns when no thread is left. */
 void double_close_all_locked(void);
 
+/* ---- cuda_double_decode.c ------------------------------------------- */
+
+/* Kernel i of those that decode; NULL: there are no more. */
+const char *double_decode_name(uint32_t i);
+
+/* Sets what the launch touches. false: memory that a kernel must not touch. */
+bool double_decode_prepare_locked(struct double_op *op, uint32_t blocks,
+                                  uint32_t images, void **parameters);
+
+/* Without the lock, while memory is held. What it did wrong; NULL: nothing. */
+const char *double_decode_run(const struct double_op *op);
+
 /* ---- cuda_double_event.c -------------------------------------------- */
 
 void double_unref_locked(struct double_record *r);
@@ -359,7 +373,7 @@ const unsigned char *double_seen_locked(const struct double_op *op);
 
 /* ---- cuda_double_kernel.c ----------------------------------------- */
 
-/* Computes, under double_memory_hold. */
-void double_kernel_run(const struct double_op *op);
+/* Computes, under double_memory_hold. What it did wrong; NULL: nothing. */
+const char *double_kernel_run(const struct double_op *op);
 
 #endif

@@ -210,14 +210,18 @@ static void run_kernel_locked(struct double_op *op)
     double_cost cost = double_world.cost;
     void *user = double_world.cost_user;
     pthread_mutex_unlock(&double_world.lock);
-    int64_t ns = cost              ? cost(op->kernel, op->amount, user)
-                 : op->args.pixels ? 0
-                                   : (int64_t)op->amount;
+    int64_t ns = cost ? cost(op->kernel, op->amount, user)
+                 : op->args.pixels || op->images ? 0
+                                                 : (int64_t)op->amount;
     spend(op, ns);
     double_memory_hold();
-    double_kernel_run(op);
+    const char *wrong = double_kernel_run(op);
+    char fault[DOUBLE_FAULT_CHARS / 2];
+    snprintf(fault, sizeof(fault), "%s", wrong ? wrong : "");
     double_memory_release();
     pthread_mutex_lock(&double_world.lock);
+    if (wrong)
+        double_fault_locked("%s: %s", op->kernel, fault);
 }
 
 static void run_locked(struct double_op *op)

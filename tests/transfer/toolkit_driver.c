@@ -71,6 +71,8 @@ PAIR(MemcpyHtoDAsync, (void *, const void *, size_t, fdl_cuda_stream),
      (CUdeviceptr, const void *, size_t, CUstream));
 PAIR(MemcpyDtoDAsync, (void *, const void *, size_t, fdl_cuda_stream),
      (CUdeviceptr, CUdeviceptr, size_t, CUstream));
+PAIR(MemcpyDtoHAsync, (void *, const void *, size_t, fdl_cuda_stream),
+     (void *, CUdeviceptr, size_t, CUstream));
 PAIR(StreamCreateWithPriority, (fdl_cuda_stream *, unsigned, int),
      (CUstream *, unsigned, int));
 PAIR(StreamDestroy, (fdl_cuda_stream), (CUstream));
@@ -120,5 +122,5 @@ FDL_CUDA_POOL_FUNCTIONS(LOOKED_UP)
 
 /* As many as there are. */
 #define ONE(name, version, parameters) +1
-_Static_assert(FDL_CUDA_FUNCTIONS(ONE) FDL_CUDA_POOL_FUNCTIONS(ONE) == 44,
+_Static_assert(FDL_CUDA_FUNCTIONS(ONE) FDL_CUDA_POOL_FUNCTIONS(ONE) == 45,
                "a line is missing above");

@@ -83,17 +83,21 @@ static void destroy_steps(struct fdl_cuda *c, struct fdl_cuda_queue *q)
 static void destroy_streams(struct fdl_cuda *c)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
-    if (c->table)
-        fdl_cuda_memory_free(&c->memory, c->stream, c->table, NULL);
+    if (c->making)
+        fdl_cuda_wait_stream(cuda, c->making);
+    if (c->table || c->scratch)
+        fdl_cuda_memory_free(&c->memory, c->stream, c->table, c->scratch);
     fdl_cuda_memory_fini(&c->memory);
     if (c->finishing)
         cuda->StreamDestroy(c->finishing);
+    if (c->making)
+        cuda->StreamDestroy(c->making);
     if (c->stream)
         cuda->StreamDestroy(c->stream);
     if (c->asked)
         cuda->EventDestroy(c->asked);
-    c->stream = c->finishing = NULL;
-    c->table = c->asked = NULL;
+    c->stream = c->finishing = c->making = NULL;
+    c->table = c->scratch = c->asked = NULL;
     c->has_asked = false;
 }
 
@@ -116,20 +120,23 @@ static void close_device(struct fdl_cuda *c)
 
 /* Kernels that finish batches have a stream of their own, so that the next copy
  * goes on beside them, and go before the program's: one that waited for a
- * training step would hold up its batch. */
+ * training step would hold up its batch. Those that make images are longer and
+ * may take what the program leaves of the device, batches ahead. */
 static int make_streams(struct fdl_cuda *c)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
+    const unsigned flags = FDL_CUDA_STREAM_NON_BLOCKING;
+    bool finishes = c->config.finish.bytes > 0, makes = c->config.makers.n > 0;
     int least, greatest;
-    int error = cuda->StreamCreateWithPriority(&c->stream,
-                                               FDL_CUDA_STREAM_NON_BLOCKING, 0);
-    if (error != FDL_CUDA_SUCCESS || c->config.finish.bytes == 0)
+    int error = cuda->StreamCreateWithPriority(&c->stream, flags, 0);
+    if (error != FDL_CUDA_SUCCESS || (!finishes && !makes))
         return error;
     error = cuda->CtxGetStreamPriorityRange(&least, &greatest);
-    if (error != FDL_CUDA_SUCCESS)
-        return error;
-    return cuda->StreamCreateWithPriority(
-        &c->finishing, FDL_CUDA_STREAM_NON_BLOCKING, greatest);
+    if (error == FDL_CUDA_SUCCESS && finishes)
+        error = cuda->StreamCreateWithPriority(&c->finishing, flags, greatest);
+    if (error == FDL_CUDA_SUCCESS && makes)
+        error = cuda->StreamCreateWithPriority(&c->making, flags, least);
+    return error;
 }
 
 static int32_t start_threads(struct fdl_cuda *c)
@@ -141,6 +148,8 @@ static int32_t start_threads(struct fdl_cuda *c)
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error, "a copy stream");
     int32_t status = fdl_cuda_finish_prepare(c);
+    if (status >= 0)
+        status = fdl_cuda_makers_prepare(c);
     if (status >= 0)
         status = fdl_cuda_clock_init(&c->clock, c->device);
     if (status >= 0)
@@ -176,10 +185,18 @@ static int32_t open_device(struct fdl_cuda *c)
 
 /* ---- Slabs -------------------------------------------------------------- */
 
+/* Of a batch. */
+static uint64_t made_bytes(const struct fdl_cuda *c)
+{
+    return c->config.makers.n > 0
+               ? c->config.makers.images * c->config.makers.image_bytes
+               : 0;
+}
+
 static uint64_t device_bytes(void *backend, uint64_t slab_bytes)
 {
     const struct fdl_cuda *c = backend;
-    return slab_bytes + c->config.finish.bytes;
+    return slab_bytes + c->config.finish.bytes + made_bytes(c);
 }
 
 static void count_bytes(struct fdl_cuda *c, uint64_t pinned, uint64_t device,
@@ -202,6 +219,8 @@ static void free_device_part(struct fdl_cuda *c, struct fdl_slab *slab)
     own->step = NULL;
     own->begun = false;
     own->n_jobs = own->n_moved = own->n_streams = own->n_used = 0;
+    if (slab->made)
+        fdl_cuda_memory_free(&c->memory, c->stream, slab->made, NULL);
     fdl_cuda_memory_free(&c->memory, c->stream, slab->device, slab->finished);
 }
 
@@ -213,6 +232,9 @@ static int32_t alloc_device_part(struct fdl_cuda *c, struct fdl_slab *slab)
         error = fdl_cuda_memory_alloc(&c->memory, c->stream,
                                       (size_t)c->config.finish.bytes,
                                       &slab->finished);
+    if (error == FDL_CUDA_SUCCESS && made_bytes(c) > 0)
+        error = fdl_cuda_memory_alloc(&c->memory, c->stream,
+                                      (size_t)made_bytes(c), &slab->made);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error,
                              "device memory for a batch");
@@ -426,6 +448,8 @@ static void stats(void *backend, struct fdl_backend_stats *out)
     *out = (struct fdl_backend_stats){.pinned_bytes = c->pinned_bytes,
                                       .device_bytes = c->device_bytes};
     bool open = c->open;
+    if (open && c->config.makers.n > 0)
+        out->device_bytes += c->config.makers.scratch_bytes;
     fdl_unlock(&c->lock);
     if (!open || fdl_cuda_enter(c->device) < 0)
         return;

@@ -89,6 +89,8 @@ struct fdl_cuda_pool_props {
                              fdl_cuda_stream stream))                         \
     X(MemcpyDtoDAsync, _v2, (void *to, const void *from, size_t bytes,        \
                              fdl_cuda_stream stream))                         \
+    X(MemcpyDtoHAsync, _v2, (void *to, const void *from, size_t bytes,        \
+                             fdl_cuda_stream stream))                         \
     X(StreamCreateWithPriority,, (fdl_cuda_stream *stream, unsigned flags,    \
                                   int priority)) /* 5.5 */                    \
     X(StreamDestroy, _v2,  (fdl_cuda_stream stream))                          \

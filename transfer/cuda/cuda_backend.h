@@ -6,7 +6,7 @@
  *  submit --> [jobs] --> stream: wait used                          |
  *                                start                              |
  *                                copy                               |
- *                                end       (finish, beside the      |
+ *                                end       (make, finish, beside the|
  *                                           next copy)              |
  *                                ready   ----> [steps] wait ready   |
  *                        done ----------------------------------> next()
@@ -80,13 +80,15 @@ struct fdl_cuda_step {
     struct fdl_cuda_link link; /* of the queue that it is in */
     fdl_cuda_event from[FDL_CUDA_COPIES], to[FDL_CUDA_COPIES];
     fdl_cuda_event ready, entered, asked;
-    uint32_t n_copies; /* in use */
+    fdl_cuda_event making, made, told; /* where images are made; told: records
+                                          are back */
+    uint32_t n_copies;                 /* in use */
     uint32_t clock_epoch;
     uint64_t ticket;
     int64_t queued_ns, done_ns;
     int64_t called_ns; /* next(), while has_asked */
     uint64_t bytes;
-    bool finishes;
+    bool finishes, makes;
     struct fdl_transfer *transfer; /* until landed */
 
     /* Guarded by the backend's lock. */
@@ -138,6 +140,9 @@ struct fdl_cuda {
     const struct fdl_cuda_device *device; /* NULL before the first slab */
     fdl_cuda_stream stream;               /* of copies */
     fdl_cuda_stream finishing; /* of kernels; NULL where the consumer's is */
+    fdl_cuda_stream making;    /* of stages; NULL: there are none */
+    void *makers[FDL_MAKERS_MAX];
+    void *scratch; /* of stages, on the device */
     struct fdl_cuda_memory memory;
     void *table; /* of finish, on the device */
     struct fdl_cuda_clock clock;
@@ -189,6 +194,14 @@ void fdl_cuda_release(void *backend, struct fdl_transfer *t);
 int32_t fdl_cuda_finish_prepare(struct fdl_cuda *c);
 int fdl_cuda_finish(const struct fdl_cuda *c, const struct fdl_transfer *t,
                     void *to, fdl_cuda_stream stream);
+
+/* cuda_make.c: the same for what makes images, on the stream `making`, which
+ * waits for `copied`; s->made is behind them. Then their records come back. */
+int32_t fdl_cuda_makers_prepare(struct fdl_cuda *c);
+int fdl_cuda_make(const struct fdl_cuda *c, const struct fdl_transfer *t,
+                  struct fdl_cuda_step *s, fdl_cuda_event copied);
+int fdl_cuda_bring_back(const struct fdl_cuda *c, const struct fdl_transfer *t,
+                        struct fdl_cuda_step *s);
 
 /* cuda.c: a thread that runs what is pushed to a queue, in order, with the
  * device current, until the backend stops and the queue is empty. */

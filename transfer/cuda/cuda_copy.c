@@ -124,11 +124,12 @@ static int copy_rest(struct fdl_cuda *c, const struct fdl_transfer *t)
     return error;
 }
 
-/* Behind the last copy. The slab's consumers were waited for by the first. */
+/* Behind the last copy, or what made the images. The slab's consumers were
+ * waited for by the first copy. */
 static int finish(struct fdl_cuda *c, const struct fdl_transfer *t,
-                  fdl_cuda_event copied)
+                  fdl_cuda_event there)
 {
-    int error = c->device->cuda->StreamWaitEvent(c->finishing, copied, 0);
+    int error = c->device->cuda->StreamWaitEvent(c->finishing, there, 0);
     if (error != FDL_CUDA_SUCCESS)
         return error;
     return fdl_cuda_finish(c, t, t->slab->finished, c->finishing);
@@ -138,12 +139,23 @@ static int complete(struct fdl_cuda *c, const struct fdl_transfer *t)
 {
     struct fdl_cuda_step *s = ((struct fdl_cuda_slab *)t->slab->own)->step;
     s->finishes = c->config.finish.bytes > 0;
+    s->makes = c->config.makers.n > 0;
+    fdl_cuda_stream last = c->stream;
     int error = copy_rest(c, t);
-    if (error == FDL_CUDA_SUCCESS && s->finishes)
-        error = finish(c, t, s->to[s->n_copies - 1]);
+    fdl_cuda_event there = s->to[s->n_copies - 1];
+    if (error == FDL_CUDA_SUCCESS && s->makes) {
+        error = fdl_cuda_make(c, t, s, there);
+        there = s->made;
+        last = c->making;
+    }
+    if (error == FDL_CUDA_SUCCESS && s->finishes) {
+        error = finish(c, t, there);
+        last = c->finishing;
+    }
     if (error == FDL_CUDA_SUCCESS)
-        error = c->device->cuda->EventRecord(
-            s->ready, s->finishes ? c->finishing : c->stream);
+        error = c->device->cuda->EventRecord(s->ready, last);
+    if (error == FDL_CUDA_SUCCESS && s->makes)
+        error = fdl_cuda_bring_back(c, t, s);
     return error;
 }
 

@@ -88,6 +88,34 @@ int32_t fdl_cuda_kernels(const struct fdl_cuda_device *d)
                          "the driver does not take feedline's kernels");
 }
 
+static int load_makers_locked(struct fdl_cuda_device *d,
+                              const struct fdl_makers *makers,
+                              void *functions[FDL_MAKERS_MAX])
+{
+    int error = FDL_CUDA_SUCCESS;
+    if (d->makers_ptx != makers->ptx)
+        error = d->cuda->ModuleLoadData(&d->makers, makers->ptx);
+    if (error == FDL_CUDA_SUCCESS)
+        d->makers_ptx = makers->ptx;
+    for (uint32_t i = 0; i < makers->n && error == FDL_CUDA_SUCCESS; i++)
+        error = d->cuda->ModuleGetFunction(&functions[i], d->makers,
+                                           makers->at[i].kernel);
+    return error;
+}
+
+int32_t fdl_cuda_maker_kernels(const struct fdl_cuda_device *d,
+                               const struct fdl_makers *makers,
+                               void *functions[FDL_MAKERS_MAX])
+{
+    fdl_lock(&lock);
+    int error = load_makers_locked(&devices[d->number], makers, functions);
+    fdl_unlock(&lock);
+    if (error == FDL_CUDA_SUCCESS)
+        return FEEDLINE_OK;
+    return fdl_cuda_fail(d->cuda, error,
+                         "the driver does not take the kernels that decode");
+}
+
 static int launch_finish(const struct fdl_cuda_device *d, uint64_t blocks,
                          const struct fdl_finish_args *args,
                          fdl_cuda_stream stream)

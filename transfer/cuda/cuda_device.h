@@ -10,6 +10,7 @@
 #ifndef FDL_TRANSFER_CUDA_DEVICE_H
 #define FDL_TRANSFER_CUDA_DEVICE_H
 
+#include "transfer/backend.h"
 #include "transfer/cuda/cuda_api.h"
 #include "transfer/cuda/cuda_kernels.h"
 
@@ -21,6 +22,8 @@ struct fdl_cuda_device {
     bool registers_memory; /* of the program's: MemHostRegister works */
     void *context;         /* the primary one */
     void *finish, *spin;
+    const char *makers_ptx; /* of the module below */
+    void *makers;           /* NULL: none is loaded */
 };
 
 /* The driver and the number of a device: no context is made. ENOSYS; EINVAL
@@ -40,6 +43,12 @@ void fdl_cuda_leave(const struct fdl_cuda_device *d);
 /* The kernels are compiled by the driver when they are first needed, which
  * takes it tens of ms. The device is current. EDEVICE: why it takes none. */
 int32_t fdl_cuda_kernels(const struct fdl_cuda_device *d);
+
+/* Kernels of another module, by name: compiled like those, and once as long as
+ * it stays the same text. The device is current. EDEVICE. */
+int32_t fdl_cuda_maker_kernels(const struct fdl_cuda_device *d,
+                               const struct fdl_makers *makers,
+                               void *functions[FDL_MAKERS_MAX]);
 
 /* Launches the finishing kernel on no pixels: a driver that loads kernels
  * lazily may wait for the whole device at the first launch of each. */

@@ -50,8 +50,11 @@ static struct fdl_finish_args args_of(const struct fdl_cuda *c,
     uint64_t plane = (uint64_t)f->width * (uint64_t)f->height;
     uint64_t numbers = begin * plane * (uint64_t)f->channels;
     uint32_t size = f->dtype == FEEDLINE_F32 ? 4 : 2;
+    const uint8_t *images = t->slab->made;
+    if (!images)
+        images = (const uint8_t *)t->slab->device + f->images_at;
     return (struct fdl_finish_args){
-        .src = (const uint8_t *)t->slab->device + f->images_at + numbers,
+        .src = images + numbers,
         .dst = (uint8_t *)to + numbers * size,
         .pixels = (end - begin) * plane,
         .plane = (uint32_t)plane,

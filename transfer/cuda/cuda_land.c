@@ -13,15 +13,28 @@
 
 /* ---- Steps -------------------------------------------------------------- */
 
-static int create_events(const struct fdl_cuda_api *cuda,
-                         struct fdl_cuda_step *s)
+static int create_maker_events(const struct fdl_cuda_api *cuda,
+                               struct fdl_cuda_step *s)
 {
+    int error = cuda->EventCreate(&s->told, FDL_CUDA_EVENT_BLOCKING_SYNC);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->EventCreate(&s->making, 0);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->EventCreate(&s->made, 0);
+    return error;
+}
+
+static int create_events(const struct fdl_cuda *c, struct fdl_cuda_step *s)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
     /* The land thread waits for `ready`: asleep, not spinning. */
     int error = cuda->EventCreate(&s->ready, FDL_CUDA_EVENT_BLOCKING_SYNC);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->EventCreate(&s->entered, 0);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->EventCreate(&s->asked, 0);
+    if (error == FDL_CUDA_SUCCESS && c->config.makers.n > 0)
+        error = create_maker_events(cuda, s);
     for (uint32_t i = 0; i < FDL_CUDA_COPIES && error == FDL_CUDA_SUCCESS;
          i++) {
         error = cuda->EventCreate(&s->from[i], 0);
@@ -36,7 +49,7 @@ static int32_t create_step(struct fdl_cuda *c, struct fdl_cuda_step **out)
     struct fdl_cuda_step *s = calloc(1, sizeof(*s));
     if (!s)
         return fdl_fail_memory(sizeof(*s), "the events of a batch");
-    int error = create_events(c->device->cuda, s);
+    int error = create_events(c, s);
     if (error == FDL_CUDA_SUCCESS) {
         *out = s;
         return FEEDLINE_OK;
@@ -54,12 +67,11 @@ void fdl_cuda_step_destroy(struct fdl_cuda *c, struct fdl_cuda_step *s)
         if (s->to[i])
             cuda->EventDestroy(s->to[i]);
     }
-    if (s->asked)
-        cuda->EventDestroy(s->asked);
-    if (s->entered)
-        cuda->EventDestroy(s->entered);
-    if (s->ready)
-        cuda->EventDestroy(s->ready);
+    fdl_cuda_event others[] = {s->asked,  s->entered, s->ready,
+                               s->making, s->made,    s->told};
+    for (uint32_t i = 0; i < FDL_COUNT_OF(others); i++)
+        if (others[i])
+            cuda->EventDestroy(others[i]);
     free(s);
 }
 
@@ -196,9 +208,13 @@ static void read_times(struct fdl_cuda *c, const struct report *r,
         t->start = i == 0 ? from : t->start;
         t->copying += t->end - from;
     }
-    t->ready = s->finishes
+    t->ready = s->finishes || s->makes
                    ? fdl_cuda_clock_read(clock, s->clock_epoch, s->ready)
                    : t->end;
+    if (s->makes) {
+        t->make_start = fdl_cuda_clock_read(clock, s->clock_epoch, s->making);
+        t->make_end = fdl_cuda_clock_read(clock, s->clock_epoch, s->made);
+    }
     if (r->entered)
         t->entered = read_entered(c, r);
 }
@@ -256,6 +272,8 @@ void fdl_cuda_settle(struct fdl_cuda *c)
     fdl_cuda_wait_stream(c->device->cuda, c->stream);
     if (c->finishing)
         fdl_cuda_wait_stream(c->device->cuda, c->finishing);
+    if (c->making)
+        fdl_cuda_wait_stream(c->device->cuda, c->making);
 }
 
 static void land(struct fdl_cuda *c, void *popped)
@@ -263,6 +281,8 @@ static void land(struct fdl_cuda *c, void *popped)
     struct fdl_cuda_step *s = popped;
     struct fdl_transfer *t = s->transfer;
     int error = fdl_cuda_wait_event(c->device->cuda, s->ready);
+    if (error == FDL_CUDA_SUCCESS && s->makes)
+        error = fdl_cuda_wait_event(c->device->cuda, s->told);
     if (error != FDL_CUDA_SUCCESS) {
         fdl_cuda_fail(c->device->cuda, error, "a copy to the device failed");
         fdl_cuda_lose(c, FEEDLINE_EDEVICE);

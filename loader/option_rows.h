@@ -78,9 +78,12 @@ OPTION(CHANNELS, INT("channels", 0, 1, 4, "3", "",
                      "3: RGB; 1: gray (Pillow's mode L); 4: RGBA; 2: "
                      "gray and alpha; alpha is 255 in files without it"))
 OPTION(DECODE, ENUM("decode", FDL_CHOICE_TEXT(FDL_DECODE_CHOICES), "pixels",
-                    "none: no pixels; each image as it is encoded, as the "
-                    "field \"image\" (feedline/fields.h), and the pipeline "
-                    "has no effect"))
+                    "pixels, host: by the workers; device: by the GPU that "
+                    "batches are delivered to, where it can, and else by the "
+                    "workers into the same batch, with the same pixels "
+                    "(docs/device_decoding.md); none: no pixels; each image "
+                    "as it is encoded, as the field \"image\" "
+                    "(feedline/fields.h), and the pipeline has no effect"))
 OPTION(MASKS, STRING("masks", "",
                      "field with the mask of each image, an image of its own "
                      "that the pipeline moves as it moves the image "

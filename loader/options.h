@@ -48,8 +48,10 @@ enum fdl_layout_choice { FDL_CHOICE_VALUES(FDL_LAYOUT_CHOICES) };
 
 #define FDL_DECODE_CHOICES(C)                                                  \
   C(FDL_DECODE_PIXELS, "pixels")                                               \
-  C(FDL_DECODE_NONE, "none")
-enum fdl_decode_choice { FDL_CHOICE_VALUES(FDL_DECODE_CHOICES) };
+  C(FDL_DECODE_NONE, "none")                                                   \
+  C(FDL_DECODE_HOST, "host")                                                   \
+  C(FDL_DECODE_DEVICE, "device")
+enum fdl_decode_asked { FDL_CHOICE_VALUES(FDL_DECODE_CHOICES) };
 
 #define FDL_ORDER_CHOICES(C)                                                   \
   C(FDL_ORDER_OWN, "own")                                                      \

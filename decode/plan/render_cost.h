@@ -37,6 +37,7 @@ struct fdl_render_cost {
     uint64_t pixels;            /* decoded                             */
     uint64_t mcus, mcus_jumped; /* of a JPEG that the index knows or learns */
     uint32_t clock_reads;
+    bool on_device; /* decode_ns is of telling a device what to decode */
     bool truncated; /* the file ends early, and that was accepted */
     struct fdl_custom_cost custom[FDL_CUSTOM_MAX]; /* also on error */
 };

@@ -839,6 +839,15 @@ struct feedline_device_stats {
                                   the loader */
     uint64_t device_memory_budget; /* in bytes, in force; 0: auto, and no run
                                       began yet */
+    int32_t decode;                /* 0: images are decoded on the host, 1: on
+                                      the device, as far as it can */
+    int32_t reserved;
+    const char *decode_reason; /* why `decode` is what it is; lives as long as
+                                  the loader */
+    uint64_t decoded;        /* samples whose decoding was left to the device */
+    uint64_t decode_ns;      /* of the kernels that decode, from the first one's
+                             start to the last one's end */
+    uint64_t decode_batches; /* in that time */
 };
 FEEDLINE_API int32_t feedline_loader_get_device_stats(
     const feedline_loader *l, struct feedline_device_stats *out);

@@ -73,6 +73,29 @@ static void add_index(const struct fdl_sources *from, struct fdl_text *t)
         100 * ratio / (1 + ratio), GOING_OVER * ratio * ms);
 }
 
+/* Where it decodes: how fast, and what part of its time that takes. */
+static void add_decoding(const struct fdl_sources *from, struct fdl_text *t)
+{
+    struct feedline_stats s;
+    struct feedline_stage_stats decode;
+    struct feedline_device_stats d;
+    if (!fdl_engine_has_device(from->engine) ||
+        fdl_stats_device(from->watch, &d) < 0 || d.decode_ns == 0)
+        return;
+    fdl_stats_get(from->watch, &s);
+    fdl_stats_stage(from->watch, FEEDLINE_STAGE_DECODE, &decode);
+    uint64_t images =
+        d.decode_batches * fdl_engine_config(from->engine)->batch_size;
+    double left = (double)d.decoded / (double)FDL_MAX(decode.items, 1);
+    fdl_text_add(t,
+                 "The device decodes %.0f images/s and takes %.2g %% of its "
+                 "time for that; %.0f %% of the samples are left to it, and "
+                 "the workers decode the others into the same batches.\n",
+                 (double)images * 1e9 / (double)d.decode_ns,
+                 100 * (double)d.decode_ns / (double)FDL_MAX(s.wall_ns, 1),
+                 100 * FDL_MIN(left, 1.0));
+}
+
 /* Each gain with what was measured to say so. */
 static void add_headroom(const struct fdl_sources *from, struct fdl_text *t)
 {
@@ -117,6 +140,7 @@ void fdl_explain(const struct fdl_sources *from, struct fdl_text *t)
     fdl_costs_get(from->watch, &costs);
     fdl_costs_say(&costs, t);
     add_index(from, t);
+    add_decoding(from, t);
     add_kept(from, t);
     add_headroom(from, t);
     fdl_text_add(t, "\nThe tuner:\n");

@@ -258,6 +258,14 @@ static const struct feedline_stat_info transfer[] = {
     SECONDS("finish_seconds", finish_ns, SUM, "",
             "Time of the kernel that finishes batches; none with "
             "`handover=copy`, as the program's stream runs it."),
+    NUMBER(decode_reason, "", NONE, "",
+           "Why images are decoded where they are."),
+    NUMBER(decoded, "", SUM, "device_decoded_samples_total",
+           "Samples that the device decodes (`decode=device`); workers decode "
+           "the others."),
+    SECONDS("decode_seconds", decode_ns, SUM, "device_decode_seconds_total",
+            "Time of the kernels that decode."),
+    NUMBER(decode_batches, "", SUM, "", "Batches that they decoded in it."),
     RATIO("gigabytes_per_second", copied_bytes, copy_ns,
           "Speed of the copies."),
     NAMED("ceiling_gigabytes_per_second", gigabytes_per_second, "", NONE, "",

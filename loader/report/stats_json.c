@@ -49,6 +49,7 @@ static void json_transfer(const struct feedline_device_stats *d,
     }
     fdl_json_begin_object(j, "transfer");
     fdl_json_string(j, "finish", d->finish ? "device" : "host");
+    fdl_json_string(j, "decode", d->decode ? "device" : "host");
     fdl_stat_json(j, FDL_STAT_TRANSFER, d, 0);
     fdl_json_end_object(j);
 }

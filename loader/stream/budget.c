@@ -28,7 +28,10 @@ static uint64_t count_slots(const struct fdl_engine *e)
     uint64_t most = e->config.memory_budget / fdl_ring_slot_bytes(e->ring);
     uint64_t device = fdl_load(&e->config.device_memory_budget);
     uint64_t slot = fdl_ring_slot_device_bytes(e->ring);
-    return slot > 0 && device > 0 ? FDL_MIN(most, device / slot) : most;
+    uint64_t scratch = e->ring->kind.layout.scratch_bytes;
+    if (slot == 0 || device == 0)
+        return most;
+    return FDL_MIN(most, (device - FDL_MIN(scratch, device)) / slot);
 }
 
 uint32_t fdl_budget_depth(const struct fdl_engine *e, uint32_t depth)
@@ -94,7 +97,8 @@ int32_t fdl_budget_ask_device_locked(struct fdl_engine *e)
     if (status < 0)
         return status;
     uint64_t budget = FDL_MIN(left / DEVICE_PART, DEVICE_MOST);
-    budget = FDL_MAX(budget, (1 + FDL_SPARE_SLOTS) * slot);
+    budget = FDL_MAX(budget, (1 + FDL_SPARE_SLOTS) * slot +
+                                 e->ring->kind.layout.scratch_bytes);
     atomic_store_explicit(&e->config.device_memory_budget, budget,
                           memory_order_relaxed);
     uint32_t depth = fdl_load(&e->depth), fits = fdl_budget_depth(e, depth);

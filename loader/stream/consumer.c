@@ -239,11 +239,31 @@ FDL_HOT int32_t fdl_consumer_check_run(const struct fdl_engine *e)
                     anew);
 }
 
+/* A batch that a device decodes is delivered before it has done so. What it
+ * then says of a sample that the host found whole is an error of the next call,
+ * which is no later than that of the end of the epoch. */
+static int32_t check_made(struct fdl_engine *e)
+{
+    struct fdl_consumer *c = &e->consumer;
+    uint64_t index;
+    if (!e->decode.device || !fdl_ring_is_damaged(e->ring, c->at_end, &index))
+        return FEEDLINE_OK;
+    c->failed = FEEDLINE_EDEVICE;
+    return fdl_fail(FEEDLINE_EDEVICE,
+                    "%s: the device lost data of this sample, which is whole "
+                    "on the host, and made it zeros in a batch that was "
+                    "delivered; use decode=host, and report this",
+                    fdl_dataset_name(e->dataset, index));
+}
+
 /* The next batch, END if that is due, or an error. */
 static int32_t advance(struct fdl_engine *e, struct wait *wt,
                        feedline_batch **out)
 {
     struct fdl_consumer *c = &e->consumer;
+    int32_t made = check_made(e);
+    if (made < 0)
+        return made;
     if (take_end(e))
         return FEEDLINE_END;
     int32_t status = wait_ready(e, wt);

@@ -12,6 +12,7 @@
 #include "loader/options.h"
 #include "loader/order/given.h"
 #include "loader/read/reader.h"
+#include "loader/stream/decode_choice.h"
 #include "loader/stream/engine.h"
 #include "loader/stream/failure.h"
 #include "loader/stream/finish_choice.h"
@@ -69,6 +70,7 @@ struct fdl_engine {
     bool stands_in; /* for a watched loader; constant once threads exist */
     int32_t gpu;    /* its number, -1: none; constant like that */
     struct fdl_finish_choice finish; /* constant */
+    struct fdl_decode_choice decode; /* constant */
     struct fdl_copy_fit fit;         /* of the device, constant once known: */
     _Atomic bool fit_known;          /* see fdl_engine_bus */
 

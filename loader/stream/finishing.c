@@ -212,6 +212,10 @@ int32_t fdl_engine_choose_finish(struct fdl_engine *l,
         .cpus_usable = cpus,
         .cpu_load = cpu_load(cpus),
     };
+    /* It makes pixels there, which have to be finished there, too. */
+    if (fdl_option_int(&l->options, FDL_OPT_DECODE) == FDL_DECODE_DEVICE &&
+        q.asked == FDL_FINISH_AUTO && !q.obstacle)
+        q.asked = FDL_FINISH_DEVICE;
     if (q.asked == FDL_FINISH_DEVICE && q.obstacle)
         return fdl_fail(FEEDLINE_EINVAL, "finish=device is not possible: %s",
                         q.obstacle);

@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "decode/device/device_job.h"
 #include "decode/plan/plan.h"
 #include "transfer/image_mix.h"
 
@@ -13,7 +14,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define IMAGES_ALIGN 256u /* as a GPU's own allocations are */
+#define IMAGES_ALIGN  256u /* as a GPU's own allocations are */
+#define SCRATCH_BYTES (UINT64_C(5) << 18)
+#define SCRATCH_LEAST (UINT64_C(64) << 20)
 
 /* ---- Columns ------------------------------------------------------------ */
 
@@ -26,6 +29,7 @@ static size_t column_bytes(const struct fdl_layout *l, enum fdl_column c)
         [FDL_COLUMN_TARGETS] = l->classes * sizeof(float),
         [FDL_COLUMN_TOLD] =
             mixed && l->left_bytes == 0 ? sizeof(struct fdl_image_mix) : 0,
+        [FDL_COLUMN_JOBS] = l->jobs ? sizeof(struct fdl_device_job) : 0,
         [FDL_COLUMN_INDEX] = sizeof(int64_t),
         [FDL_COLUMN_STATUS] = sizeof(int32_t),
         [FDL_COLUMN_OFFSETS] = various ? sizeof(int64_t) : 0,
@@ -86,8 +90,9 @@ static int32_t fail_layout(const struct fdl_layout *l)
 static int32_t init_fixed(struct fdl_layout *l)
 {
     size_t end = 0;
+    uint64_t images = l->jobs ? fdl_layout_share(l) : l->all_views_bytes;
     if (!place_columns(l, 0, FDL_COLUMN_IMAGES, &end) ||
-        !place(l->batch_size / l->views, l->all_views_bytes, IMAGES_ALIGN,
+        !place(l->batch_size / l->views, images, IMAGES_ALIGN,
                &l->at[FDL_COLUMN_IMAGES], &end) ||
         !place_columns(l, FDL_COLUMN_IMAGES + 1, FDL_COLUMNS, &end) ||
         !align_up(end, FDL_SLAB_ALIGN, &end))
@@ -97,15 +102,24 @@ static int32_t init_fixed(struct fdl_layout *l)
     return FEEDLINE_OK;
 }
 
+/* What an image takes there on average, and half as much: 10 bytes for each
+ * pixel of its crop. A few large ones fit any batch. */
+static uint64_t scratch(uint32_t images)
+{
+    return FDL_MAX((uint64_t)images * SCRATCH_BYTES, SCRATCH_LEAST);
+}
+
 /* What is left of an image is read in whole vectors. */
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                         uint32_t views, const struct fdl_output_format *format,
-                        const struct fdl_mix_room *mix)
+                        const struct fdl_mix_room *mix, bool jobs)
 {
     uint64_t bytes = fdl_output_bytes(format);
     struct fdl_layout made = {.format = *format,
                               .batch_size = batch_size,
                               .views = views,
+                              .jobs = jobs,
+                              .scratch_bytes = jobs ? scratch(batch_size) : 0,
                               .sample_bytes = bytes,
                               .all_views_bytes = views * bytes};
     if (mix) {
@@ -174,8 +188,21 @@ int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
 
 uint64_t fdl_layout_moved_bytes(const struct fdl_layout *layout)
 {
-    return layout->at[FDL_COLUMN_IMAGES] +
-           layout->batch_size / layout->views * layout->all_views_bytes;
+    uint64_t images = layout->jobs ? fdl_layout_room(layout)
+                                   : layout->batch_size / layout->views *
+                                         layout->all_views_bytes;
+    return layout->at[FDL_COLUMN_IMAGES] + images;
+}
+
+uint64_t fdl_layout_share(const struct fdl_layout *layout)
+{
+    return (layout->sample_bytes + FDL_SLAB_ALIGN - 1) &
+           ~(uint64_t)(FDL_SLAB_ALIGN - 1);
+}
+
+uint64_t fdl_layout_room(const struct fdl_layout *layout)
+{
+    return layout->batch_size * fdl_layout_share(layout);
 }
 
 FDL_HOT bool fdl_layout_is_various(const struct fdl_layout *layout)

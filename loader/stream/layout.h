@@ -14,6 +14,13 @@
  * and the rest is never touched. The order of the images depends on timing,
  * which the offsets hide.
  *
+ * Where a device makes the images, jobs are in their place: a record of each
+ * image, and behind these one room for the payloads of all, with the pixels of
+ * what the host had to decode; see slot_jobs.h.
+ *
+ *     | labels | targets | told | jobs | room: used | unused | index | ...
+ *     +--------------- moves ---------------------+
+ *
  * What takes as many bytes as a sample happens to need (fields, objects, masks
  * of any size) is in memory of its own, see slot_fields.h.
  */
@@ -35,6 +42,7 @@ enum fdl_column {
     FDL_COLUMN_LABELS = 0, /* int64_t */
     FDL_COLUMN_TARGETS,    /* float [classes]; this and the next: mixed */
     FDL_COLUMN_TOLD,       /* struct fdl_image_mix, where the device mixes */
+    FDL_COLUMN_JOBS,       /* struct fdl_device_job, where the device decodes */
     FDL_COLUMN_IMAGES,
     FDL_COLUMN_INDEX,   /* int64_t */
     FDL_COLUMN_STATUS,  /* int32_t */
@@ -76,6 +84,8 @@ struct fdl_layout {
     uint32_t classes;         /* of a soft target; 0: batches are not mixed */
     uint32_t late_steps;      /* finished steps of an image, at most */
     uint64_t left_bytes;      /* of an image before the last pass; 0: none */
+    bool jobs;              /* images are in one room, or made on the device */
+    uint64_t scratch_bytes; /* there, of all batches; 0 without jobs */
     uint64_t at[FDL_COLUMNS]; /* 0 but for the labels: there is none */
     uint64_t bytes;           /* of a batch, at most */
     uint64_t reserved;        /* of the slab, in addresses */
@@ -87,11 +97,11 @@ struct fdl_mix_room {
     bool on_device;
 };
 
-/* For samples of `views` images. mix: NULL: batches are not mixed. ERANGE if it
- * does not fit an address space. */
+/* For samples of `views` images. mix: NULL: batches are not mixed. jobs: for a
+ * device that decodes. ERANGE if it does not fit an address space. */
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                         uint32_t views, const struct fdl_output_format *format,
-                        const struct fdl_mix_room *mix);
+                        const struct fdl_mix_room *mix, bool jobs);
 
 /* For views of their own chains: formats[views]. */
 int32_t fdl_layout_init_chains(struct fdl_layout *layout, uint32_t batch_size,
@@ -104,8 +114,12 @@ int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
                                 const struct fdl_output_format *format,
                                 uint64_t max_bytes, bool again);
 
-/* What moves to a device of a full batch. */
+/* What moves to a device of a full batch; with jobs, at most. */
 uint64_t fdl_layout_moved_bytes(const struct fdl_layout *layout);
+/* With jobs: of an image in the room, if the host decodes it; and of the room.
+ */
+uint64_t fdl_layout_share(const struct fdl_layout *layout);
+uint64_t fdl_layout_room(const struct fdl_layout *layout);
 bool fdl_layout_is_various(const struct fdl_layout *layout);
 
 /* Shape of `count` images of this format as a tensor; and of those of a batch,

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "loader/stream/engine_own.h"
+#include "loader/stream/worker_jobs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +41,18 @@ static void worker_destroy(struct fdl_worker *w)
     fdl_decoder_destroy(w->masks);
     fdl_recorded_memory_fini(&w->recorded);
     free(w->notes);
+    free(w->payload);
     free(w);
+}
+
+static int32_t make_payload(struct fdl_worker *w)
+{
+    w->payload_bytes = fdl_payload_bytes(&w->engine->ring->kind.layout);
+    if (w->payload_bytes > 0)
+        w->payload = fdl_alloc_aligned(w->payload_bytes);
+    return w->payload || w->payload_bytes == 0
+               ? FEEDLINE_OK
+               : fdl_fail_memory(w->payload_bytes, "payloads");
 }
 
 static int32_t worker_create(struct fdl_engine *e, uint32_t id,
@@ -66,6 +78,8 @@ static int32_t worker_create(struct fdl_engine *e, uint32_t id,
     limits.masks = true;
     if (status >= 0 && e->mask.on)
         status = fdl_decoder_create(&limits, &w->masks);
+    if (status >= 0)
+        status = make_payload(w);
     if (e->entries)
         w->notes = calloc(1, sizeof(*w->notes));
     if (status >= 0 && e->observer.worker_made)

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "loader/stream/ring_own.h"
 #include "loader/stream/slot_fields.h"
+#include "loader/stream/slot_jobs.h"
 #include "loader/stream/slot_mix.h"
 
 #include <stdlib.h>
@@ -22,14 +23,15 @@
 
 /* ---- Create and destroy ------------------------------------------------- */
 
-/* Images of different sizes are where they were claimed, and mixed ones change
- * together, so no part of them is complete before all are; nor is one where
- * views lie one after the other. */
+/* Images of different sizes and jobs are where they were claimed, and mixed
+ * ones change together, so no part of them is complete before all are; nor is
+ * one where views lie one after the other. */
 static uint32_t count_parts(const struct fdl_ring *r)
 {
     const struct fdl_layout *l = &r->kind.layout;
     uint64_t images = l->batch_size * l->sample_bytes;
-    bool whole = fdl_layout_is_various(l) || l->chains || l->classes > 0;
+    bool whole =
+        fdl_layout_is_various(l) || l->chains || l->classes > 0 || l->jobs;
     if (!r->backend_ops->part || whole || images < 2 * FDL_PART_BYTES)
         return 1;
     return (uint32_t)FDL_MIN(images / FDL_PART_BYTES, (uint64_t)FDL_PARTS_MAX);
@@ -82,6 +84,34 @@ void fdl_ring_unref(struct fdl_ring *r)
     free(r->by_ticket);
     free(r->lent);
     free(r);
+}
+
+/* Of batches that were delivered. */
+static bool all_landed_locked(const struct fdl_ring *r)
+{
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        const feedline_batch *b = r->slots[i];
+        uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
+        if (!b->landed && (state == FDL_SLOT_HELD || state == FDL_SLOT_LEAVING))
+            return false;
+    }
+    return true;
+}
+
+bool fdl_ring_is_damaged(struct fdl_ring *r, bool settle, uint64_t *index)
+{
+    for (;;) {
+        uint32_t key = fdl_event_prepare(&r->ready);
+        fdl_lock(&r->lock);
+        bool damaged = r->has_damage, done = !settle || all_landed_locked(r);
+        *index = r->damaged;
+        fdl_unlock(&r->lock);
+        if (done || damaged) {
+            fdl_event_cancel(&r->ready);
+            return damaged;
+        }
+        fdl_event_wait(&r->ready, key, WAIT_FOREVER);
+    }
 }
 
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
@@ -229,6 +259,7 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
     r->starved_of_slots = false;
     r->full_at = 0;
     r->outgrown = false;
+    r->has_damage = false;
     r->stream = stream;
     r->kind.sampler = &stream->sampler;
     r->window = window;
@@ -335,6 +366,7 @@ static void open_locked(feedline_batch *b)
     b->transfer.status = fdl_slot_status(b);
     fdl_slot_forget(b);
     fdl_slot_mixes_forget(b);
+    fdl_slot_jobs_forget(b);
     /* release: pairs with the acquire in fdl_ring_open. */
     atomic_store_explicit(&b->state, FDL_SLOT_FILLING, memory_order_release);
 }
@@ -394,12 +426,25 @@ static void free_slot_locked(feedline_batch *b)
     fdl_ring_issue_locked(b->ring);
 }
 
+/* What the device says of its jobs is here. */
+static void look_for_damage_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    uint32_t place =
+        b->layout->jobs ? fdl_slot_damaged_job(b) : fdl_slot_images(b);
+    if (place == fdl_slot_images(b) || r->has_damage)
+        return;
+    r->has_damage = true;
+    r->damaged = (uint64_t)fdl_slot_index(b)[place];
+}
+
 static void transfer_landed(struct fdl_transfer *t)
 {
     feedline_batch *b = t->user;
     struct fdl_ring *r = b->ring;
     fdl_lock(&r->lock);
     b->landed = true;
+    look_for_damage_locked(b);
     if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
         FDL_SLOT_LEAVING)
         free_slot_locked(b);
@@ -416,7 +461,8 @@ static void submit(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
     b->transfer.bytes =
-        b->layout->at[FDL_COLUMN_IMAGES] + fdl_slot_image_bytes(b);
+        b->layout->at[FDL_COLUMN_IMAGES] +
+        (b->layout->jobs ? fdl_slot_jobs_bytes(b) : fdl_slot_image_bytes(b));
     b->landed = false;
     atomic_store_explicit(&b->state, FDL_SLOT_MOVING, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->in_transfer, 1, memory_order_relaxed);

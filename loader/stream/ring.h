@@ -102,6 +102,8 @@ struct fdl_ring {
 
     struct fdl_event ready;       /* a slot became READY, or an interrupt */
     _Atomic uint32_t in_transfer; /* submits whose landed is to come */
+    bool has_damage;              /* a device lost data of a sample: */
+    uint64_t damaged;             /* its number in the data set */
 };
 
 /* A ticket's slot is found at ticket % FDL_RING_TICKETS. */
@@ -200,6 +202,11 @@ void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
 
 /* Whether a batch after `ticket` was ready before done_ns. */
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
+
+/* Whether a device lost data of a sample in a batch that it made, and of which,
+ * since the run began. settle: waits for it to have made all batches that were
+ * delivered. */
+bool fdl_ring_is_damaged(struct fdl_ring *r, bool settle, uint64_t *index);
 
 /* Of all slots; and without those for batches that are kept. */
 uint64_t fdl_ring_memory(struct fdl_ring *r);

@@ -36,6 +36,8 @@ void *fdl_slot_delivered_images(const feedline_batch *b)
         return b->lent;
     if (b->layout->late || b->slab.finished)
         return b->slab.finished;
+    if (b->slab.made)
+        return b->slab.made;
     return delivered(b, FDL_COLUMN_IMAGES);
 }
 

@@ -110,6 +110,8 @@ struct feedline_batch {
     struct fdl_transfer transfer;
     struct fdl_room *rooms; /* [batch_size], of images of different sizes */
     _Atomic uint64_t used;  /* bytes of images, of different sizes */
+    _Atomic uint64_t jobs_taken;    /* of their room, see slot_jobs.c */
+    _Atomic uint64_t scratch_taken; /* of the device's, for jobs */
     struct fdl_slot_fields fields;
     int64_t issued_ns;
     int64_t wait_ns; /* of the next() that delivered it */

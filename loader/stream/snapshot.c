@@ -279,6 +279,7 @@ int32_t fdl_engine_device(const struct fdl_engine *e,
                         ops->name);
     *out = (struct fdl_device_state){
         .finish = &e->finish,
+        .decode = &e->decode,
         .bus = fdl_engine_bus(e),
         .batch_bytes = fdl_layout_moved_bytes(&e->ring->kind.layout),
         .memory_budget = fdl_load(&e->config.device_memory_budget),

@@ -9,6 +9,7 @@
 #define FDL_LOADER_SNAPSHOT_H
 
 #include "loader/read/user_calls.h"
+#include "loader/stream/decode_choice.h"
 #include "loader/stream/finish_choice.h"
 #include "profiler/measure/copy_fit.h"
 #include "profiler/measure/read_history.h"
@@ -143,6 +144,7 @@ uint32_t fdl_engine_reads_at(const struct fdl_engine *e,
 struct fdl_device_state {
     struct fdl_backend_stats memory;
     const struct fdl_finish_choice *finish;
+    const struct fdl_decode_choice *decode;
     struct fdl_copy_fit bus; /* 0: not measured */
     uint64_t batch_bytes;    /* as they cross the bus */
     uint64_t memory_budget;  /* of the device; 0: not known before a run */

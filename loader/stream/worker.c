@@ -19,9 +19,11 @@
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/slot_fields.h"
+#include "loader/stream/slot_jobs.h"
 #include "loader/stream/slot_mix.h"
 #include "loader/stream/slot_objects.h"
 #include "loader/stream/worker_fields.h"
+#include "loader/stream/worker_jobs.h"
 #include "loader/stream/worker_recorded.h"
 #include "transfer/nvtx.h"
 
@@ -108,6 +110,30 @@ static int32_t render_chains(struct fdl_worker *w, struct fdl_draw_key key,
     return status;
 }
 
+/* For a device that decodes, as far as it can. */
+static int32_t place_for_device(struct fdl_worker *w,
+                                const struct fdl_draw_key *key,
+                                const struct fdl_image_info *info,
+                                struct fdl_encoded *encoded, feedline_batch *b,
+                                uint32_t place, struct fdl_render_cost *cost)
+{
+    const struct fdl_engine *e = w->engine;
+    const struct fdl_job_tools tools = {
+        .decoder = w->decoder,
+        .entries = e->entries,
+        .notes = w->notes,
+        .payload = w->payload,
+        .payload_bytes = w->payload_bytes,
+        .checks = e->config.checksums != FDL_CHECKSUMS_FALSE,
+    };
+    struct fdl_plan plan;
+    int32_t status =
+        fdl_pipeline_draw(e->pipeline, key, info->width, info->height, &plan);
+    return status < 0 ? status
+                      : fdl_worker_place_image(&tools, encoded, key->sample,
+                                               &plan, b, place, cost);
+}
+
 /* Opens the image of the sample in r and renders it; objects may be NULL. */
 static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
                             struct fdl_laid_objects *objects, feedline_batch *b,
@@ -135,8 +161,12 @@ static int32_t render_image(struct fdl_worker *w, const struct fdl_read *r,
         .channels = b->layout->format.channels,
         .objects = objects ? &objects->objects : NULL,
     };
-    status = b->layout->chains ? render_chains(w, key, &info, b, place, cost)
-                               : render_view(w, &key, &info, b, place, cost);
+    if (b->layout->jobs)
+        status = place_for_device(w, &key, &info, &encoded, b, place, cost);
+    else if (b->layout->chains)
+        status = render_chains(w, key, &info, b, place, cost);
+    else
+        status = render_view(w, &key, &info, b, place, cost);
     fdl_decoder_abort(w->decoder);
     fdl_entry_store_end(e->entries, r->index, w->notes, cost);
     if (status < 0 || !w->masks)
@@ -282,7 +312,10 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
         end_batch(w, b, r, status);
         break;
     case FDL_ON_ERROR_ZERO:
-        fdl_slot_blank(b, r->place);
+        if (b->layout->jobs)
+            fdl_slot_blank_job(b, r->place);
+        else
+            fdl_slot_blank(b, r->place);
         fdl_slot_fields_blank(b, r->place);
         fdl_slot_describe(b, r->place, fdl_dataset_label(e->dataset, r->index),
                           r->index, status);
@@ -358,7 +391,7 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     fdl_progress_leave(&w->at);
     fdl_timebook_mark(&w->time, record.end);
     atomic_store_explicit(&times->work_done, record.end, memory_order_relaxed);
-    uint64_t scratch = fdl_decoder_memory(w->decoder) +
+    uint64_t scratch = fdl_decoder_memory(w->decoder) + w->payload_bytes +
                        fdl_recorded_memory_bytes(&w->recorded);
     if (w->masks)
         scratch += fdl_decoder_memory(w->masks);

@@ -39,6 +39,8 @@ struct fdl_worker {
     struct fdl_decoder *decoder;
     struct fdl_decoder *masks;     /* its own, where there are masks */
     struct fdl_entry_notes *notes; /* NULL: there is no JPEG index */
+    uint8_t *payload;              /* of a job; NULL: the host decodes all */
+    uint32_t payload_bytes;        /* of that memory */
     const uint8_t *mask;           /* encoded, in the slab of fields */
     uint64_t mask_bytes;
     struct fdl_read spare; /* reads replacements */

@@ -45,6 +45,8 @@ void fdl_device_watch_observe(void *watch, const struct fdl_device_times *t)
         .ready = t->ready,
         .entered = t->entered,
         .copying = t->copying,
+        .make_start = t->make_start,
+        .make_end = t->make_end,
         .bytes = t->bytes,
         .copies = t->copies,
         .finished = t->finished,
@@ -55,8 +57,9 @@ void fdl_device_watch_observe(void *watch, const struct fdl_device_times *t)
         fdl_device_ledger_add(&w->ledger, &event);
     fdl_trace_note(w->notes, FDL_TRACE_COPY, t->start, t->end - t->start,
                    t->ticket, FDL_TRACE_NO_SAMPLE, t->copies);
-    if (t->ready > t->end)
-        fdl_trace_note(w->notes, FDL_TRACE_FINISH, t->end, t->ready - t->end,
+    int64_t pixels = FDL_MAX(t->end, t->make_end);
+    if (t->ready > pixels)
+        fdl_trace_note(w->notes, FDL_TRACE_FINISH, pixels, t->ready - pixels,
                        t->ticket, FDL_TRACE_NO_SAMPLE, 0);
     fdl_unlock(&w->lock);
 }

@@ -176,6 +176,7 @@ static struct fdl_pixel_sums pixel_sums(const struct fdl_watch *watch)
         sums.output += fdl_load(&p->output);
         sums.mcus += fdl_load(&p->mcus);
         sums.mcus_jumped += fdl_load(&p->mcus_jumped);
+        sums.on_device += fdl_load(&p->on_device);
     }
     return sums;
 }
@@ -190,6 +191,7 @@ void fdl_stats_pixels(struct fdl_watch *watch, struct fdl_pixel_sums *out)
     sums.output -= FDL_MIN(zero->output, sums.output);
     sums.mcus -= FDL_MIN(zero->mcus, sums.mcus);
     sums.mcus_jumped -= FDL_MIN(zero->mcus_jumped, sums.mcus_jumped);
+    sums.on_device -= FDL_MIN(zero->on_device, sums.on_device);
     fdl_unlock(&watch->books.lock);
     *out = sums;
 }
@@ -405,11 +407,13 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
 {
     struct fdl_device_state device;
     struct fdl_device_ledger ledger;
+    struct fdl_pixel_sums pixels;
     /* Before the ledger, as copies may wait to be reported to it. */
     int32_t status = fdl_engine_device(watch->engine, &device);
     if (status < 0)
         return status;
     fdl_device_watch_get(watch->device, &ledger);
+    fdl_stats_pixels(watch, &pixels);
     *out = (struct feedline_device_stats){
         .struct_size = sizeof(*out),
         .finish = device.finish->device,
@@ -433,6 +437,11 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
                                   device.batch_bytes),
         .finish_reason = device.finish->reason,
         .device_memory_budget = device.memory_budget,
+        .decode = device.decode->device,
+        .decode_reason = device.decode->reason,
+        .decoded = pixels.on_device,
+        .decode_ns = (uint64_t)ledger.make_ns,
+        .decode_batches = ledger.made,
     };
     return FEEDLINE_OK;
 }

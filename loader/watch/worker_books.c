@@ -131,6 +131,7 @@ static void count_pixels(struct fdl_worker_books *b,
     fdl_counter_add(&b->pixels.output, r->output);
     fdl_counter_add(&b->pixels.mcus, r->cost->mcus);
     fdl_counter_add(&b->pixels.mcus_jumped, r->cost->mcus_jumped);
+    fdl_counter_add(&b->pixels.on_device, r->cost->on_device);
 }
 
 /* Of decode_ns. */

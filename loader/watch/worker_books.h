@@ -27,7 +27,7 @@ struct fdl_custom_stage {
 /* Of samples whose image was opened. */
 struct fdl_worker_pixels {
     _Atomic uint64_t samples, source, output;
-    _Atomic uint64_t mcus, mcus_jumped;
+    _Atomic uint64_t mcus, mcus_jumped, on_device;
 };
 
 struct fdl_worker_books {

@@ -21,6 +21,7 @@ struct fdl_custom_sums {
 struct fdl_pixel_sums {
     uint64_t samples, source, output;
     uint64_t mcus, mcus_jumped; /* of the source */
+    uint64_t on_device;         /* of the samples: it decodes them */
 };
 
 /* The zero of the statistics. */

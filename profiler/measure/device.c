@@ -104,7 +104,10 @@ void fdl_device_ledger_add(struct fdl_device_ledger *l,
     l->copies += event->copies;
     l->bytes += event->bytes;
     l->queue_ns += above_zero(event->start - event->queued);
-    l->finish_ns += above_zero(event->ready - event->end);
+    l->made += event->make_end != 0;
+    l->make_ns += above_zero(event->make_end - event->make_start);
+    l->finish_ns +=
+        above_zero(event->ready - FDL_MAX(event->end, event->make_end));
     if (event->entered != 0)
         add_step(l, event);
     add_copy(l, event);

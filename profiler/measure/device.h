@@ -50,11 +50,13 @@
 
 /* Of one batch; ns on one clock. */
 struct fdl_device_event {
-    int64_t queued;     /* first copy submitted */
-    int64_t start, end; /* first copy begun, last one done */
-    int64_t ready;      /* finished: == end where nothing is */
-    int64_t entered;    /* see above; 0: no stream waited for it */
-    int64_t copying;    /* of end - start, copies under way */
+    int64_t queued;               /* first copy submitted */
+    int64_t start, end;           /* first copy begun, last one done */
+    int64_t ready;                /* finished: == end where nothing is */
+    int64_t entered;              /* see above; 0: no stream waited for it */
+    int64_t copying;              /* of end - start, copies under way */
+    int64_t make_start, make_end; /* the device made the images; 0: it did not
+                                   */
     uint64_t bytes;
     uint32_t copies;
     bool finished; /* by the device */
@@ -77,7 +79,9 @@ struct fdl_device_ledger {
     uint64_t batches, finished, copies, bytes;
     int64_t queue_ns;   /* submitted until begun */
     int64_t copy_ns;    /* copying */
-    int64_t finish_ns;  /* from the end of the copy until ready */
+    uint64_t made;      /* of batches: the device made their images */
+    int64_t make_ns;    /* which took so long */
+    int64_t finish_ns;  /* from the end of that, or of the copy, until ready */
     int64_t overlap_ns; /* of copy_ns */
 
     uint64_t steps;

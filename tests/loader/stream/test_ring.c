@@ -44,7 +44,8 @@ static void rig_open(struct rig *g)
     struct fdl_layout layout;
     uint32_t depth = DEPTH;
     *g = (struct rig){0};
-    assert_int_equal(fdl_layout_init(&layout, BATCH, 1, &format, NULL), 0);
+    assert_int_equal(fdl_layout_init(&layout, BATCH, 1, &format, NULL, false),
+                     0);
     assert_int_equal(fdl_sampler_init(&sampler), 0);
     assert_int_equal(fdl_stream_init(&g->stream, &sampler, 0, 0, UINT64_MAX),
                      0);

@@ -296,7 +296,7 @@ int32_t fdl_recorded_plan_cv(struct fdl_plan *plan,
     case FEEDLINE_STEP_CV_ADD_GRAY:
         return plan_add_gray(plan, s, *channels);
     case FEEDLINE_STEP_CV_CONTRAST:
-        fdl_plan_cv_contrast(plan, s->value[0]);
+        fdl_plan_cv_contrast(plan, s->value[0], s->n > 1 && s->value[1] == 1);
         return FEEDLINE_OK;
     case FEEDLINE_STEP_CV_RECOMPRESS:
         return plan_recompress(plan, s);

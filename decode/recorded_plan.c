@@ -18,6 +18,7 @@
 #include "decode/plan/blur.h"
 #include "decode/plan/channels.h"
 #include "decode/plan/erase.h"
+#include "decode/plan/expect.h"
 #include "decode/plan/point.h"
 #include "decode/plan/sharpness.h"
 #include "decode/plan/turn.h"
@@ -462,6 +463,15 @@ static int32_t plan_tables(struct program *p,
     return FEEDLINE_OK;
 }
 
+static int32_t plan_expect(struct program *p,
+                           const struct feedline_recorded_step *s)
+{
+    int32_t status = leave_file(p);
+    if (!status)
+        fdl_plan_expect(p->plan, s->data);
+    return status;
+}
+
 static int32_t plan_channels(struct program *p,
                              const struct feedline_recorded_step *s)
 {
@@ -586,6 +596,7 @@ static const struct pixel_step pixel_steps[] = {
     [FEEDLINE_STEP_TENSOR_GRAYSCALE] = {plan_tensor_grayscale, MODES_PLAIN},
     [FEEDLINE_STEP_TENSOR_AUTOCONTRAST] = {plan_point, MODES_PLAIN},
     [FEEDLINE_STEP_CHANNELS] = {plan_channels, MODES_MOVED},
+    [FEEDLINE_STEP_EXPECT] = {plan_expect, MODES_COLOUR | MODES_PICKED},
     [FEEDLINE_STEP_CV_RESIZE] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_COLOUR] = {plan_cv, MODES_CV},
     [FEEDLINE_STEP_CV_GAUSSIAN_BLUR] = {plan_cv, MODES_CV},

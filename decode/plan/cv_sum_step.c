@@ -130,28 +130,36 @@ static int32_t run_add_gray(const struct fdl_step *step, struct fdl_canvas *c)
     return status;
 }
 
-static void contrast_table(double factor, double mean, uint8_t table[VALUES])
+struct contrast {
+    double factor;
+    bool doubles;
+};
+
+static void contrast_table(const struct contrast *s, double mean,
+                           uint8_t table[VALUES])
 {
-    float by = (float)factor, added = (float)(mean * (1 - factor));
+    double more = mean * (1 - s->factor);
+    float by = (float)s->factor, added = (float)more;
     for (int32_t v = 0; v < VALUES; v++) {
-        float sum = (float)v * by + added;
-        table[v] = (uint8_t)FDL_MAX(FDL_MIN(sum, 255.0F), 0.0F);
+        double sum =
+            s->doubles ? v * s->factor + more : (double)((float)v * by + added);
+        table[v] = (uint8_t)FDL_MAX(FDL_MIN(sum, 255.0), 0.0);
     }
 }
 
 static int32_t run_contrast(const struct fdl_step *step, struct fdl_canvas *c)
 {
-    double factor;
+    struct contrast s;
     uint8_t *gray, table[VALUES];
     uint64_t sum = 0;
     size_t n = c->image.plane;
-    fdl_step_values(step, &factor, sizeof(factor));
+    fdl_step_values(step, &s, sizeof(s));
     int32_t status = gray_of(c, &gray);
     if (status)
         return status;
     for (size_t i = 0; i < n; i++)
         sum += gray[i];
-    contrast_table(factor, (double)sum / (double)n, table);
+    contrast_table(&s, (double)sum / (double)n, table);
     uint8_t *data = c->image.data;
     for (size_t i = 0; i < n * (size_t)c->image.channels; i++)
         data[i] = table[data[i]];
@@ -177,7 +185,8 @@ void fdl_plan_cv_add_gray(struct fdl_plan *plan, double a, double b)
     fdl_plan_add(plan, &add_gray, &w, sizeof(w));
 }
 
-void fdl_plan_cv_contrast(struct fdl_plan *plan, double factor)
+void fdl_plan_cv_contrast(struct fdl_plan *plan, double factor, bool doubles)
 {
-    fdl_plan_add(plan, &contrast, &factor, sizeof(factor));
+    struct contrast s = {factor, doubles};
+    fdl_plan_add(plan, &contrast, &s, sizeof(s));
 }

@@ -31,7 +31,7 @@ void fdl_plan_cv_add(struct fdl_plan *plan, const struct fdl_cv_added *added);
 void fdl_plan_cv_add_gray(struct fdl_plan *plan, double a, double b);
 
 /* The image times a factor, and the mean of its gray one times 1 - factor, cut
- * off; of one channel, or of red, green and blue. */
-void fdl_plan_cv_contrast(struct fdl_plan *plan, double factor);
+ * off; of one channel, or of red, green and blue. In floats, or in doubles. */
+void fdl_plan_cv_contrast(struct fdl_plan *plan, double factor, bool doubles);
 
 #endif

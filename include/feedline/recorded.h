@@ -110,6 +110,9 @@ enum feedline_step_op {
     FEEDLINE_STEP_CHANNELS = 30, /* for each channel that comes out the one that
                                     it is, from 0: of 1 an image L, of 2 LA, of
                                     3 RGB, of 4 RGBA */
+    FEEDLINE_STEP_EXPECT = 31,   /* data: a uint8_t[256] for each channel. Of an
+                                  image in which no byte has a 1 there the
+                                  sample fails; any other stays as it is */
 
     /* As OpenCV does it, with its rounding, where an image is its channels and
        alpha is one of them. */
@@ -171,7 +174,9 @@ enum feedline_step_op {
                                        is 0 */
     FEEDLINE_STEP_CV_CONTRAST = 84,   /* factor: as albumentations' ColorJitter,
                                        by the mean of the gray image; of one
-                                       channel, or red, green and blue */
+                                       channel, or red, green and blue; or
+                                       behind it 1, where it computes in
+                                       doubles, as its first versions do */
     FEEDLINE_STEP_CV_RECOMPRESS = 85, /* quality, 0 to 100: imencode as JPEG,
                                          and imdecode; of one channel, or of
                                          three, the first of which is blue */

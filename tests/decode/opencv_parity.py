@@ -271,8 +271,9 @@ def contrast(rng, image):
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) \
         if image.shape[2] == 3 else image
     added = float(gray.mean() * (1 - factor))
-    table = np.arange(256, dtype=np.float32) * factor + added
-    return (CV_CONTRAST, [factor], b""), \
+    kind = rng.choice((np.float32, np.float64))
+    table = np.arange(256, dtype=kind) * factor + added
+    return (CV_CONTRAST, [factor, kind is np.float64], b""), \
         np.clip(table, 0, 255).astype(np.uint8)[image]
 
 

@@ -152,6 +152,7 @@ TEST(values_are_checked)
         {STEP(TENSOR_BLUR, 3, 61, 1, 1), FEEDLINE_EINVAL,
          "step 2 (TENSOR_BLUR): an image of 40x30 is too small"},
         {PLAIN(POINT), FEEDLINE_EINVAL, "data is NULL"},
+        {PLAIN(EXPECT), FEEDLINE_EINVAL, "data is NULL"},
         {STEP(CHANNELS, 4), FEEDLINE_ERANGE, "a channel is 4; it is from 0"},
         {STEP(CHANNELS, 0, 3), FEEDLINE_EINVAL,
          "step 2 (CHANNELS): channel 3 of an image of mode RGB"},
@@ -591,6 +592,29 @@ TEST(a_channel_is_an_image)
     assert_int_equal(carry_out(&image), FEEDLINE_OK);
     for (size_t i = 0; i < WIDTH * HEIGHT; i++)
         assert_int_equal(out[i], 255);
+}
+
+/* Of the image as it is then, and before what comes behind. */
+TEST(an_image_without_what_is_expected_fails)
+{
+    static uint8_t dark[3 * 256], wanted[3 * 256], table[256 * 3];
+    struct feedline_recorded_step steps[] = {
+        STEP_OF(POINT, table), STEP_OF(EXPECT, wanted), STEP(CROP, 1, 1, 9, 9)};
+    for (size_t v = 0; v < 256; v++)
+        table[2 * 256 + v] = (uint8_t)(v / 2);
+    struct feedline_recorded_image image = program(steps, 3, 3, 8, 8);
+    expect(carry_out(&image), FEEDLINE_EINVAL, "EXPECT");
+    wanted[2 * 256 + 128] = 1; /* half of no byte */
+    expect(carry_out(&image), FEEDLINE_EINVAL, "EXPECT");
+    wanted[256] = 1; /* as all of the second channel are */
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    for (size_t i = 0; i < (size_t)8 * 8 * 3; i++) {
+        size_t place = ((i / 24 + 1) * WIDTH + i / 3 % 8 + 1) * 3 + 2;
+        assert_int_equal(out[i], i % 3 == 2 ? noise()[place] / 2 : 0);
+    }
+    memcpy(wanted, dark, sizeof(dark));
+    wanted[2 * 256 + 127] = 1; /* which some have */
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
 }
 
 TEST(lookups_make_elements_of_each_size)

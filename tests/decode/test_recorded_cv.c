@@ -597,7 +597,8 @@ static struct feedline_recorded_step draw_step(uint64_t *state,
         {STEP(ADD_GRAY, border / 3, height / 90)},
         {STEP(COLOUR, 53)},
         {STEP(COLOUR, 60)},
-        {STEP(CONTRAST, width / 30)}};
+        {STEP(CONTRAST, width / 30)},
+        {STEP(CONTRAST, width / 30, 1)}};
     return steps[make_within(state, 0, FDL_COUNT_OF(steps) - 1)];
 }
 

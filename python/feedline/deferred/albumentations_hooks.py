@@ -29,6 +29,7 @@ from .record import Record, dense
 from .recording import state
 
 _TRIED = ("2.0.8",)
+_OLDER = ("1.3.1", "1.4.24")
 
 # How many arrays each function of a transform has both ways.
 _TRIALS = 2
@@ -42,7 +43,11 @@ _passed_on: Any = None
 def install() -> None:
     global _passed_on
     library: Any = sys.modules["albumentations"]
-    if getattr(library, "__version__", "") not in _TRIED:
+    version = getattr(library, "__version__", "")
+    if version in _OLDER:
+        base = _module("core.transforms_interface").BasicTransform
+        albumentations_contrast.install_older(library.ColorJitter, base)
+    if version not in _TRIED:
         return
     albumentations_contrast.install(library.ColorJitter)
     for name, functions in MOVES.items():

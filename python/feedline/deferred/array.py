@@ -330,7 +330,8 @@ def real_array(array: Any, asked: str = "") -> Any:
             else:
                 array._real = record.call.on(_real_tensor(base, asked))
             array._record = array._base = None
-            record.run.recorder.count(asked, began)
+            if not record.blank:
+                record.run.recorder.count(asked, began)
             _show_real(array)
         return array._real
 
@@ -536,6 +537,8 @@ def first_array(
     record.axes = "hw" if c == 1 else "hwc"
     record.shape = (h, w) if c == 1 else (h, w, c)
     record.strides = dense(record.shape)
+    if c == 1:
+        run.grays.add(record.shape)
     record.dtype = np.dtype(np.uint8)
     record.call = call
     source.wanted = run.has_arrays = True

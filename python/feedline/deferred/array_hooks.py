@@ -17,6 +17,7 @@ from PIL import Image
 
 from .. import replaced
 from . import array_functions, array_sums, array_writes, canvas_functions
+from . import expected
 from . import steps as op
 from .array import (
     DeferredArray,
@@ -40,6 +41,7 @@ def install() -> None:
         return
     array_writes.install()
     array_sums.install()
+    expected.install()
     pairs: Dict[int, Tuple[Any, Any]] = {}
     put(pairs, np, "asarray", _asarray)
     put(pairs, np, "asanyarray", _asarray)

@@ -26,11 +26,14 @@ from .array_functions import (
 )
 from .array_views import NotRecorded
 from .canvas import Canvas
+from .class_arrays import OfOneNumber, compared
 from .record import Call, Record, selected
 
 
 def _set_item(args: Any, kwargs: Any) -> Any:
     array, index, value = args
+    if type(array._record) is OfOneNumber and type(index) is DeferredArray:
+        compared(array, index)
     record = recorded_array(array)
     if record is None or not array._writable:
         return NotImplemented

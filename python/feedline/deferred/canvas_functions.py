@@ -20,6 +20,7 @@ from . import array_views as views
 from . import steps as op
 from .array import DeferredArray, first_array, handlers, recorded_array
 from .array_views import NotRecorded
+from .class_arrays import is_of_classes, of_classes
 from .canvas import LEAST_PIXELS, MODES, MOST_IMAGES, MOST_PARTS, PASTE
 from .canvas import SUM_F32, SUM_F64, Canvas, Part, asks
 from .image_source import Source
@@ -41,7 +42,7 @@ def install(pairs: Dict[int, Tuple[Any, Any]]) -> None:
     put(pairs, np, "full", _full)
     put(pairs, np, "zeros", _of_value(0))
     put(pairs, np, "ones", _of_value(1))
-    put(pairs, np, "empty", _of_value(0))
+    put(pairs, np, "empty", _of_value(0, False))
 
 
 def _size_of(shape: Any, dtype: Any) -> Optional[Tuple[int, int, int]]:
@@ -85,16 +86,22 @@ def _full(original: Any) -> Any:
             if size and fill and not args and not kwargs:
                 if asks(sys._getframe(1)):
                     return _blank(size, fill, original)
+            if is_of_classes(shape, dtype) and type(fill_value) is int:
+                if not args and not kwargs and asks(sys._getframe(1)):
+                    return of_classes(original, shape, dtype, fill_value)
         return original(shape, fill_value, dtype, *args, **kwargs)
 
     return full
 
 
-def _of_value(value: int) -> Any:
+def _of_value(value: int, filled: bool = True) -> Any:
     def make(original: Any) -> Any:
         def function(
             shape: Any, dtype: Any = float, *args: Any, **kwargs: Any
         ) -> Any:
+            if state.run is not None and filled and not args and not kwargs:
+                if is_of_classes(shape, dtype) and asks(sys._getframe(1)):
+                    return of_classes(original, shape, dtype, value)
             if state.run is not None and dtype is not float:
                 size = _size_of(shape, dtype)
                 if size and not args and not kwargs:
@@ -266,6 +273,7 @@ class Summed:
     """In place of a record: of arrays of floats that were added."""
 
     whole = True  # no record of one image
+    blank = False
     kinds = {
         np.dtype(np.float64): (np.float64, SUM_F64),
         np.dtype(np.float32): (np.float32, SUM_F32),

@@ -30,7 +30,7 @@ _NEEDS = {
     "torch": "numpy",
     "cv2": "PIL.Image",
     "albucore.functions": "PIL.Image",
-    "albumentations": "albucore.functions",
+    "albumentations": "cv2",
 }
 _waiting: Dict[str, str] = dict(_HOOKS)
 _lock = threading.Lock()

@@ -76,6 +76,8 @@ def _mover(
             new = then(densely, record, call)
         except (NotRecorded, TypeError, ValueError):
             return NotImplemented
+        if len(new.shape) == 2:
+            new.run.grays.add(new.shape)
         return DeferredArray(new) if dst is None else overwritten(dst, new)
 
     return function

@@ -228,7 +228,8 @@ def _cv_contrast(cv2: Any, array: Any, v: Values) -> Any:
     numpy: Any = importlib.import_module("numpy")
     gray = array if array.ndim == 2 else cv2.cvtColor(array, 7)
     added = float(gray.mean() * (1 - v[0]))
-    table = numpy.arange(256, dtype=numpy.float32) * v[0] + added
+    kind = numpy.float64 if len(v) > 1 and v[1] else numpy.float32
+    table = numpy.arange(256, dtype=kind) * v[0] + added
     return numpy.clip(table, 0, 255).astype(numpy.uint8)[array]
 
 
@@ -266,6 +267,7 @@ APPLY: Dict[int, Callable[[Any, Values], Any]] = {
     op.EQUALIZE: _ops("equalize"),
     op.GAUSSIAN_BLUR: _blur,
     op.SELECT: _select,
+    op.EXPECT: lambda image, v: image,
     op.CV_RESIZE: _opencv(_cv_resize),
     op.CV_COLOUR: _opencv(lambda cv2, a, v: cv2.cvtColor(a, v[0])),
     op.CV_GAUSSIAN_BLUR: _opencv(_cv_gauss),

@@ -63,6 +63,7 @@ class Record:
     """What is known of a deferred tensor. Never changed, once made."""
 
     whole = False  # it may be recorded on; see chained.py
+    blank = False  # see class_arrays.py
 
     source: Source
     steps: Steps  # of the image

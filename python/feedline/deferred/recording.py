@@ -17,7 +17,7 @@ from bisect import bisect_right
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
-from typing import Sequence, Tuple
+from typing import Sequence, Set, Tuple
 
 from . import hooks
 from .image_source import Source, lock
@@ -41,6 +41,21 @@ class Touch(NamedTuple):
     ns: int
 
 
+class Unexpected(ValueError):
+    """An answer about pixels was wrong: see expected.py."""
+
+
+class Unsure(NamedTuple):
+    """An answer about the pixels of an image, by its number in the run: the
+    step that looks whether it was right; a call that makes the real array, and
+    what says of that whether it was."""
+
+    image: int
+    step: Any
+    call: Any
+    test: Callable[[Any], bool]
+
+
 # Of a recorder: images, those that were real, touches.
 Counts = Tuple[int, Dict[str, int], Dict[Tuple[str, int, str, str], List[int]]]
 
@@ -48,14 +63,17 @@ Counts = Tuple[int, Dict[str, int], Dict[Tuple[str, int, str, str], List[int]]]
 class Run:
     """One call of Recorder.run: what its images have in common."""
 
-    __slots__ = ("recorder", "sources", "has_arrays")
+    __slots__ = ("recorder", "sources", "has_arrays", "unsure", "grays")
 
     adopts = True  # arrays of earlier runs
+    guesses = True  # answers that are all but certain: see expected.py
 
     def __init__(self, recorder: "Recorder") -> None:
         self.recorder = recorder
         self.sources: List[Source] = []
         self.has_arrays = False
+        self.unsure: List[Unsure] = []
+        self.grays: Set[Tuple[int, ...]] = set()  # shapes of gray arrays
 
     def add(self, source: Source) -> None:
         """An image that was opened. No more than some files stay open."""
@@ -97,6 +115,7 @@ class Recorder:
         self.chains: Optional[Callable[[Any, Any], Any]] = None
         self.arrays = True  # are deferred, too
         self.kept: Any = None  # see kept_arrays.py
+        self.guesses = 8  # that may still turn out to be wrong
         self.images = 0  # that were deferred
         self.real_images: Dict[str, int] = {}  # why not, how many
 
@@ -128,8 +147,14 @@ class Recorder:
         """Loads the images of this thread's last run whose pixels the program
         asked for and that are in none of its leaves, so that no error is lost.
 
-        parts: opened() behind each part of the run. Gives (part, error).
+        parts: opened() behind each part of the run. Gives (part, error), also
+        of answers that were wrong.
         """
+        unsure = [] if state.last is None else state.last.unsure
+        for n in _wrong_ones(unsure, leaves):
+            self.guesses -= 1
+            for part in range(bisect_right(parts, n), len(parts)):
+                yield part, Unexpected("an answer about pixels was wrong")
         used = {id(leaf.source) for leaf in leaves}
         sources = [] if state.last is None else state.last.sources
         for n, source in enumerate(sources):
@@ -190,6 +215,21 @@ class Recorder:
     def count_real(self, why: str) -> None:
         with self._lock:
             self.real_images[why] = self.real_images.get(why, 0) + 1
+
+
+def _wrong_ones(unsure: Sequence[Unsure], leaves: List[Any]) -> Iterator[int]:
+    """Images of answers that were wrong, of those that the engine will not
+    look at."""
+    seen = {id(step) for leaf in leaves if unsure for step in leaf.steps}
+    for one in unsure:
+        if id(one.step) not in seen:
+            with no_run():
+                try:
+                    right = one.test(one.call.again())
+                except Exception:  # whose it is, is seen elsewhere
+                    right = False
+            if not right:
+                yield one.image
 
 
 def _line_of_program() -> Tuple[Optional[FrameType], str]:

@@ -28,6 +28,7 @@ class Stacked:
     """In place of a record."""
 
     whole = True  # no record of one image
+    blank = False
     pending = None
 
     def __init__(self, parts: Tuple[Record, ...], call: Call) -> None:

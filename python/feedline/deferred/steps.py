@@ -49,6 +49,7 @@ TENSOR_AUTOCONTRAST = _c.STEP_TENSOR_AUTOCONTRAST
 
 # Of either: for each channel the one that it is.
 SELECT = _c.STEP_CHANNELS
+EXPECT = _c.STEP_EXPECT
 
 # As OpenCV does it.
 CV_RESIZE = _c.STEP_CV_RESIZE

@@ -39,6 +39,7 @@ class StreamRecording(Run):
     __slots__ = ("position", "opened", "_refused", "_real_from")
 
     adopts = False  # images last from one call to the next anyhow
+    guesses = False  # no sample can be made once more by itself
 
     def __init__(
         self,

@@ -10,12 +10,13 @@ shape or type gets memory of its own.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 
 import torch
 from torch.utils.data.dataloader import default_collate
 
 from ..deferred.canvas import lay
+from ..deferred.steps import EXPECT
 from ..deferred.packing import address_in
 from . import _compat
 from .recorded_draws import States
@@ -63,6 +64,8 @@ class Batch:
         self.marked: List[Any] = []
         self.made: Any = None  # by a helper: a Received
         self.lost = 0  # helpers that ended with it
+        # Places of samples that failed when they were recorded.
+        self.unfinished: FrozenSet[int] = frozenset()
         self._rows: Dict[int, Rows] = {}
 
     def isolate(
@@ -157,6 +160,8 @@ class Batch:
         images = [leaf for leaf, _ in leaves if leaf.form.dtype is None]
         if self.made is not None or not leaves or images:
             return False
+        if place in self.unfinished or self.expects(place):
+            return False
         try:
             for leaf, memory in leaves:
                 real = leaf.real()
@@ -165,6 +170,14 @@ class Batch:
         except Exception:
             return False
         return True
+
+    def expects(self, place: int) -> bool:
+        """Whether an answer about its pixels may have been wrong."""
+        return any(
+            step[0] == EXPECT
+            for leaf, _ in self.leaves[place]
+            for step in getattr(leaf, "steps", ())
+        )
 
     def zeroed(self, place: int) -> Any:
         """The sample with zeros for pixels."""

@@ -300,6 +300,7 @@ class RecordedIterator(NativeIterator):
         if not failed(batch):
             return [made.finished(place) for place in every]
         bad = [n for n, status in enumerate(batch.sample_status) if status < 0]
+        run.guessed_wrong(sum(map(made.expects, bad)))
         bad = [n for n in bad if not made.made_as_recorded(n)]
         if not bad:
             return [made.finished(place) for place in every]

@@ -25,6 +25,7 @@ import feedline
 
 from .. import thread_draws
 from ._compat import collates
+from ..deferred.recording import Unexpected
 from ..deferred.tensor import POSSIBLE, WANTED
 from .chain import NotNative
 from .global_draws import drawn, set_states, states
@@ -110,9 +111,16 @@ class Recording:
 
     def _prove(self, loader: Any, plan: Plan) -> None:
         wanted = loader._feedline.given.verify
-        for count in sorted({max(1, wanted), max(TRIED, wanted)}):
+        recorder = plan.recorded.recorder
+        counts = sorted({max(1, wanted), max(TRIED, wanted)})
+        for count in (*counts, counts[-1]):
+            before = recorder.guesses
             trial = self._trial(loader, plan, count)
+            if trial.guessed_wrong:
+                recorder.guesses = 0
             if trial.deferred or trial.is_pointless():
+                break
+            if count == counts[-1] and recorder.guesses == before:
                 break
         if not trial.deferred:
             raise NotNative(*trial.nothing_deferred())
@@ -160,6 +168,11 @@ def plan_of_recorded(recorded: RecordedSet) -> Plan:
     )
 
 
+def is_wrong_answer(error: Optional[BaseException]) -> bool:
+    """Whether an error is of deferred/expected.py, or the engine's of it."""
+    return isinstance(error, Unexpected) or "EXPECT" in str(error)
+
+
 def _spread(length: int, count: int) -> List[int]:
     """Positions in a data set, from the first one on."""
     count = min(count, length)
@@ -178,7 +191,8 @@ class Trial:
     """So many samples of a data set, by an engine of their own; and truly.
 
     deferred: some image of theirs was. error: why a sample was not made, if
-    one was not. recorded, leaves: those that were, by place.
+    one was not. guessed_wrong: it was an answer about pixels that turned out to
+    be wrong. recorded, leaves: those that were, by place.
     """
 
     # Who draws from the program's generator, and what no sample came from.
@@ -191,7 +205,7 @@ class Trial:
     )
 
     def __init__(self, loader: Any, plan: Plan, count: int) -> None:
-        self.deferred = False
+        self.deferred = self.guessed_wrong = False
         self.error: Optional[BaseException] = None
         self.recorded: Dict[int, Any] = {}
         self.leaves: Dict[int, Any] = {}
@@ -251,6 +265,7 @@ class Trial:
                 if status != 0
             }
             made.release()
+            self.guessed_wrong |= any(map(is_wrong_answer, found.values()))
             return found
         except feedline.Timeout:
             raise NotNative(self.late % self._patience) from None

@@ -177,6 +177,15 @@ class Run(BatchQueue[Batch]):
         found = [one for one in batch.recorded.values() if type(one) is tuple]
         every = [leaf for leaves, _ in found for leaf in leaves]
         batch.recorded.update(self._recorder.unfinished(every, opened))
+        batch.unfinished = frozenset(
+            place
+            for place, one in batch.recorded.items()
+            if isinstance(one, BaseException)
+        )
+
+    def guessed_wrong(self, count: int) -> None:
+        """So many samples failed that had an answer about pixels."""
+        self._recorder.guesses -= count
 
     def _made(self, batch: Batch) -> Tuple[List[Any], List[int]]:
         """Samples or what they raised, and how many images had been opened

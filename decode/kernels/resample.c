@@ -236,6 +236,39 @@ static void fill_nearest(struct fdl_axis *axis, const struct filter *f)
     }
 }
 
+/* Of as many outputs as samples each is one sample, by any filter. Crops and
+ * flips that do not resize have a table of their own for almost every image. */
+static bool is_identity(const struct fdl_axis_key *key)
+{
+    return key->in == key->out && key->from == 0.0 &&
+           (key->span == 0.0 || key->span == (double)key->in);
+}
+
+static void fill_identity(struct fdl_axis *axis)
+{
+    const struct fdl_axis_key *key = &axis->key;
+    size_t bytes = (size_t)axis->stride * sizeof(*axis->weight);
+    memset(axis->weight, 0, (size_t)key->count * bytes);
+    for (int32_t at = 0; at < key->count; at++) {
+        int32_t i = key->mirror ? key->count - 1 - at : at;
+        axis->start[at] = key->first + i;
+        axis->length[at] = 1;
+        axis->weight[(size_t)at * (size_t)axis->stride] = ONE;
+    }
+}
+
+/* The whole table, where no output is of several samples. */
+static bool fill_without_weighing(struct fdl_axis *axis, const struct filter *f)
+{
+    if (is_identity(&axis->key))
+        fill_identity(axis);
+    else if (axis->key.filter == FDL_FILTER_NEAREST)
+        fill_nearest(axis, f);
+    else
+        return false;
+    return true;
+}
+
 /* Turns the weights of an entry round, for samples in the opposite order. A
  * table made for that order from the start would not do: its weights are
  * rounded elsewhere. */
@@ -273,13 +306,12 @@ int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key)
     }
     int32_t low = INT32_MAX, high = 0;
     axis->taps = 0;
-    if (key->filter == FDL_FILTER_NEAREST)
-        fill_nearest(axis, &f);
-    else if (key->tensor)
+    bool filled = fill_without_weighing(axis, &f);
+    if (!filled && key->tensor)
         f.bits = tensor_bits(&f, key);
     for (int32_t at = 0; at < key->count; at++) {
         int32_t i = key->first + (key->mirror ? key->count - 1 - at : at);
-        if (key->filter != FDL_FILTER_NEAREST)
+        if (!filled)
             fill_entry(axis, &f, at, i);
         if (key->reverse)
             reverse_entry(axis, at);

@@ -213,6 +213,33 @@ TEST(identity_has_one_tap)
     fdl_axis_fini(&t);
 }
 
+/* By every filter, in any part of the samples, in either order. */
+TEST(identity_is_mirrored_and_reversed)
+{
+    for (int i = 0; i < FDL_FILTERS * 8; i++) {
+        struct fdl_axis_key key = {.in = 90,
+                                   .out = 90,
+                                   .first = 7,
+                                   .count = 60,
+                                   .mirror = i & 1,
+                                   .reverse = i & 2,
+                                   .tensor = i & 4,
+                                   .filter = (enum fdl_filter)(i / 8),
+                                   .span = i & 1 ? 90 : 0};
+        struct fdl_axis t = prepare_key(key);
+        assert_int_equal(t.taps, 1);
+        assert_int_equal(t.origin, key.reverse ? 90 - 67 : 7);
+        assert_int_equal(t.extent, 60);
+        for (int32_t k = 0; k < 60; k++) {
+            bool down = key.mirror != key.reverse;
+            assert_int_equal(t.start[k], down ? 59 - k : k);
+            assert_int_equal(t.length[k], 1);
+            assert_int_equal(weights(&t, k)[0], 1 << FDL_WEIGHT_BITS);
+        }
+        fdl_axis_fini(&t);
+    }
+}
+
 /* A window has the entries of the whole, a mirrored one in reverse. */
 TEST(windows_and_mirrors_are_parts_of_the_whole)
 {

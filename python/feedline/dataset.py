@@ -227,6 +227,35 @@ class Dataset:
         return cls._at(address, length, labels, (ds.data,), choice.classes)
 
     @classmethod
+    def fsspec(
+        cls, url: str, storage_options: Optional[Mapping[str, Any]] = None
+    ) -> "Dataset":
+        """A folder of images for each class, wherever fsspec reaches.
+
+        url: "s3://bucket/train", "gs://...", "hf://datasets/...",
+        "zip://train::https://host/photos.zip", with the package that fsspec
+        needs for it. storage_options: as for fsspec.open. Files are listed now,
+        ordered and labelled as ImageFolder's, and each is fetched whole when it
+        is needed, io_depth of them at once, which is tuned; what is fetched
+        again in the next epoch is fsspec's to keep ("filecache::s3://...").
+
+        A file of another length than was listed has failed. Saved positions
+        are refused if names, lengths, or the tags or times that the file system
+        lists are others. Raises InvalidArgument if there is no image, and what
+        fsspec does.
+        """
+        from .remote_files import RemoteFiles
+
+        files = RemoteFiles(url, storage_options)
+        return cls.source(
+            files,
+            name="fsspec's %s" % files.kind(),
+            names=files.names(),
+            sizes=files.sizes(),
+            fingerprint=files.fingerprint,
+        )
+
+    @classmethod
     def lmdb(
         cls, env: Any, labels: Optional[Iterable[int]] = None
     ) -> "Dataset":

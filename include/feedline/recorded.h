@@ -250,7 +250,7 @@ struct feedline_recorded_image {
     const struct feedline_recorded_step *steps; /* copied, not their data */
 
     const char *path; /* the file, copied; NULL: the bytes are in data */
-    const void *data; /* [length], copied */
+    const void *data; /* [length], copied; see data_stays */
     uint64_t offset;  /* in the file, of its first byte */
     int64_t length;   /* of it; -1: to the end of the file */
 
@@ -299,6 +299,11 @@ struct feedline_recorded_image {
      * FEEDLINE_KEPT_BYTES_MAX, those that were used last, and makes others
      * again. The file is read and compared each time. */
     uint64_t kept;
+
+    /* 1: data is not copied when the sample is told of, and has to stay as it
+     * is, as long as `out`; it is read as a file is, outside of the call. */
+    uint32_t data_stays;
+    uint32_t reserved; /* 0 */
 };
 
 /* Inside read of a source with FEEDLINE_SOURCE_RECORDED, once: these are the
@@ -320,8 +325,8 @@ FEEDLINE_API int32_t feedline_read_recorded(
  * programs that make the samples of a batch together: the stream goes on with
  * the next place of the same batch, as the calls would have said. counts: of
  * each sample, whose images stand behind those of the one before. All of them
- * or, with a status below 0, none: then read is called as ever. Bytes from
- * memory are copied at once, and max_file_bytes holds for each sample. */
+ * or, with a status below 0, none: then read is called as ever. Bytes that
+ * do not stay are copied at once, and max_file_bytes holds for each sample. */
 FEEDLINE_API int32_t
 feedline_read_recorded_ahead(struct feedline_read_call *call,
                              const struct feedline_recorded_image *images,

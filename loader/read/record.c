@@ -120,13 +120,20 @@ static int32_t check(const struct feedline_recorded_image *images, uint32_t n)
 
 /* ---- Copies -------------------------------------------------------------- */
 
+static bool stays(const struct feedline_recorded_image *image)
+{
+    bool known = image->struct_size >
+                 offsetof(struct feedline_recorded_image, data_stays);
+    return known && image->data_stays;
+}
+
 static bool have_the_same(const struct feedline_recorded_image *a,
                           const struct feedline_recorded_image *b)
 {
     if (a->length != b->length || !a->path != !b->path || !(a->path || a->data))
         return false; /* a canvas has no bytes */
     if (!a->path)
-        return a->data == b->data;
+        return a->data == b->data && stays(a) == stays(b);
     return a->offset == b->offset && a->seen_inode == b->seen_inode &&
            a->seen_bytes == b->seen_bytes &&
            a->seen_ctime_ns == b->seen_ctime_ns &&
@@ -154,8 +161,8 @@ static uint64_t data_bytes(const struct feedline_recorded_image *images,
                            uint32_t i)
 {
     const struct feedline_recorded_image *image = image_at(images, i);
-    bool own =
-        image->data && !image->path && first_with_the_same(images, i) == i;
+    bool own = image->data && !image->path && !stays(image) &&
+               first_with_the_same(images, i) == i;
     return own ? (uint64_t)image->length + FDL_ENCODED_PADDING : 0;
 }
 
@@ -196,7 +203,7 @@ static void copy_data(struct fdl_record *record, uint32_t i, uint8_t **at)
 {
     struct fdl_record_image *to = &record->images[i];
     const struct fdl_record_image *first = &record->images[to->same];
-    if (to->image.path || to->image.canvas)
+    if (to->image.path || to->image.canvas || to->image.data_stays)
         return;
     to->n_bytes = (uint64_t)to->image.length;
     to->bytes = first->bytes;

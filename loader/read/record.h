@@ -6,8 +6,8 @@
  *
  *     record | images | steps, canvases | bytes from memory, zeros | paths
  *
- * but for those to what stays the program's: tables of steps, and the memory of
- * the output. Bytes of files are in the read's buffer.
+ * but for those to what stays the program's: tables of steps, bytes that stay,
+ * and the memory of the output. Bytes of files are in the read's buffer.
  */
 #ifndef FDL_LOADER_RECORD_H
 #define FDL_LOADER_RECORD_H

@@ -19,7 +19,7 @@
 
 #define BYTES_ALIGN 64u
 
-/* The file of an image, unless one before it has the same bytes. */
+/* Bytes of an image that are to be read, unless one before it has the same. */
 struct piece {
     int32_t fd;  /* -1: it is not open */
     uint64_t at; /* of its bytes, in the buffer */
@@ -42,10 +42,17 @@ static const struct feedline_recorded_image *image_of(const struct reading *rd,
     return &rd->record->images[i].image;
 }
 
-/* Its bytes are to be read. */
-static bool has_file(const struct reading *rd, uint32_t i)
+/* They are not in the record. */
+static bool has_bytes_elsewhere(const struct reading *rd, uint32_t i)
 {
-    return image_of(rd, i)->path && rd->record->images[i].same == i;
+    const struct feedline_recorded_image *image = image_of(rd, i);
+    return image->path || (image->data && image->data_stays);
+}
+
+/* Its bytes are to be read. */
+static bool is_read(const struct reading *rd, uint32_t i)
+{
+    return has_bytes_elsewhere(rd, i) && rd->record->images[i].same == i;
 }
 
 static int32_t fail_image(const struct reading *rd, uint32_t i, int32_t status,
@@ -172,9 +179,12 @@ static int32_t measure_image(struct reading *rd, uint32_t i)
     struct piece *p = &rd->pieces[i];
     bool own = rd->record->images[i].same == i;
     int32_t status = FEEDLINE_OK;
-    if (!has_file(rd, i))
+    if (!is_read(rd, i))
         return own ? count(rd, i, rd->record->images[i].n_bytes) : status;
-    status = measure_file(rd, i, p);
+    if (image_of(rd, i)->path)
+        status = measure_file(rd, i, p);
+    else
+        p->bytes = (uint64_t)image_of(rd, i)->length;
     if (status >= 0)
         status = count(rd, i, p->bytes);
     p->at = (rd->end + BYTES_ALIGN - 1) / BYTES_ALIGN * BYTES_ALIGN;
@@ -196,11 +206,10 @@ static int32_t open_again(struct reading *rd, struct piece *p,
                          p->bytes, part->size);
 }
 
-static int32_t fill_piece(struct reading *rd, uint32_t i)
+static int32_t fill_from_file(struct reading *rd, uint32_t i, uint8_t *to)
 {
     struct piece *p = &rd->pieces[i];
     struct fdl_read part = part_of(image_of(rd, i));
-    uint8_t *to = rd->read->buffer + p->at;
     int32_t status = FEEDLINE_OK;
     if (p->fd < 0)
         status = open_again(rd, p, &part);
@@ -215,8 +224,20 @@ static int32_t fill_piece(struct reading *rd, uint32_t i)
     if (status >= 0)
         status = check_seen(image_of(rd, i), &part, p->fd);
     close_piece(rd, p);
-    memset(to + p->bytes, 0, FDL_ENCODED_PADDING);
     return status < 0 ? fail_part(rd, i, &part) : FEEDLINE_OK;
+}
+
+static int32_t fill_piece(struct reading *rd, uint32_t i)
+{
+    const struct piece *p = &rd->pieces[i];
+    uint8_t *to = rd->read->buffer + p->at;
+    int32_t status = FEEDLINE_OK;
+    if (image_of(rd, i)->path)
+        status = fill_from_file(rd, i, to);
+    else
+        memcpy(to, image_of(rd, i)->data, p->bytes);
+    memset(to + p->bytes, 0, FDL_ENCODED_PADDING);
+    return status;
 }
 
 static int32_t make_room(struct reading *rd)
@@ -240,9 +261,9 @@ static int32_t read_files(struct reading *rd)
     for (uint32_t i = 0; i < record->n && status >= 0; i++) {
         struct fdl_record_image *to = &record->images[i];
         const struct piece *p = &rd->pieces[to->same];
-        if (has_file(rd, i))
+        if (is_read(rd, i))
             status = fill_piece(rd, i);
-        if (to->image.path) {
+        if (has_bytes_elsewhere(rd, i)) {
             to->bytes = r->buffer + p->at;
             to->n_bytes = p->bytes;
         }

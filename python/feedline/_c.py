@@ -439,6 +439,8 @@ class recorded_image(SizedStructure):
         ("draw_view", c_uint32),
         ("canvas", c_void_p),
         ("kept", c_uint64),
+        ("data_stays", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

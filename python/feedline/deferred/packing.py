@@ -14,7 +14,8 @@ from .description import OUTPUT_BYTES, Deferred
 
 # struct feedline_recorded_image and feedline_recorded_step; the latter with as
 # many numbers as are given.
-IMAGE = struct.Struct("@IIPPPQqP%dsQQqPQQQIIPQ" % OUTPUT_BYTES)
+IMAGE = struct.Struct("@IIPPPQqP%dsQQqPQQQIIPQII" % OUTPUT_BYTES)
+_STAYS = 1  # given bytes, until the sample is delivered
 _ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 MOST_VALUES = _c.STEP_VALUES
 STEPS = [struct.Struct("@IIP%dd" % n) for n in range(MOST_VALUES + 1)]
@@ -100,6 +101,8 @@ def write(
             *image.draws,
             canvas,
             image.kept,
+            _STAYS,
+            0,
         )
         at += IMAGE.size
     return end

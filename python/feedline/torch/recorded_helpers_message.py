@@ -437,8 +437,7 @@ class Received:
             place: RecordingError(said)
             for place, said in self._head.errors.items()
         }
-        n_bytes = len(self._memory)
-        return Told(self._memory, self._address, counts, errors, n_bytes)
+        return Told(self._memory, self._address, counts, errors)
 
     def _columns(self, batch: Batch, memory: Any, pin: bool) -> Any:
         """An address for each image; rows of samples lie behind each other."""

@@ -17,15 +17,14 @@ from ..deferred.packing import IMAGE, pack
 
 _read = lib.quick.read_recorded
 _read_ahead = lib.quick.read_recorded_ahead
-# Of bytes in memory, which the engine copies when it is told.
-_MOST_BYTES = 1 << 20
 
 
 class Told:
-    """By place; the engine's memory of the images has to stay.
+    """By place; the engine's memory of the images has to stay, and bytes that
+    they are of.
 
     memory: has their structs, at that address. counts: images of each sample.
-    errors: what samples raised. n_bytes: that are copied.
+    errors: what samples raised.
     """
 
     def __init__(
@@ -34,7 +33,6 @@ class Told:
         address: int,
         counts: List[int],
         errors: Dict[int, BaseException],
-        n_bytes: int,
     ) -> None:
         self._memory = memory
         self._firsts = [
@@ -42,7 +40,6 @@ class Told:
         ]
         self._counts = counts
         self._errors = errors
-        self._at_once = n_bytes < _MOST_BYTES
         self.done = 0  # places, the first ones
 
     def tell(self, call: int, place: int) -> int:
@@ -62,8 +59,6 @@ class Told:
 
     def _end_of_good(self, begin: int) -> int:
         """Of places from there on without an error."""
-        if not self._at_once:
-            return begin
         return min(
             (place for place in self._errors if place >= begin),
             default=len(self._counts),
@@ -96,15 +91,11 @@ def _packed(
     every: List[Any] = []
     every_out: List[int] = []
     counts = [0] * count
-    n_bytes = 0
     for place in range(count):
         if place in recorded and place not in errors:
             leaves, outs = recorded[place]
             counts[place] = len(leaves)
             every += leaves
             every_out += outs
-    for leaf in every:
-        data = leaf.source.data
-        n_bytes += 0 if data is None else len(data)
     memory, address = pack(every, every_out)
-    return Told(memory, address, counts, errors, n_bytes)
+    return Told(memory, address, counts, errors)

@@ -530,10 +530,27 @@ static int32_t is_large_together(struct feedline_read_call *call,
     return feedline_read_recorded(call, all, MANY);
 }
 
+static int32_t is_large_and_stays(struct feedline_read_call *call,
+                                  struct feedline_recorded_image *image)
+{
+    struct feedline_recorded_image all[MANY];
+    (void)image;
+    for (uint32_t i = 0; i < MANY; i++) {
+        all[i] = whole_image(NULL, i, small[i]);
+        all[i].data = rig.fixture.data[i];
+        all[i].length = (int64_t)rig.fixture.sizes[i];
+        all[i].data_stays = 1;
+    }
+    return feedline_read_recorded(call, all, MANY);
+}
+
 TEST_WITH(the_limit_of_bytes_holds_for_all_images, setup, teardown)
 {
     rig.read = read_odd;
     odd = is_large_together;
+    expect_fault("on_error=zero epochs=1 max_file_bytes=20000", FEEDLINE_ERANGE,
+                 "more bytes together than max_file_bytes=20000");
+    odd = is_large_and_stays;
     expect_fault("on_error=zero epochs=1 max_file_bytes=20000", FEEDLINE_ERANGE,
                  "more bytes together than max_file_bytes=20000");
     odd = is_the_pack;

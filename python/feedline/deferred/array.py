@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 import weakref
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -25,9 +25,10 @@ from .kinds import metaclass_of
 from .record import Call, Record, Table, as_bytes, as_pixels, dense
 from .record import image_size
 from .recording import lock, no_run, state
-from .remembered import add_kinds
+from .remembered import add_kinds, bytes_of
 
 Handler = Callable[[Any, Any], Any]
+References = Tuple[Any, ...]  # weak ones; mostly none
 
 
 _Meta: Any = metaclass_of(object)
@@ -53,12 +54,12 @@ class DeferredArray(metaclass=_Meta):  # type: ignore[metaclass]
         self._record: Optional[Record] = record
         self._real: Any = None
         self._base = base
-        self._views: List[Any] = []
+        self._views: References = ()
         self._writable = writable
-        self._shown: List[Any] = []
+        self._shown: References = ()
         if type(base) is DeferredArray:
             self._writable = base._writable
-            base._views.append(weakref.ref(self))
+            base._views += (weakref.ref(self),)
 
     __class__ = property(lambda self: np.ndarray)
 
@@ -347,12 +348,14 @@ def _show_real(array: Any) -> None:
 
 
 def _is_shown(array: Any) -> bool:
-    if not array._shown and not array._views:
-        return False
-    views = (ref() for ref in array._views)
-    return any(ref() is not None for ref in array._shown) or any(
-        view is not None and _is_shown(view) for view in views
-    )
+    for ref in array._shown:
+        if ref() is not None:
+            return True
+    for ref in array._views:
+        view = ref()
+        if view is not None and _is_shown(view):
+            return True
+    return False
 
 
 def _real_tensor(tensor: Any, asked: str) -> Any:
@@ -384,9 +387,9 @@ class Handle:
 
     def __init__(self, array: Any) -> None:
         self._base = array
-        self._views: List[Any] = []
-        self._shown: List[Any] = []
-        array._views.append(weakref.ref(self))
+        self._views: References = ()
+        self._shown: References = ()
+        array._views += (weakref.ref(self),)
 
     @property
     def _record(self) -> Any:
@@ -412,7 +415,8 @@ def alone(array: Any) -> bool:
     views = 0
     while type(array) in (DeferredArray, Handle) and not _is_shown(array):
         if array._views:
-            array._views = [ref for ref in array._views if ref() is not None]
+            living = [ref for ref in array._views if ref() is not None]
+            array._views = tuple(living)
             if len(array._views) > views:
                 return False
         base = array._base
@@ -465,11 +469,16 @@ def every_pixel(record: Record) -> Any:
     return as_pixels(table_of(record), record)
 
 
+def _table_bytes(table: Table) -> bytes:
+    made: bytes = np.ascontiguousarray(table).tobytes()
+    return made
+
+
 def steps_of(record: Record) -> op.Steps:
     """All of the engine's."""
     steps: List[op.Step] = list(record.steps)
     if record.table is not None:
-        data = np.ascontiguousarray(record.table).tobytes()
+        data = bytes_of(record.table, _table_bytes)
         steps.append((op.LOOKUP, (), data))
     for place, value in record.erased:
         numbers = (float(v) for v in value)

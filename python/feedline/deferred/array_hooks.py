@@ -221,4 +221,4 @@ _SHARED = ("L", "RGBA")
 
 def _share(array: Any, image: Any) -> None:
     image._array = array
-    array._shown.append(weakref.ref(image))
+    array._shown += (weakref.ref(image),)

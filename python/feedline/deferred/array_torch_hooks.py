@@ -43,13 +43,16 @@ def _known_to_torchscript(original: Any, function: Any) -> None:
         del function.__prepare_scriptable__
 
 
+_SAID = {"dtype"}  # what may be
+
+
 def _maker(original: Any) -> Any:
     shares = original.__name__ != "tensor"
 
     def make(data: Any, *args: Any, **kwargs: Any) -> Any:
         if type(data) is DeferredArray:
             found = None
-            if POSSIBLE and not args and not set(kwargs) - {"dtype"}:
+            if POSSIBLE and not args and kwargs.keys() <= _SAID:
                 found = _tensor_of(data, original, kwargs, shares)
             if found is not None:
                 return found

@@ -7,10 +7,14 @@ depends on nothing but these bytes, and in databases many files begin alike.
 
 from __future__ import annotations
 
+import struct
 from typing import Any, Dict, Optional
 
 MOST_BYTES = 4096
 MOST_HEADERS = 1024
+
+_chunk_at = struct.Struct(">I4s").unpack_from
+_segment_at = struct.Struct(">BBH").unpack_from
 
 _PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _PIXELS = 33  # where they begin, if nothing is between
@@ -25,9 +29,12 @@ def key_of(data: bytes) -> Optional[bytes]:
 
 def _of_png(data: bytes) -> Optional[bytes]:
     """Of a file with pixels only: others have more to say behind them."""
-    at = _PIXELS
-    while data[at + 4 : at + 8] == b"IDAT":
-        at += 12 + int.from_bytes(data[at : at + 4], "big")
+    at, last = _PIXELS, len(data) - 8
+    while at <= last:
+        length, name = _chunk_at(data, at)
+        if name != b"IDAT":
+            break
+        at += 12 + length
     if at == _PIXELS or data[at : at + 8] != b"\0\0\0\0IEND":
         return None
     return data[:_PIXELS]
@@ -35,15 +42,15 @@ def _of_png(data: bytes) -> Optional[bytes]:
 
 def _of_jpeg(data: bytes) -> Optional[bytes]:
     """All up to the first scan."""
-    at = 2
-    while at < MOST_BYTES and data[at : at + 1] == b"\xff":
-        marker = data[at + 1 : at + 2]
-        if marker < b"\xc0" or b"\xd0" <= marker <= b"\xd9":
+    at, end = 2, min(len(data), MOST_BYTES)
+    while at <= end - 4:
+        sign, marker, length = _segment_at(data, at)
+        if sign != 0xFF or marker < 0xC0 or 0xD0 <= marker <= 0xD9:
             return None  # none of those has a length
-        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
-        if marker == b"\xda":
-            return data[:at] if at < min(len(data), MOST_BYTES) else None
-        if marker == b"\xff":
+        at += 2 + length
+        if marker == 0xDA:
+            return data[:at] if at < end else None
+        if marker == 0xFF:
             return None
     return None
 

@@ -251,6 +251,8 @@ def find(given: Any) -> Found:
     Pillow's image, why it is not deferred)."""
     kind = type(given)
     _look_at_switches()
+    if kind is io.BytesIO:
+        return _of_data(given)
     try:
         if kind is str:
             return _of_file(given, os.stat(given), None)

@@ -53,6 +53,8 @@ def imread(original: Any) -> Any:
 
 
 def imdecode(original: Any) -> Any:
+    from_bytes = _decoder(original)
+
     def decode(buf: Any, *args: Any, **kwargs: Any) -> Any:
         run, flags = state.run, _flags_of(args, kwargs)
         if type(buf) is DeferredArray and flags is not None:
@@ -65,7 +67,7 @@ def imdecode(original: Any) -> Any:
         found = _found(run, io.BytesIO(data), flags)
         if found is None:
             return original(buf, flags)
-        return _array(run, found, flags, _decoder(original), data)
+        return _array(run, found, flags, from_bytes, data)
 
     return decode
 
@@ -87,12 +89,12 @@ def _bytes_of(buf: Any) -> bytes:
 
 
 def _is_of_bytes(buf: Any) -> bool:
-    return type(buf) is np.ndarray and buf.dtype == np.uint8 and buf.ndim == 1
+    return type(buf) is np.ndarray and buf.dtype.char == "B" and buf.ndim == 1
 
 
 def _flags_of(args: Any, kwargs: Any) -> Optional[int]:
     """None: they say what is not recorded."""
-    if len(args) + len(kwargs) > 1 or set(kwargs) - {"flags"}:
+    if len(args) + len(kwargs) > 1 or (kwargs and "flags" not in kwargs):
         return None
     flags = args[0] if args else kwargs.get("flags", COLOR)
     return flags if type(flags) is int and flags in _FLAGS else None

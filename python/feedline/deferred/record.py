@@ -22,6 +22,9 @@ Shape = Tuple[int, ...]
 Table = Any  # a tensor or an array [channels, 256]
 
 
+_NONE: Dict[str, Any] = {}  # not to be changed
+
+
 class Call:
     """A call of a function that gave a tensor, `at` is where the tensor before
     stands among the arguments; or a function that makes the first one."""
@@ -40,7 +43,7 @@ class Call:
         self.function = function
         self.at = at
         self.args = args  # without the tensor
-        self.kwargs = kwargs or {}
+        self.kwargs = kwargs or _NONE
 
     def on(self, tensor: Any) -> Any:
         args = (*self.args[: self.at], tensor, *self.args[self.at :])

@@ -22,7 +22,7 @@ from .record import Call, Record
 
 Move = Callable[..., Record]
 # By move and arguments: None, seen once; or [what it changes, how many of the
-# steps stay, those behind them].
+# steps stay, those behind them, the arguments].
 Outline = Dict[Any, Any]
 
 # Steps that say which channels there are.
@@ -36,10 +36,10 @@ _seen = 0
 # Of records of which nothing is remembered.
 _NONE: Outline = {}
 _NEVER = object()
-_SAME = [None, 0, None]
-# Tables that moves made before, by id. One that is drawn at random is made for
-# one image, and nothing behind it is remembered.
-_tables: Dict[int, Any] = {}
+_SAME = [None, 0, None, ()]
+# Tables that moves made before, by id, and their bytes. One that is drawn at
+# random is made for one image, and nothing behind it is remembered.
+_tables: Dict[int, Tuple[Any, List[bytes]]] = {}
 
 
 def then(move: Move, record: Record, call: Call) -> Record:
@@ -55,9 +55,10 @@ def then(move: Move, record: Record, call: Call) -> Record:
         new = move(record, call, *call.args, **call.kwargs)
         _note(outline, key, record, call, new, found is None)
         return new
-    changed, kept, behind = found
+    changed, kept, behind, args = found
     if changed is None:
         return record
+    call.args = args  # of all such calls the same: few objects wait for pixels
     new = Record()
     of = new.__dict__
     of.update(record.__dict__)
@@ -120,7 +121,7 @@ def _note(
         if any(step[0] not in _CHANNELS for step in record.steps[kept:]):
             return  # written anew, with numbers of this image
         steps = steps[kept:]
-    outline[key] = [changed, kept, steps]
+    outline[key] = [changed, kept, steps, call.args]
 
 
 def _outline_of(record: Record) -> Outline:
@@ -157,7 +158,17 @@ def _outline_of(record: Record) -> Outline:
 
 def keep(table: Any) -> None:
     """A table that is the same one for many images."""
-    _tables[id(table)] = table
+    _tables.setdefault(id(table), (table, []))
+
+
+def bytes_of(table: Any, read: Callable[[Any], bytes]) -> bytes:
+    """read(table), once for many images."""
+    known = _tables.get(id(table))
+    if known is None:
+        return read(table)
+    if not known[1]:
+        known[1].append(read(table))
+    return known[1][0]
 
 
 # ---- Arguments --------------------------------------------------------------

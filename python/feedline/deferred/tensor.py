@@ -25,6 +25,7 @@ from . import steps as op
 from .description import Deferred, Form
 from .record import Call, Record, Shape, Table, as_bytes, image_size
 from .kinds import metaclass_of
+from .remembered import bytes_of
 from .recording import lock, no_run, state
 from .steps import Steps
 
@@ -109,7 +110,8 @@ def steps_of(record: Record) -> Steps:
     """All of the engine's."""
     steps: List[op.Step] = list(record.steps)
     if record.table is not None:
-        steps.append((op.LOOKUP, (), _table_bytes(record.table)))
+        data = bytes_of(record.table, _table_bytes)
+        steps.append((op.LOOKUP, (), data))
     elif record.scaled:
         steps.append((op.SCALE, (), None))
         if record.normalized:

@@ -36,6 +36,7 @@
  *   capability=90       compute capability of each device: a module whose PTX
  *                       has a .target above it is refused (209)
  *   hash=1              0: sources of copies are not watched (faster)
+ *   decode=1            0: kernels that decode do nothing (faster)
  *   strict=0            1: faults and leaks are printed when the program ends
  *                       and make its status 86
  *

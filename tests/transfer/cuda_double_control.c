@@ -138,6 +138,8 @@ static bool set_number_locked(const char *name, const char *value)
         set->pools = x > 0;
     else if (strcmp(name, "hash") == 0 && x <= 1)
         set->hash = x > 0;
+    else if (strcmp(name, "decode") == 0 && x <= 1)
+        set->decodes = x > 0;
     else if (strcmp(name, "strict") == 0 && x <= 1)
         set->strict = x > 0;
     else
@@ -203,6 +205,7 @@ void double_ready_locked(void)
         .registers = true,
         .pools = true,
         .hash = true,
+        .decodes = true,
     };
     const char *text = getenv("CUDA_DOUBLE");
     if (text && !set_locked(text)) {

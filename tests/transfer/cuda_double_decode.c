@@ -150,6 +150,8 @@ const char *double_decode_run(const struct double_op *op)
     while (strcmp(kernels[k].name, op->kernel) != 0)
         k++;
     fault[0] = '\0';
+    if (!double_world.set.decodes)
+        return NULL;
     as_c.counts = &counts;
     gridDim.x = op->blocks;
     gridDim.y = op->images;

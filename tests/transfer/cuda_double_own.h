@@ -98,7 +98,7 @@ struct double_settings {
     int64_t latency_ns, delay_ns;
     double bytes_per_ns; /* 0: no limit */
     uint64_t seed, device_bytes, taken_bytes, pinned_bytes, queue;
-    bool registers, pools, hash, strict;
+    bool registers, pools, hash, decodes, strict;
 };
 
 struct double_rule {

@@ -4,9 +4,13 @@
  * needs, by rows of a block, block after block.
  *
  * Of a JPEG, a thread follows one chain of Huffman codes, from a place that the
- * index knows to the next one. Tables to look codes up in are made here, by all
- * threads of a block: they are eight times as large as what they are made from,
- * and cross no bus.
+ * index knows to the next one. What a turn of it takes is latency, and whatever
+ * any chain of its warp does then: the next word, the end of a block. So words
+ * are read one ahead, and chains are dealt out to the blocks of a grid in turn,
+ * that a warp has few of them.
+ *
+ * Tables to look codes up in are made here, by all threads of a block: they are
+ * eight times as large as what they are made from, and cross no bus.
  *
  * Of a packed sample, a thread does a block of a segment. Where the block's
  * parts lie depends on the sums of what the blocks before it have, one stream
@@ -138,7 +142,8 @@ DEVICE void make_looks(struct look_up *tables, uint32_t thread)
 /* At least 33 of the window's bits are there after a fill. */
 struct stream {
     struct words from;
-    uint32_t next; /* word */
+    uint32_t next;  /* word that the window gets next */
+    uint32_t ahead; /* that one, on its way before it is needed */
     uint32_t count;
     uint64_t window; /* next bit on top */
 };
@@ -147,7 +152,8 @@ DEVICE void fill(struct stream *s)
 {
     if (s->count > 32)
         return;
-    uint64_t more = swapped(word(&s->from, s->next++));
+    uint64_t more = swapped(s->ahead);
+    s->ahead = word(&s->from, ++s->next);
     s->window |= more << (32 - s->count);
     s->count += 32;
     OPS(10);
@@ -275,6 +281,7 @@ DEVICE bool take_chain(const struct fdl_device_args *a,
     c.stream.from.at = (const uint32_t *)(const void *)payload_of(a, job);
     c.stream.from.n = bytes / 4;
     c.stream.next = c.begin;
+    c.stream.ahead = word(&c.stream.from, c.begin);
     c.stream.count = 0;
     c.stream.window = 0;
     for (uint32_t i = 0; i < FDL_DEVICE_PLANES; i++)
@@ -558,7 +565,7 @@ DEVICE void follow_chains(const struct fdl_device_args *a,
     EACH_THREAD(t) {
         uint32_t n = READ(&job->n_segments);
         const struct fdl_device_chain *chains = chains_of(a, job);
-        for (uint32_t i = blockIdx.x * FDL_DEVICE_THREADS + t; i < n;
+        for (uint32_t i = t * gridDim.x + blockIdx.x; i < n;
              i += gridDim.x * FDL_DEVICE_THREADS) {
             if (!take_chain(a, job, tables, &chains[i]))
                 damaged(job);
@@ -625,7 +632,7 @@ KERNEL fdl_device_coefficients(struct fdl_device_args args)
     SHARED struct run_parts parts;
     struct fdl_device_job *job = &args.jobs[blockIdx.y];
     uint32_t kind = READ(&job->kind), n = READ(&job->n_segments);
-    if (kind == FDL_DEVICE_CHAINS)
+    if (kind == FDL_DEVICE_CHAINS && blockIdx.x < n)
         follow_chains(&args, job);
     for (uint32_t i = blockIdx.x * RUNS; kind == FDL_DEVICE_PACKED && i < n;
          i += gridDim.x * RUNS)

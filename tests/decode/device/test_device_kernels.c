@@ -41,6 +41,9 @@ static bool is_usual(const struct make_jpeg *m, bool fast)
     return m->components == 3 && m->h <= 2 && m->v <= 2 && m->width > 4;
 }
 
+/* In each of two forms. */
+#define MADE_FILES 2500
+
 /* Several parts of a file, with grids of several sizes. */
 static uint64_t compare_parts(struct fdl_decoder *d,
                               const struct fdl_encoded *bytes,
@@ -60,7 +63,7 @@ static uint64_t compare_parts(struct fdl_decoder *d,
 TEST(indexed_files_are_the_cpus)
 {
     uint64_t seed = test_seed(), done = 0;
-    for (int round = 0; round < TEST_ROUNDS(1200); round++) {
+    for (int round = 0; round < TEST_ROUNDS(MADE_FILES); round++) {
         bool fast = round % 3 == 0;
         SCOPED_DECODER d = create(fast, round % 2);
         struct make_jpeg m = draw_file(&seed, round % 4 ? 160 : 500);
@@ -81,7 +84,7 @@ TEST(indexed_files_are_the_cpus)
 TEST(packed_files_are_the_cpus)
 {
     uint64_t seed = test_seed();
-    for (int round = 0; round < TEST_ROUNDS(1200); round++) {
+    for (int round = 0; round < TEST_ROUNDS(MADE_FILES); round++) {
         bool fast = round % 3 == 0;
         SCOPED_DECODER d = create(fast, round % 2);
         struct make_jpeg m = draw_file(&seed, round % 4 ? 160 : 500);
@@ -192,6 +195,58 @@ static size_t real_files(glob_t *found)
         test_skip("no images in ../shared/data");
     return FDL_MIN(text ? strtoull(text, NULL, 10) : TEST_ROUNDS(64),
                    found->gl_pathc);
+}
+
+/* One file, as it is and packed, if a device can do it; its damaged ones are
+ * not known to the index, and do not pack. */
+static uint64_t compare_file(const char *path, bool fast, uint64_t *seed)
+{
+    SCOPED_DECODER d = create(fast, false);
+    size_t size;
+    uint8_t *file = read_file(path, &size), *packed;
+    struct fdl_encoded bytes = file_of(file, size);
+    struct fdl_image_info info;
+    uint64_t done = 0, n;
+    if (fdl_decoder_open(d, &bytes, &info) == FEEDLINE_OK) {
+        fdl_decoder_abort(d);
+        struct make_jpeg m = {.width = info.width, .height = info.height};
+        learn_all(d, &bytes, &m);
+        struct fdl_encoded noted = device_noted(&bytes);
+        done += compare_parts(d, &noted, &m, seed);
+        if (fdl_jpeg_pack(file, size, 1u << 24, &packed, &n) == FEEDLINE_OK) {
+            struct fdl_encoded encoded = file_of(packed, n);
+            done += compare_parts(d, &encoded, &m, seed);
+            free(packed);
+        }
+    }
+    free(file);
+    return done;
+}
+
+TEST(reference_files_are_the_cpus)
+{
+    static const char *const folders[] = {"reftest", "reftest/mozilla",
+                                          "orientation"};
+    const char *data = test_data();
+    uint64_t seed = test_seed(), done = 0, files = 0;
+    if (!data)
+        test_skip("no ../shared/data");
+    for (size_t k = 0; k < FDL_COUNT_OF(folders); k++) {
+        char pattern[4200];
+        glob_t found;
+        snprintf(pattern, sizeof(pattern), "%s/%s/*.jp*g", data, folders[k]);
+        if (glob(pattern, 0, NULL, &found))
+            continue;
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            uint64_t n = compare_file(found.gl_pathv[i], false, &seed);
+            done += n + compare_file(found.gl_pathv[i], true, &seed);
+            files += n > 0;
+        }
+        globfree(&found);
+    }
+    print_message("%u reference files, %u images\n", (unsigned)files,
+                  (unsigned)done);
+    assert_true(done > 0 || !can_decode());
 }
 
 TEST(real_indexed_files_are_the_cpus)

@@ -59,10 +59,17 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     struct fdl_books *c = &from->watch->books;
     struct fdl_pace copy;
     const struct fdl_pace *pace = &copy;
-    struct fdl_total read, decode;
+    struct fdl_total read, decode, augment;
+    struct fdl_pixel_sums pixels;
     fdl_stats_since_reset(from->watch, FEEDLINE_STAGE_READ, &read);
     fdl_stats_since_reset(from->watch, FEEDLINE_STAGE_DECODE, &decode);
+    fdl_stats_since_reset(from->watch, FEEDLINE_STAGE_AUGMENT, &augment);
+    fdl_stats_pixels(from->watch, &pixels);
     e->huffman_ns = (int64_t)decode.huffman_ns;
+    e->jpeg_index_used = pixels.mcus_jumped > 0;
+    if (decode.unpack_ns > 0)
+        e->made_ns =
+            (int64_t)(decode.unpack_ns + decode.transform_ns + augment.busy_ns);
     e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(from->watch);
     fdl_stats_shared_lock(from->watch, &e->lock);
     fdl_lock(&c->lock);

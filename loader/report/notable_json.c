@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sticks out, as JSON; the keys are in docs/profiling.md. */
+#include "loader/report/evidence.h"
 #include "loader/report/stat_rows.h"
 #include "loader/report/stats_json.h"
 #include "loader/watch/notable.h"
 #include "loader/watch/stats.h"
+#include "profiler/verdict/headroom.h"
 
 #include <stdlib.h>
 
@@ -114,6 +116,22 @@ static void json_outliers(const struct fdl_outliers *o, struct fdl_json *j)
     fdl_json_end_object(j);
 }
 
+/* What would be gained by ways to decode that are not in use. */
+static void json_decoding(const struct fdl_sources *from, struct fdl_json *j)
+{
+    struct fdl_evidence e;
+    struct fdl_headroom h;
+    fdl_evidence_gather(from, &e);
+    fdl_headroom_judge(&e, &h);
+    fdl_json_begin_object(j, "decoding");
+    fdl_json_double(j, "chains", h.chains);
+    fdl_json_double(j, "chains_share", h.alone);
+    fdl_json_double(j, "device", h.device);
+    fdl_json_double(j, "device_share", h.on_device);
+    fdl_json_double(j, "host_samples_per_second", h.host_rate);
+    fdl_json_end_object(j);
+}
+
 static void json_headroom(const struct fdl_sources *from, struct fdl_json *j)
 {
     struct feedline_headroom h;
@@ -125,6 +143,7 @@ static void json_headroom(const struct fdl_sources *from, struct fdl_json *j)
         if (h.stages[i] > 0)
             fdl_json_double(j, fdl_stage_name(i), h.stages[i]);
     fdl_json_end_object(j);
+    json_decoding(from, j);
     fdl_json_end_object(j);
 }
 

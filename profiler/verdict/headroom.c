@@ -20,10 +20,38 @@ static double saved_by_workers(const struct fdl_facts *f,
     return fmin(fdl_facts_lost(f, CAUSE_PREP), faster);
 }
 
-/* The workers' time without Huffman codes. */
-static double saved_by_packing(const struct fdl_facts *f, double huffman)
+/* The gain where workers have no need of a part of their time. */
+static double gain_without(const struct fdl_facts *f, double part)
 {
-    return fmin(fdl_facts_lost(f, CAUSE_PREP), f->of_ns * huffman);
+    double saved = fmin(fdl_facts_lost(f, CAUSE_PREP), f->of_ns * part);
+    return fdl_facts_gain(saved, f->of_ns);
+}
+
+/* What chains side by side spare of Huffman codes that were followed alone. */
+#define CHAINS_SPARE 0.4
+
+/* To write what a device is told of a sample. */
+#define JOB_NS 10e3
+
+/* Programs' own operations are the host's, and so are the images before them.
+ */
+static double device_part(const struct fdl_evidence *e)
+{
+    double jobs = JOB_NS * (double)e->samples;
+    if (e->custom_ns > 0)
+        return 0;
+    return fmin(
+        fdl_facts_ratio((double)e->made_ns - jobs, (double)e->worker_busy_ns),
+        1);
+}
+
+/* Samples per second of workers that are busy with nothing else. */
+static double host_rate(const struct fdl_evidence *e, double on_device)
+{
+    double rest = (double)e->worker_busy_ns * (1 - on_device);
+    return on_device > 0 && rest > 0 && e->samples > 0
+               ? (double)e->workers * (double)e->samples * 1e9 / rest
+               : 0;
 }
 
 void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out)
@@ -37,6 +65,8 @@ void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out)
         e->wall_ns > 0 ? (double)e->batches * 1e9 / (double)e->wall_ns : 0;
     double huffman = fmin(
         fdl_facts_ratio((double)e->huffman_ns, (double)e->worker_busy_ns), 1);
+    double alone = e->jpeg_index_used ? 0 : huffman;
+    double on_device = device_part(e);
     *out = (struct fdl_headroom){
         .batches_per_second = rate,
         .fed = fdl_facts_gain(f.stalled_ns, f.of_ns),
@@ -48,6 +78,11 @@ void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out)
         .fetch = fdl_facts_ratio(fdl_facts_lost(&f, CAUSE_FETCH), f.of_ns),
         .moving = fdl_facts_ratio(fdl_facts_lost(&f, CAUSE_TRANSFER), f.of_ns),
         .huffman = huffman,
-        .packing = fdl_facts_gain(saved_by_packing(&f, huffman), f.of_ns),
+        .packing = gain_without(&f, huffman),
+        .chains = gain_without(&f, CHAINS_SPARE * alone),
+        .device = gain_without(&f, on_device),
+        .alone = alone,
+        .on_device = on_device,
+        .host_rate = host_rate(e, on_device),
     };
 }

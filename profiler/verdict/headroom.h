@@ -20,6 +20,17 @@
  *                                          h: Huffman codes' share of the
  *                                          workers' time, which packed images
  *                                          have no need of
+ *   chains       T / max(T - prep, T (1 - 0.4 a)) - 1
+ *                                          a: h where codes are followed one
+ *                                          chain at a time, as they are until
+ *                                          the index knows the files: three
+ *                                          chains side by side take 0.6 of that
+ *                                          (docs/profiling.md)
+ *   device       T / max(T - prep, T (1 - d)) - 1
+ *                                          d: the share of what a device would
+ *                                          do, all that makes pixels of JPEGs;
+ *                                          less 10 us for each sample, to write
+ *                                          its job (docs/device_decoding.md)
  *
  * Gains are capped at 99 (a hundred times as fast); a ledger that contains
  * nothing but waits would have no bound.
@@ -35,6 +46,10 @@ struct fdl_headroom {
     double packing;
     double prep, fetch, moving; /* waited for that, of the same time */
     double huffman;             /* of the workers' */
+    double chains, device;      /* gains */
+    double alone, on_device;    /* a and d, of the workers' */
+    double host_rate; /* samples per second of the workers without d; 0: not
+                         known */
 };
 
 void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out);

@@ -205,9 +205,12 @@ struct fdl_evidence {
     int64_t worker_throttle_ns;
     int64_t worker_sleep_ns;
     int64_t worker_blocked_ns;
-    int64_t custom_ns;   /* of worker_busy_ns, in custom operations */
-    int64_t huffman_ns;  /* of worker_busy_ns, for Huffman codes of JPEG */
-    bool jpeg_index_off; /* it could save a part of that */
+    int64_t custom_ns;    /* of worker_busy_ns, in custom operations */
+    int64_t huffman_ns;   /* of worker_busy_ns, for Huffman codes of JPEG */
+    bool jpeg_index_off;  /* it could save a part of that */
+    bool jpeg_index_used; /* and did so */
+    int64_t made_ns; /* of worker_busy_ns: JPEGs' coefficients, transform and
+                        colour, and what augmentation takes */
     struct fdl_shared_lock lock;
 
     /* Depth. */

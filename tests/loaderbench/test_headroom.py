@@ -28,11 +28,13 @@ def case_document(tmp):
     equal(doc["command"], "headroom")
     equal(doc["consumer_ms"], 5)
     numbers(doc["predicted"], ("fed", "two_workers", "storage", "transfer",
-                               "packing"))
+                               "packing", "chains", "device"))
     numbers(doc["measured"], ("fed", "two_workers", "jpeg_index", "packing"))
     for key, share in doc["shares"].items():
         assert 0 <= share <= 1, (key, share)
     assert doc["shares"]["packing"] > 0
+    assert doc["shares"]["device"] > 0 and doc["shares"]["chains"] > 0
+    assert doc["host_samples_per_second"] > doc["now"]["images_per_second"]
     for side in ("now", "fed", "two_workers"):
         numbers(doc[side], ("images_per_second", "stall_fraction", "workers"))
         assert 0 <= doc[side]["stall_fraction"] <= 1
@@ -49,7 +51,7 @@ def case_sums_agree(tmp):
     stall = now["stall_fraction"]
     fed = min(99, 1 / (1 - stall) - 1)
     assert abs(doc["predicted"]["fed"] - fed) <= 1e-6 * (1 + fed), fed
-    for key in ("two_workers", "storage", "transfer", "packing"):
+    for key in ("two_workers", "storage", "transfer", "packing", "device"):
         assert -1e-9 <= doc["predicted"][key] <= fed + 1e-9, key
     for key in ("fed", "two_workers"):
         gain = doc[key]["images_per_second"] / now["images_per_second"] - 1
@@ -88,6 +90,7 @@ def case_report(tmp):
     for part in ("an infinitely fast loader", "two more workers",
                  "storage of twice the speed", "predicted", "measured",
                  "an index of the JPEGs", "packed images", "share",
+                 "Huffman chains in parallel", "decoding on a GPU",
                  "24 samples in memory",
                  "1 worker;"):
         contains(done.out, part)

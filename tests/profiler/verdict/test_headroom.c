@@ -99,6 +99,30 @@ TEST(test_packing)
     check(h.fetch, 0.4);
 }
 
+/* Chains side by side spare two fifths of codes that were followed alone, and
+ * a device all that makes pixels but what its jobs take. */
+TEST(test_decoding)
+{
+    struct fdl_evidence e = run(FDL_BUCKET_PREP, FDL_BUCKET_WORKER_WAIT);
+    check(judge(&e).chains + judge(&e).device + judge(&e).host_rate, 0);
+    e.workers = 2;
+    e.samples = 50000;
+    e.worker_busy_ns = 20 * SEC;
+    e.huffman_ns = 5 * SEC;
+    e.made_ns = 6 * SEC + SEC / 2;
+    struct fdl_headroom h = judge(&e);
+    check(h.alone, 0.25);
+    check(h.chains, 10.0 / 9 - 1);
+    check(h.on_device, 0.3); /* half a second is for jobs */
+    check(h.device, 10.0 / 7 - 1);
+    check(h.host_rate, 2 * 50000 / 14.0);
+    e.jpeg_index_used = true;
+    check(judge(&e).chains + judge(&e).alone, 0);
+    e.custom_ns = SEC;
+    h = judge(&e);
+    check(h.device + h.on_device + h.host_rate, 0);
+}
+
 /* Two workers beside many, and where there are no cores for them. */
 TEST(test_workers)
 {
@@ -162,6 +186,8 @@ TEST(test_extremes)
         e.worker_cpu_ns = PICK(values);
         e.worker_sleep_ns = PICK(values);
         e.huffman_ns = PICK(values);
+        e.made_ns = PICK(values);
+        e.samples = PICK(counts);
         e.has_device = PICK(counts) == 1;
         e.device_span_ns = PICK(values);
         e.device_idle_ns = PICK(values);
@@ -174,6 +200,10 @@ TEST(test_extremes)
         check_bounds(h.storage, h.fed);
         check_bounds(h.transfer, h.fed);
         check_bounds(h.packing, h.fed);
+        check_bounds(h.chains, h.fed);
+        check_bounds(h.device, h.fed);
+        assert_true(h.on_device >= 0 && h.on_device <= 1);
+        assert_true(h.host_rate >= 0);
         assert_true(h.huffman >= 0 && h.huffman <= 1);
     }
 }

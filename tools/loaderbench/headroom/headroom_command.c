@@ -218,16 +218,28 @@ static json_t *side_json(const struct side *s)
                      "workers", (json_int_t)s->workers);
 }
 
-/* What a gain is a part of: of the loop's time, and of the workers'. */
-static json_t *shares_json(const struct side *now)
+/* Of a run's JSON. */
+#define DECODING "headroom.decoding."
+
+/* The run whose files no index knew. */
+static const json_t *first_epoch(const struct result *r)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "fed",
-                     now->stall_fraction, "two_workers",
-                     share_of_waits(now, "prep", "worker_wait"), "storage",
-                     share_of_waits(now, "fetch", "fetch_queue"), "transfer",
-                     share_of_waits(now, "transfer", "transfer_queue"),
-                     "jpeg_index", doc_or_0(now->run, "headroom.huffman"),
-                     "packing", doc_or_0(now->run, "headroom.huffman"));
+    return r->as_is.measured ? r->as_is.run : r->now.run;
+}
+
+/* What a gain is a part of: of the loop's time, and of the workers'. */
+static json_t *shares_json(const struct result *r)
+{
+    const struct side *now = &r->now;
+    return json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "fed", now->stall_fraction,
+        "chains", doc_or_0(first_epoch(r), DECODING "chains_share"), "device",
+        doc_or_0(now->run, DECODING "device_share"), "two_workers",
+        share_of_waits(now, "prep", "worker_wait"), "storage",
+        share_of_waits(now, "fetch", "fetch_queue"), "transfer",
+        share_of_waits(now, "transfer", "transfer_queue"), "jpeg_index",
+        doc_or_0(now->run, "headroom.huffman"), "packing",
+        doc_or_0(now->run, "headroom.huffman"));
 }
 
 static json_t *trial_json(const struct result *r)
@@ -251,22 +263,27 @@ static json_t *document(const struct run_setup *s, const char *uri,
     json_object_set_new(doc, "uri", json_string(uri));
     json_object_set_new(doc, "consumer_ms", json_real(s->options.consumer_ms));
     json_object_set_new(doc, "now", side_json(&r->now));
-    json_object_set_new(doc, "predicted",
-                        json_pack("{s:f, s:f, s:f, s:f, s:f}", "fed",
-                                  doc_or_0(run, "headroom.fed"), "two_workers",
-                                  doc_or_0(run, "headroom.two_workers"),
-                                  "storage", doc_or_0(run, "headroom.storage"),
-                                  "transfer",
-                                  doc_or_0(run, "headroom.transfer"), "packing",
-                                  doc_or_0(run, "headroom.packing")));
+    json_object_set_new(
+        doc, "predicted",
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "fed",
+                  doc_or_0(run, "headroom.fed"), "chains",
+                  doc_or_0(first_epoch(r), DECODING "chains"), "device",
+                  doc_or_0(run, DECODING "device"), "two_workers",
+                  doc_or_0(run, "headroom.two_workers"), "storage",
+                  doc_or_0(run, "headroom.storage"), "transfer",
+                  doc_or_0(run, "headroom.transfer"), "packing",
+                  doc_or_0(run, "headroom.packing")));
     json_object_set_new(doc, "measured",
                         json_pack("{s:o, s:o, s:o, s:o}", "fed",
                                   gain_json(&r->now, &r->fed), "two_workers",
                                   gain_json(&r->now, &r->more), "jpeg_index",
                                   gain_json(&r->as_is, &r->indexed), "packing",
                                   gain_json(&r->as_is, &r->packed)));
-    json_object_set_new(doc, "shares", shares_json(&r->now));
+    json_object_set_new(doc, "shares", shares_json(r));
     json_object_set_new(doc, "trial", trial_json(r));
+    json_object_set_new(
+        doc, "host_samples_per_second",
+        json_real(doc_or_0(run, DECODING "host_samples_per_second")));
     json_object_set_new(doc, "fed", side_json(&r->fed));
     json_object_set_new(doc, "two_workers", side_json(&r->more));
     json_object_set(doc, "verdict", json_object_get(run, "verdict"));
@@ -302,23 +319,54 @@ static void print_row(const char *what, double share, double predicted,
 
 static void print_trial(const struct result *r)
 {
-    const struct headroom_trial *t = &r->trial;
     double huffman = doc_or_0(r->now.run, "headroom.huffman");
-    if (!t->packed)
+    if (!r->trial.packed)
         return;
     print_row("an index of the JPEGs", huffman, (double)NAN, &r->as_is,
               &r->indexed);
     print_row("packed images", huffman,
               doc_or_0(r->now.run, "headroom.packing"), &r->as_is, &r->packed);
-    if (!r->as_is.measured)
+}
+
+/* What cannot be tried here: the index has several chains and jumps as well,
+ * and a GPU may not be there. */
+static void print_decoding(const struct result *r)
+{
+    const json_t *first = first_epoch(r);
+    double alone = doc_or_0(first, DECODING "chains_share");
+    double device = doc_or_0(r->now.run, DECODING "device_share");
+    if (alone > 0)
+        print_row("Huffman chains in parallel", alone,
+                  doc_or_0(first, DECODING "chains"), NULL, NULL);
+    if (device > 0)
+        print_row("decoding on a GPU", device,
+                  doc_or_0(r->now.run, DECODING "device"), NULL, NULL);
+}
+
+static void print_notes(const struct result *r)
+{
+    const struct headroom_trial *t = &r->trial;
+    double rate = doc_or_0(r->now.run, DECODING "host_samples_per_second");
+    char text[512];
+    if (r->as_is.measured) {
+        snprintf(text, sizeof(text),
+                 "Tried on %" PRIu64
+                 " samples in memory: an index and packing, "
+                 "whose share is of the workers' time; %.0f images/s as they "
+                 "are. Packed by `loaderbench pack --store=packed` they take "
+                 "%+.0f %% of bytes.",
+                 t->samples, r->as_is.images_per_second,
+                 100 * ((double)t->packed_bytes / (double)t->bytes - 1));
+        putchar('\n');
+        cli_print_wrapped(text, 0, 0);
+    }
+    if (!(rate > 0))
         return;
-    char text[256];
     snprintf(text, sizeof(text),
-             "The last two are of the workers' time, and were tried on %" PRIu64
-             " samples in memory: %.0f images/s as they are. Packed by "
-             "`loaderbench pack --store=packed` they take %+.0f %% of bytes.",
-             t->samples, r->as_is.images_per_second,
-             100 * ((double)t->packed_bytes / (double)t->bytes - 1));
+             "So is that of chains, which run in parallel once the index knows "
+             "a file, after the first epoch; and of a GPU that decodes, beside "
+             "which these workers would prepare %.0f images/s.",
+             rate);
     putchar('\n');
     cli_print_wrapped(text, 0, 0);
 }
@@ -352,6 +400,8 @@ static void report(const struct run_setup *s, const struct result *r)
                   share_of_waits(&r->now, "transfer", "transfer_queue"),
                   doc_or_0(run, "headroom.transfer"), NULL, NULL);
     print_trial(r);
+    print_decoding(r);
+    print_notes(r);
     putchar('\n');
     if (!(s->options.consumer_ms > 0))
         cli_print_wrapped(

@@ -105,7 +105,46 @@ def of_whole_images() -> List[Any]:
     ]
 
 
+def sizes_and_borders() -> List[Any]:
+    """As detectors have them, and segmenters."""
+    return [
+        A.OneOf(
+            [
+                A.LongestMaxSize(64),
+                A.SmallestMaxSize(40, area_for_downscale="image"),
+                A.RandomScale(0.3),
+                A.Resize(60, 50, mask_interpolation=cv2.INTER_LINEAR),
+                A.Resize(40, 44, area_for_downscale="image_mask"),
+                A.Resize(48, 56),  # its own size
+            ],
+            p=1,
+        ),
+        A.OneOf(
+            [
+                A.PadIfNeeded(70, 80, fill=(9, 99, 200), fill_mask=3),
+                A.PadIfNeeded(70, 80, border_mode=cv2.BORDER_REFLECT_101),
+                A.Pad((3, 0, 7, 12), fill=114),
+                A.Pad(0),
+                A.PadIfNeeded(None, 80, pad_height_divisor=32),
+            ],
+            p=0.9,
+        ),
+        A.OneOf(
+            [
+                A.Rotate(30),
+                A.Rotate(9, border_mode=cv2.BORDER_REFLECT_101),
+                A.Rotate(20, crop_border=True),
+                A.Rotate(40, fill=(1, 2, 3), fill_mask=2),
+                A.Rotate((0, 0)),
+            ],
+            p=0.9,
+        ),
+        A.Resize(45, 41),
+    ]
+
+
 CHAINS: Dict[str, Callable[[], List[Any]]] = {
+    "sizes and borders": sizes_and_borders,
     "usual": usual,
     "usual, as tensors": lambda: [*usual(), ToTensorV2()],
     "nested": nested,
@@ -274,10 +313,21 @@ def calls_of(function: Any, chain: Any, root: Path) -> int:
 
 
 @tried
-@pytest.mark.parametrize("name", ["HorizontalFlip", "HueSaturationValue"])
-def test_apply_is_not_called(root: Path, name: str) -> None:
-    cls = getattr(A, name)
-    assert calls_of(cls.apply, A.Compose([cls(p=1)]), root) == 0
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: A.HorizontalFlip(p=1),
+        lambda: A.HueSaturationValue(p=1),
+        lambda: A.Resize(40, 36),
+        lambda: A.LongestMaxSize(40),
+        lambda: A.PadIfNeeded(90, 80),
+        lambda: A.Rotate((9, 10), p=1),
+    ],
+)
+def test_apply_is_not_called(root: Path, make: Any) -> None:
+    transform = make()
+    function = type(transform).apply
+    assert calls_of(function, A.Compose([transform]), root) == 0
 
 
 @tried

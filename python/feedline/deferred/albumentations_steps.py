@@ -22,6 +22,7 @@ from . import opencv_steps as made
 from . import steps as op
 from .array import DeferredArray
 from .array_views import NotRecorded
+from .opencv_functions import bordered
 from .record import Call, Record, as_pixels, as_table, dense
 from .remembered import keep
 
@@ -109,6 +110,69 @@ def _resized(record: Record, w: int, h: int, how: int) -> Record:
     new = made.resize(record, call, (w, h), interpolation=how)
     new.strides = dense(new.shape)
     return new
+
+
+_AREA = 3  # INTER_AREA
+# Which transforms of images, and of masks, take the area where they shrink.
+_SHRINKING = {"image": ("image", "image_mask"), "mask": ("image_mask",)}
+
+
+def _resize(target: str) -> Move:
+    """To a size, or by a scale that was drawn."""
+    filters = "interpolation" if target == "image" else "mask_interpolation"
+
+    def resize(transform: Any, record: Record, params: Params) -> Record:
+        height, width = record.shape[:2]
+        scale = params.get("scale")
+        if scale is None:
+            h, w = transform.height, transform.width
+            shrinks = h < height or w < width
+        else:
+            h, w = (max(1, round(side * scale)) for side in (height, width))
+            shrinks = scale < 1
+        if (h, w) == (height, width) or type(h) is not int:
+            raise NotRecorded
+        how = getattr(transform, filters)
+        if shrinks and transform.area_for_downscale in _SHRINKING[target]:
+            how = _AREA
+        return _resized(record, w, h, how)
+
+    return resize
+
+
+def _pad(fill: str) -> Move:
+    def pad(transform: Any, record: Record, params: Params) -> Record:
+        top, bottom, left, right = (
+            params["pad_" + side] for side in ("top", "bottom", "left", "right")
+        )
+        value, mode = getattr(transform, fill), transform.border_mode
+        if not (top or bottom or left or right):
+            raise NotRecorded
+        if type(value) is float:
+            value = [value] * record.side("c")
+        sides = top, bottom, left, right, mode
+        call = _call(record, _cv, "copyMakeBorder", *sides, value=value)
+        new = bordered(
+            record, call, top, bottom, left, right, mode, value=value
+        )
+        new.strides = dense(new.shape)
+        return new
+
+    return pad
+
+
+def _turned(filters: str, fill: str) -> Move:
+    """As a warp, on a canvas of the image's own size."""
+    warp = _warp(filters, fill)
+
+    def turned(transform: Any, record: Record, params: Params) -> Record:
+        if transform.crop_border:
+            raise NotRecorded
+        return warp(
+            transform, record, {**params, "output_shape": params["shape"]}
+        )
+
+    return turned
 
 
 def _warp(filters: str, fill: str) -> Move:
@@ -267,6 +331,20 @@ MOVES: Dict[str, Dict[Tuple[str, str], Move]] = {
     "augmentations.geometric.flip": {
         ("HorizontalFlip", "apply"): _flip(1, 0),
         ("VerticalFlip", "apply"): _flip(0, 1),
+    },
+    "augmentations.geometric.pad": {
+        ("Pad", "apply"): _pad("fill"),
+        ("Pad", "apply_to_mask"): _pad("fill_mask"),
+    },
+    "augmentations.geometric.resize": {
+        ("MaxSizeTransform", "apply"): _resize("image"),
+        ("MaxSizeTransform", "apply_to_mask"): _resize("mask"),
+        ("Resize", "apply"): _resize("image"),
+        ("Resize", "apply_to_mask"): _resize("mask"),
+    },
+    "augmentations.geometric.rotate": {
+        ("Rotate", "apply"): _turned("interpolation", "fill"),
+        ("Rotate", "apply_to_mask"): _turned("mask_interpolation", "fill_mask"),
     },
     "augmentations.geometric.transforms": {
         ("Affine", "apply"): _warp("interpolation", "fill"),

@@ -142,7 +142,7 @@ _BORDERS = {0: "constant", 1: "edge", 2: "symmetric", 4: "reflect"}
 _ISOLATED = 16  # the array alone is looked at, as here anyhow
 
 
-def _border(
+def bordered(
     record: Record,
     call: Call,
     top: int,
@@ -380,7 +380,7 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     "addWeighted": sums.add_weighted,
     "bitwise_not": _pointwise,
     "blur": _mover(made.blur, 1, ("anchor", "borderType")),
-    "copyMakeBorder": _mover(_border, 5, ("value",), _MOVED),
+    "copyMakeBorder": _mover(bordered, 5, ("value",), _MOVED),
     "cvtColor": _mover(_colors, 1, ("dstCn", "hint")),
     "equalizeHist": _mover(made.equalize),
     "filter2D": _mover(made.filter_2d, 2, ("anchor", "delta", "borderType")),

@@ -32,10 +32,14 @@
 /* n: 1 to FDL_SEGMENT_BLOCKS. Returns how many bytes were written. */
 size_t fdl_segment_write(const int16_t (*blocks)[64], unsigned n, uint8_t *to);
 
+/* Puts values where `places` has ones, and zeros elsewhere. */
+typedef void fdl_segment_placer(uint64_t places, const int16_t *values,
+                                int16_t *to, size_t stride);
+
 /* A segment that is open; 15 KB. The caller owns it, and reads the blocks only
  * by fdl_segment_block. */
 struct fdl_segment {
-    const struct fdl_segment_kernels *kernels;
+    fdl_segment_placer *place;
     uint64_t places[FDL_SEGMENT_BLOCKS]; /* that are not zero; but the first */
     uint16_t first[FDL_SEGMENT_BLOCKS];  /* of a block in `values` */
     int16_t dc[FDL_SEGMENT_BLOCKS];
@@ -52,7 +56,12 @@ bool fdl_segment_open(struct fdl_segment *s, const uint8_t *data, size_t size,
 
 /* Block i: 8 rows of 8 coefficients, `stride` coefficients apart, each on 16
  * bytes. Returns the last place in zigzag order that is not zero. */
-unsigned fdl_segment_block(const struct fdl_segment *s, unsigned i, int16_t *to,
-                           size_t stride);
+static inline unsigned fdl_segment_block(const struct fdl_segment *s,
+                                         unsigned i, int16_t *to, size_t stride)
+{
+    s->place(s->places[i], s->values + s->first[i], to, stride);
+    to[0] = s->dc[i];
+    return s->last[i];
+}
 
 #endif

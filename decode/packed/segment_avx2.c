@@ -162,19 +162,40 @@ AVX2 FDL_INLINE __m256i words_of_bits(unsigned bits)
     return _mm256_cmpeq_epi16(x, each);
 }
 
+/* Magnitudes of 16 bits, in place of what marks them in `to`. Two bits of
+ * `marked` are one value. */
+static const uint8_t *put_words(const uint8_t *from, uint32_t marked,
+                                unsigned sign, unsigned n, int16_t *to)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (!(marked >> (2 * i) & 1))
+            continue;
+        unsigned m = fdl_segment_word(from);
+        to[i] = (int16_t)(uint16_t)(sign >> i & 1 ? 0 - m : m);
+        from += 2;
+    }
+    return from;
+}
+
 AVX2 static void values(const struct fdl_segment_streams *in,
                         const uint8_t *from, int16_t *to)
 {
-    const __m256i one = _mm256_set1_epi16(1);
+    const __m256i one = _mm256_set1_epi16(1), mark = _mm256_set1_epi16(MARKED);
+    const uint8_t *word = in->words;
     for (unsigned i = 0; i < in->values; i += 16) {
         unsigned large = in->large[i / 8] | (unsigned)in->large[i / 8 + 1] << 8;
         unsigned sign = in->signs[i / 8] | (unsigned)in->signs[i / 8 + 1] << 8;
         __m256i m = _mm256_cvtepu8_epi16(spread_16(&from, large));
         m = _mm256_add_epi16(m, one);
         m = _mm256_sub_epi16(m, words_of_bits(large)); /* plus one more */
+        uint32_t marked =
+            (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi16(m, mark));
         __m256i negative = words_of_bits(sign);
         m = _mm256_sub_epi16(_mm256_xor_si256(m, negative), negative);
         _mm256_storeu_si256((__m256i *)(void *)(to + i), m);
+        if (FDL_UNLIKELY(marked))
+            word = put_words(word, marked, sign, FDL_MIN(in->values - i, 16),
+                             to + i);
     }
 }
 

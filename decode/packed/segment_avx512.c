@@ -149,7 +149,8 @@ FDL_INLINE uint32_t load_32(const uint8_t *p)
 AVX512 static void values(const struct fdl_segment_streams *in,
                           const uint8_t *from, int16_t *to)
 {
-    const __m512i one = _mm512_set1_epi16(1);
+    const __m512i one = _mm512_set1_epi16(1), mark = _mm512_set1_epi16(MARKED);
+    const uint8_t *word = in->words;
     for (unsigned i = 0; i < in->values; i += 32) {
         uint32_t large = load_32(in->large + i / 8);
         uint32_t sign = load_32(in->signs + i / 8);
@@ -158,6 +159,11 @@ AVX512 static void values(const struct fdl_segment_streams *in,
         from += fdl_segment_count(large);
         __m512i m = _mm512_add_epi16(_mm512_cvtepu8_epi16(bytes), one);
         m = _mm512_mask_add_epi16(m, large, m, one);
+        uint32_t marked = _mm512_cmpeq_epi16_mask(m, mark);
+        if (FDL_UNLIKELY(marked)) {
+            m = _mm512_mask_expand_epi16(m, marked, _mm512_loadu_si512(word));
+            word += (size_t)2 * fdl_segment_count(marked);
+        }
         m = _mm512_mask_sub_epi16(m, sign, _mm512_setzero_si512(), m);
         _mm512_storeu_si512(to + i, m);
     }

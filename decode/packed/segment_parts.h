@@ -29,6 +29,7 @@ struct fdl_segment_streams {
     const uint8_t *signs, *large; /* a bit for each value */
     const uint8_t *nibbles;       /* for each large one */
     const uint8_t *bytes;         /* for each full nibble */
+    const uint8_t *words;         /* for each full byte */
     const uint8_t *end;
     unsigned values, n_large;
 };
@@ -57,8 +58,7 @@ struct fdl_segment_kernels {
 
     void (*values)(const struct fdl_segment_streams *in, const uint8_t *excess,
                    int16_t *values);
-    void (*block)(uint64_t places, const int16_t *values, int16_t *to,
-                  size_t stride);
+    fdl_segment_placer *block;
 };
 
 extern const struct fdl_segment_kernels fdl_segment_plain;
@@ -131,6 +131,11 @@ FDL_INLINE void fdl_segment_read_dc(struct fdl_segment *s, const uint8_t *from,
         d = d >> 1 ^ (0 - (d & 1));
         s->dc[i] = (int16_t)(uint16_t)((uint16_t)s->dc[i - 1] + d);
     }
+}
+
+FDL_INLINE uint16_t fdl_segment_word(const uint8_t *p)
+{
+    return (uint16_t)(p[0] | (unsigned)p[1] << 8);
 }
 
 /* Places in zigzag order, up to the last one; place 0 is left out. */

@@ -50,11 +50,16 @@ static bool excess(const struct fdl_segment_streams *in, uint8_t *to,
 static void values(const struct fdl_segment_streams *in, const uint8_t *from,
                    int16_t *to)
 {
+    const uint8_t *word = in->words;
     for (unsigned i = 0; i < in->values; i++) {
         int large = in->large[i / 8] >> (i % 8) & 1;
         int sign = in->signs[i / 8] >> (i % 8) & 1;
         int m = large ? 2 + *from++ : 1;
-        to[i] = (int16_t)(sign ? -m : m);
+        if (m == MARKED) {
+            m = fdl_segment_word(word);
+            word += 2;
+        }
+        to[i] = (int16_t)(uint16_t)(sign ? -m : m);
     }
 }
 
@@ -107,23 +112,10 @@ static const uint8_t *after(const uint8_t *at, const uint8_t *end, size_t bits)
     return at + bytes_of(bits);
 }
 
-/* Magnitudes of 16 bits, in place of what marks them. */
-static void read_words(int16_t *to, const uint8_t *from, unsigned n)
-{
-    for (; n > 0; to++) {
-        if (*to != MARKED && *to != -MARKED)
-            continue;
-        unsigned m = from[0] | (unsigned)from[1] << 8;
-        *to = (int16_t)(uint16_t)(*to < 0 ? 0 - m : m);
-        from += 2;
-        n--;
-    }
-}
-
-static bool read_values(struct fdl_segment *s, const uint8_t *at,
+static bool read_values(struct fdl_segment *s,
+                        const struct fdl_segment_kernels *k, const uint8_t *at,
                         const uint8_t *end, unsigned n)
 {
-    const struct fdl_segment_kernels *k = s->kernels;
     struct fdl_segment_streams in = {.signs = at, .end = end, .values = n};
     in.large = after(in.signs, end, n);
     in.nibbles = after(in.large, end, n);
@@ -136,13 +128,13 @@ static bool read_values(struct fdl_segment *s, const uint8_t *at,
     if (!in.bytes || !k->excess(&in, s->excess, &bytes, &words) ||
         (size_t)(end - in.bytes) != bytes + (size_t)words * 2)
         return false;
+    in.words = in.bytes + bytes;
     k->values(&in, s->excess, s->values);
-    read_words(s->values, in.bytes + bytes, words);
     return true;
 }
 
-static bool read_all(struct fdl_segment *s, const uint8_t *data,
-                     const uint8_t *end, unsigned n)
+static bool read_all(struct fdl_segment *s, const struct fdl_segment_kernels *k,
+                     const uint8_t *data, const uint8_t *end, unsigned n)
 {
     const uint8_t *lasts = data + SEGMENT_HEAD;
     unsigned dc_bits = data[0];
@@ -150,12 +142,12 @@ static bool read_all(struct fdl_segment *s, const uint8_t *data,
     const uint8_t *from = after(dc, end, (size_t)(n - 1) * dc_bits);
     if (dc_bits > DC_BITS || !from)
         return false;
-    const uint8_t *rest = after(from, end, s->kernels->lasts(s, lasts, n));
+    const uint8_t *rest = after(from, end, k->lasts(s, lasts, n));
     if (!rest)
         return false;
     s->dc[0] = (int16_t)(uint16_t)(data[1] | data[2] << 8);
-    s->kernels->dc(s, dc, dc_bits, n);
-    return read_values(s, rest, end, s->kernels->places(s, from, n));
+    k->dc(s, dc, dc_bits, n);
+    return read_values(s, k, rest, end, k->places(s, from, n));
 }
 
 bool fdl_segment_open(struct fdl_segment *s, const uint8_t *data, size_t size,
@@ -163,19 +155,12 @@ bool fdl_segment_open(struct fdl_segment *s, const uint8_t *data, size_t size,
 {
     if (size < SEGMENT_HEAD || size > FDL_SEGMENT_BYTES)
         return false;
-    s->kernels = best();
+    const struct fdl_segment_kernels *k = best();
+    s->place = k->block;
     if (readable - size < FDL_SEGMENT_MARGIN) {
         memcpy(s->copy, data, size);
         memset(s->copy + size, 0, FDL_SEGMENT_MARGIN);
         data = s->copy;
     }
-    return read_all(s, data, data + size, n);
-}
-
-unsigned fdl_segment_block(const struct fdl_segment *s, unsigned i, int16_t *to,
-                           size_t stride)
-{
-    s->kernels->block(s->places[i], s->values + s->first[i], to, stride);
-    to[0] = s->dc[i];
-    return s->last[i];
+    return read_all(s, k, data, data + size, n);
 }

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/cpu.h"
+#include "decode/formats/jpeg_transform_avx512.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -606,8 +607,43 @@ static const struct fdl_jpeg_transform avx2 = {
     .rgb = rgb,
 };
 
+#  define BOTH(a, b) (int32_t)((uint32_t)(b) << 16 | (uint16_t)(a))
+const int32_t fdl_jpeg_avx512_factors[FDL_JPEG_AVX512_FACTORS] = {
+    BOTH(1 << CONST_BITS, 1 << CONST_BITS),
+    BOTH(1 << CONST_BITS, -(1 << CONST_BITS)),
+    BOTH(F_0_541 + F_0_765, F_0_541),
+    BOTH(F_0_541, F_0_541 - F_1_847),
+    BOTH(-F_0_541, F_1_847 - F_0_541),
+    BOTH(-F_0_541 - F_0_765, -F_0_541),
+    /* Of rows 1 and 3, for each odd sum, and of rows 5 and 7. */
+    BOTH(F_1_501 - F_0_899 + F_1_175 - F_0_390, F_1_175),
+    BOTH(F_1_175, F_3_072 - F_2_562 + F_1_175 - F_1_961),
+    BOTH(F_1_175 - F_0_390, F_1_175 - F_2_562),
+    BOTH(F_1_175 - F_0_899, F_1_175 - F_1_961),
+    BOTH(F_1_175 - F_0_390, F_1_175 - F_0_899),
+    BOTH(F_1_175 - F_2_562, F_1_175 - F_1_961),
+    BOTH(F_2_053 - F_2_562 + F_1_175 - F_0_390, F_1_175),
+    BOTH(F_1_175, F_0_298 - F_0_899 + F_1_175 - F_1_961),
+};
+
+static void pair_avx512(int16_t *coefficients, const uint16_t *quant,
+                        unsigned last, uint8_t zero, uint8_t *to, size_t stride)
+{
+    if (last == 0 ||
+        !fdl_jpeg_pair_avx512(coefficients, quant, last, zero, to, stride))
+        pair(coefficients, quant, last, zero, to, stride);
+}
+
+static const struct fdl_jpeg_transform avx512 = {
+    .pair = {pair_of_1, pair_of_2, pair_of_4, pair_avx512},
+    .upsample = {{NULL, upsample_h1v2}, {upsample_h2v1, upsample_h2v2}},
+    .rgb = fdl_jpeg_rgb_avx512,
+};
+
 const struct fdl_jpeg_transform *fdl_jpeg_transform(void)
 {
+    if (fdl_cpu_level() >= FDL_CPU_AVX512)
+        return &avx512;
     return fdl_cpu_level() >= FDL_CPU_AVX2 ? &avx2 : NULL;
 }
 #else

@@ -5,6 +5,8 @@
  * values that overflow 16 bits on their way, which no photo has.
  */
 #include "base/clock.h"
+#include "base/compiler.h"
+#include "base/cpu.h"
 #include "decode/formats/format.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_rows.h"
@@ -161,6 +163,74 @@ TEST(usual_kinds_are_taken)
             assert_false(is_taken(e, &m, 1));
     }
     fdl_jpeg_entropy_destroy(e);
+}
+
+/* Of a pair whose values have up to `bits` bits: transformed by t. */
+static void transform_pair(const struct fdl_jpeg_transform *t, int side,
+                           uint64_t seed, uint8_t to[8][16])
+{
+    static int16_t pair[FDL_PAIR_COEFFICIENTS] FDL_ALIGNED(64);
+    static const int16_t nothing[FDL_PAIR_COEFFICIENTS];
+    uint16_t quant[64];
+    unsigned bits = (unsigned)(make_random(&seed) % 17);
+    unsigned last = (unsigned)(make_random(&seed) % 64);
+    last = make_random(&seed) % 3 ? last : last % 11;
+    for (int k = 0; k < 64; k++)
+        quant[k] = (uint16_t)(1 + (bits < 9 ? make_random(&seed) % 8 : 0));
+    for (unsigned k = 0; k <= last; k++)
+        for (int i = 0; i < 2; i++) {
+            uint64_t x = make_random(&seed) & ((1u << bits) - 1);
+            x = make_random(&seed) % 2 ? 0 - x : x;
+            pair[fdl_jpeg_pair_order[k] + 8 * i] = (int16_t)(uint16_t)x;
+        }
+    uint8_t zero = make_random(&seed) % 2 ? 128 : 0;
+    t->pair[side](pair, quant, last, zero, to[0], 16);
+    assert_memory_equal(pair, nothing, sizeof(nothing));
+}
+
+TEST(levels_transform_alike)
+{
+    enum fdl_cpu_level top = fdl_cpu_set_level(FDL_CPU_LEVELS - 1);
+    if (top < FDL_CPU_AVX512)
+        test_skip("one level of the transform");
+    const struct fdl_jpeg_transform *best = fdl_jpeg_transform();
+    fdl_cpu_set_level(FDL_CPU_AVX2);
+    const struct fdl_jpeg_transform *avx2 = fdl_jpeg_transform();
+    fdl_cpu_set_level(top);
+    assert_ptr_not_equal(best, avx2);
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 100000; round++) {
+        uint8_t want[8][16] = {{0}}, got[8][16] = {{0}};
+        uint64_t pair = make_random(&seed);
+        transform_pair(avx2, round % 4, pair, want);
+        transform_pair(best, round % 4, pair, got);
+        assert_memory_equal(got, want, sizeof(want));
+    }
+}
+
+TEST(levels_make_the_same_colours)
+{
+    enum { MOST = 200 };
+    enum fdl_cpu_level top = fdl_cpu_set_level(FDL_CPU_LEVELS - 1);
+    uint64_t seed = test_seed();
+    for (size_t n = 1; n <= MOST && top > FDL_CPU_C; n++) {
+        uint8_t planes[3][MOST + FDL_TRANSFORM_MARGIN];
+        uint8_t want[3 * MOST + 1], got[3 * MOST + 1];
+        for (size_t i = 0; i < sizeof(planes); i++)
+            ((uint8_t *)planes)[i] = (uint8_t)make_random(&seed);
+        memset(want, 0x55, sizeof(want));
+        memset(got, 0x55, sizeof(got));
+        for (int level = FDL_CPU_AVX2; level <= (int)top; level++) {
+            fdl_cpu_set_level((enum fdl_cpu_level)level);
+            fdl_jpeg_transform()->rgb(planes[0], (const int8_t *)planes[1],
+                                      (const int8_t *)planes[2], n,
+                                      level == FDL_CPU_AVX2 ? want : got);
+            if (level > FDL_CPU_AVX2)
+                assert_memory_equal(got, want, sizeof(want));
+        }
+        assert_int_equal(want[3 * n], 0x55);
+    }
+    fdl_cpu_set_level(top);
 }
 
 TEST_MAIN("decode_transform")

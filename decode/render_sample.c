@@ -653,6 +653,7 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
         r.dst = dst;
         status = run_steps(&r, &spent);
     }
+    fdl_finish_end();
     if (!status)
         *cost = spent;
     memcpy(cost->custom, spent.custom, sizeof(cost->custom));

@@ -212,6 +212,13 @@ static void mix(const uint8_t *const x[], const struct fdl_finish_mix *m,
     }
 }
 
+void fdl_finish_end(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
 const struct fdl_finish_kernels fdl_finish_c = {
     .u8_nchw = fdl_finish_planes,
     .u8_nhwc = u8_nhwc,

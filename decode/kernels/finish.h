@@ -58,6 +58,10 @@ typedef void (*fdl_finish_fn)(const uint8_t *const planes[],
                               const struct fdl_output_format *format,
                               int32_t row, void *dst);
 
+/* Behind the last row, before another thread is told of it: rows may be on
+ * their way past the caches. */
+void fdl_finish_end(void);
+
 /* MixUp of f32: finished x * own + finished y * other, each product and the sum
  * rounded by itself, as torch does it. */
 struct fdl_finish_mix {

@@ -3,9 +3,8 @@
  * The last pass with AVX2, FMA and F16C. Planes are readable in whole vectors,
  * so the end of a row is computed like the rest and only stored with care.
  *
- * Streaming stores for f32 were tried, over a ring of 256 outputs: within noise
- * of plain ones (155 and 160 us for all of resample and finish), and another
- * thread would see them only after a fence. Dropped.
+ * Rows of f32 of large samples go past the caches, which would first read what
+ * is overwritten: batches of them do not stay there until they are used.
  */
 #include "base/compiler.h"
 #include "decode/kernels/finish.h"
@@ -14,7 +13,8 @@
 #include <string.h>
 
 #define AVX2  FDL_TARGET("avx2,fma,f16c")
-#define BLOCK 16 /* pixels that are interleaved at once */
+#define BLOCK 16                /* pixels that are interleaved at once */
+#define LARGE ((size_t)1 << 16) /* a sample, in elements */
 
 /* Byte k of output vector `v` is byte (16 v + k) / 3 of plane (16 v + k) % 3:
  * shuffles that put each plane's bytes there, and zeros elsewhere. */
@@ -177,12 +177,31 @@ AVX2 FDL_INLINE __m256 mixed(const uint8_t *from, const uint8_t *y,
         _mm256_mul_ps(eight(y, n, steps), _mm256_set1_ps(m->other)));
 }
 
+/* The first elements of a row, in whole vectors. How many. */
+AVX2 FDL_INLINE size_t stream_row(const uint8_t *from, size_t width,
+                                  const struct numbers *n, float *to,
+                                  bool steps)
+{
+    size_t x = 0;
+    for (; x + 8 <= width; x += 8)
+        _mm256_stream_ps(to + x, eight(from + x, n, steps));
+    return x;
+}
+
+static bool is_large(const struct fdl_output_format *f)
+{
+    size_t pixels = (size_t)f->width * (size_t)f->height;
+    return pixels * (size_t)f->channels >= LARGE;
+}
+
 AVX2 FDL_INLINE void planar_row(const uint8_t *from, const uint8_t *y,
                                 const struct fdl_finish_mix *m, size_t width,
                                 const struct numbers *n, uint8_t *to,
-                                enum kind kind, bool steps)
+                                enum kind kind, bool steps, bool past)
 {
     size_t size = bytes_of(kind), x = 0;
+    if (kind == F32 && past && (uintptr_t)to % sizeof(__m256) == 0)
+        x = stream_row(from, width, n, (float *)(void *)to, steps);
     for (; x + 8 <= width; x += 8)
         store_eight(to + x * size,
                     mixed(from + x, y ? y + x : NULL, m, n, steps), kind);
@@ -199,6 +218,7 @@ AVX2 FDL_INLINE void planar(const uint8_t *const planes[],
                             const struct fdl_output_format *f, int32_t row,
                             void *dst, enum kind kind)
 {
+    bool past = kind == F32 && !m && is_large(f);
     for (int32_t c = 0; c < f->channels; c++) {
         struct numbers n = {.scale = _mm256_set1_ps(affine->scale[c]),
                             .bias = _mm256_set1_ps(affine->bias[c]),
@@ -210,9 +230,11 @@ AVX2 FDL_INLINE void planar(const uint8_t *const planes[],
             (uint8_t *)dst + fdl_planar_place(f, c, row) * bytes_of(kind);
         const uint8_t *y = m ? m->y[c] : NULL;
         if (affine->way == FDL_AFFINE_STEPS)
-            planar_row(planes[c], y, m, (size_t)f->width, &n, to, kind, true);
+            planar_row(planes[c], y, m, (size_t)f->width, &n, to, kind, true,
+                       past);
         else
-            planar_row(planes[c], y, m, (size_t)f->width, &n, to, kind, false);
+            planar_row(planes[c], y, m, (size_t)f->width, &n, to, kind, false,
+                       past);
     }
 }
 

@@ -180,4 +180,5 @@ void fdl_mix_finish(const struct feedline_image_mix *mix,
         finish_whole(&p, own);
     if (mix->kind == FEEDLINE_CUTMIX)
         cut(&p, other);
+    fdl_finish_end();
 }

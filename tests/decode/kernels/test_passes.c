@@ -140,7 +140,7 @@ static void check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
 {
     struct fdl_output_format f = {
         .width = make_within(state, 1, 150),
-        .height = make_within(state, 1, 5),
+        .height = make_within(state, 0, 63) ? make_within(state, 1, 5) : 900,
         .channels = make_within(state, 0, 1)
                         ? 3
                         : make_within(state, 1, FDL_CHANNELS_MAX),

@@ -584,7 +584,9 @@ static uint64_t most_kept(const struct fdl_window *w)
 {
     uint64_t usual = atomic_load_explicit(&w->usual, memory_order_relaxed);
     uint64_t bytes = FDL_MAX(KEEP_TIMES * usual, KEEP_LEAST_BYTES);
-    return FDL_MIN(bytes, FDL_READ_KEEP_BYTES);
+    /* As buffers are: else those of the last step below it would go each time.
+     */
+    return FDL_MIN(fdl_slabs_round(bytes), FDL_READ_KEEP_BYTES);
 }
 
 void fdl_read_release(struct fdl_window *w, struct fdl_read *r)

@@ -28,8 +28,8 @@ import tempfile
 STAGES = [
     (
         "unpack",
-        r"formats/jpeg_entropy|fdl_huffman_long|decode/packed/|jpeg_packed"
-        r"|libjpeg.*decode_mcu|jpeg_fill_bit_buffer",
+        r"formats/jpeg_(entropy|skip)|fdl_huffman_long|decode/packed/"
+        r"|jpeg_packed|libjpeg.*decode_mcu|jpeg_fill_bit_buffer",
     ),
     (
         "upsampling and colour",

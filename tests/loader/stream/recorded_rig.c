@@ -100,19 +100,22 @@ void recorded_see(struct feedline_recorded_image *image)
         (int64_t)now.st_ctim.tv_sec * 1000000000 + now.st_ctim.tv_nsec;
 }
 
-/* Bytes that stay as long as the output does, which they lie behind. */
-static void keep_bytes(const struct recorded_rig *rig, uint32_t image,
+/* Bytes that stay as long as the output does, which they lie behind. false: no
+ * memory. */
+static bool keep_bytes(const struct recorded_rig *rig, uint32_t image,
                        struct recorded_image *from,
                        struct feedline_recorded_image *out)
 {
     size_t n = rig->fixture.sizes[image];
     uint8_t *both = realloc(from->out, from->bytes + n);
-    assert_non_null(both);
+    if (!both)
+        return false;
     from->out = both;
     out->out = both;
     out->data = memcpy(both + from->bytes, rig->fixture.data[image], n);
     out->length = (int64_t)n;
     out->data_stays = 1;
+    return true;
 }
 
 /* kind: where its bytes are. */
@@ -175,10 +178,10 @@ static int32_t read_sample(struct feedline_read_call *call)
             .width = from->width,
         };
         uint32_t kind = (uint32_t)(call->index + i / 2) % 4;
-        if (kind == 3)
-            keep_bytes(rig, image, from, &images[i]);
-        else
+        if (kind != 3)
             name_bytes(rig, kind, image, &images[i]);
+        else if (!keep_bytes(rig, image, from, &images[i]))
+            return feedline_read_fail(call, FEEDLINE_ENOMEM, "no memory");
     }
     return rig->read ? rig->read(call, images, s->n)
                      : feedline_read_recorded(call, images, s->n);

@@ -86,13 +86,14 @@ void fdl_ring_unref(struct fdl_ring *r)
     free(r);
 }
 
-/* Of batches that were delivered. */
+/* Of batches that were delivered. Before that a worker writes `landed`, without
+ * the lock. */
 static bool all_landed_locked(const struct fdl_ring *r)
 {
     for (uint32_t i = 0; i < r->n_slots; i++) {
         const feedline_batch *b = r->slots[i];
         uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
-        if (!b->landed && (state == FDL_SLOT_HELD || state == FDL_SLOT_LEAVING))
+        if ((state == FDL_SLOT_HELD || state == FDL_SLOT_LEAVING) && !b->landed)
             return false;
     }
     return true;

@@ -208,6 +208,16 @@ _ENHANCE = {
 }
 
 
+def _is_as(image: Any, before: Any) -> bool:
+    """Whether it still is what its copy is: nothing was pasted into it."""
+    return (
+        records(image, COLORS)
+        and records(before, COLORS)
+        and image._source is before._source
+        and image._steps == before._steps
+    )
+
+
 def _enhance(kind: Any, number: int) -> None:
     """An enhancer of a deferred image knows no more than the image and a copy
     of it as it is now, until something else than enhance() is asked of it, or
@@ -225,8 +235,8 @@ def _enhance(kind: Any, number: int) -> None:
 
     def enhance(self: Any, factor: float) -> Any:
         image = self.image
-        first = self.__dict__.get("_first", (None,))[0]
-        if image is first and records(image, COLORS):
+        first, before = self.__dict__.get("_first", (None, None))
+        if image is first and _is_as(image, before):
             try:
                 made = image.then(number, (float(factor),))
                 return made if keeps else made.without_info()

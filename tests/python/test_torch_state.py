@@ -10,9 +10,10 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 
-from feedline.torch import BlockSampler
 from torch_cases import SAMPLERS, Ours, assert_same, data, folder, generator
 from torch_cases import torch
+
+from feedline.torch import BlockSampler
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::feedline.torch.FallbackWarning"

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/cpu.h"
+#include "decode/formats/jpeg_pair.h"
 #include "decode/formats/jpeg_transform_avx512.h"
 
 #include <stdbool.h>
@@ -25,14 +26,6 @@ const uint8_t fdl_jpeg_pair_order[64] = {
 };
 
 #if defined(__x86_64__)
-#  include <immintrin.h>
-
-#  define AVX2 FDL_TARGET("avx2")
-
-/* Bits of fractions: of constants, and between the passes. */
-#  define CONST_BITS 13
-#  define PASS1_BITS 2
-
 /* Cosines and their sums, times 2^13. */
 #  define F_0_298 2446
 #  define F_0_390 3196
@@ -47,21 +40,7 @@ const uint8_t fdl_jpeg_pair_order[64] = {
 #  define F_2_562 20995
 #  define F_3_072 25172
 
-/* The last place in zigzag order within the first four rows and columns. */
-#  define CORNER_LAST 9
-
 /* ---- The transform ------------------------------------------------------ */
-
-/* Sums have 32 bits for each 16 of the input, so there are two halves: the
- * first four columns of both blocks, and the others. One after the other they
- * nearly fit into the registers. */
-enum half { LOW, HIGH };
-
-AVX2 FDL_INLINE __m256i mixed(__m256i a, __m256i b, enum half half)
-{
-    return half == LOW ? _mm256_unpacklo_epi16(a, b)
-                       : _mm256_unpackhi_epi16(a, b);
-}
 
 /* a * p + b * q of mixed(p, q). */
 AVX2 FDL_INLINE __m256i products(__m256i x, int a, int b)
@@ -160,41 +139,6 @@ AVX2 FDL_INLINE void corner_pass(__m256i *v, int shift, bool all)
     half_corner_pass(v, high, shift, all ? HIGH : LOW);
     half_corner_pass(v, low, shift, LOW);
     pack_halves(v, low, all ? high : low);
-}
-
-AVX2 FDL_INLINE void transpose(__m256i *v)
-{
-    __m256i a[8], b[8];
-    for (int i = 0; i < 4; i++) {
-        a[2 * i] = _mm256_unpacklo_epi16(v[2 * i], v[2 * i + 1]);
-        a[2 * i + 1] = _mm256_unpackhi_epi16(v[2 * i], v[2 * i + 1]);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        for (int k = 0; k < 2; k++) {
-            b[i + 2 * k] = _mm256_unpacklo_epi32(a[i + k], a[i + 2 + k]);
-            b[i + 2 * k + 1] = _mm256_unpackhi_epi32(a[i + k], a[i + 2 + k]);
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        v[2 * i] = _mm256_unpacklo_epi64(b[i], b[i + 4]);
-        v[2 * i + 1] = _mm256_unpackhi_epi64(b[i], b[i + 4]);
-    }
-}
-
-/* Only v[0] to v[3] of the result: the other columns are zero. */
-AVX2 FDL_INLINE void transpose_corner(__m256i *v)
-{
-    __m256i c[4];
-    for (int i = 0; i < 2; i++) {
-        __m256i a = _mm256_unpacklo_epi16(v[4 * i], v[4 * i + 1]);
-        __m256i b = _mm256_unpacklo_epi16(v[4 * i + 2], v[4 * i + 3]);
-        c[2 * i] = _mm256_unpacklo_epi32(a, b);
-        c[2 * i + 1] = _mm256_unpackhi_epi32(a, b);
-    }
-    for (int i = 0; i < 2; i++) {
-        v[2 * i] = _mm256_unpacklo_epi64(c[i], c[i + 2]);
-        v[2 * i + 1] = _mm256_unpackhi_epi64(c[i], c[i + 2]);
-    }
 }
 
 AVX2 FDL_INLINE void store_rows(__m256i rows, uint8_t *to, size_t stride)

@@ -9,19 +9,11 @@
 #include "decode/formats/jpeg_transform_avx512.h"
 
 #include "base/compiler.h"
+#include "decode/formats/jpeg_pair.h"
 
 #if defined(__x86_64__)
-#  include <immintrin.h>
-
 #  define AVX512                                                               \
     FDL_TARGET("avx2,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")
-
-/* Bits of fractions: of constants, and between the passes. */
-#  define CONST_BITS 13
-#  define PASS1_BITS 2
-
-/* The last place in zigzag order within the first four rows and columns. */
-#  define CORNER_LAST 9
 
 /* Most of a column's sum of magnitudes: the first pass takes it 4 times 1.387,
  * and two of those are to fit into 16 bits. */
@@ -46,16 +38,6 @@ enum factors {
 };
 
 /* ---- The transform ------------------------------------------------------ */
-
-/* Sums have 32 bits for each 16 of the input, so there are two halves: the
- * first four columns of both blocks, and the others. */
-enum half { LOW, HIGH };
-
-AVX512 FDL_INLINE __m256i mixed(__m256i a, __m256i b, enum half half)
-{
-    return half == LOW ? _mm256_unpacklo_epi16(a, b)
-                       : _mm256_unpackhi_epi16(a, b);
-}
 
 /* sum + a * p + b * q of mixed(p, q), where `factors` are a and b. */
 AVX512 FDL_INLINE __m256i add(__m256i sum, __m256i x, enum factors factors)
@@ -106,41 +88,6 @@ AVX512 FDL_INLINE void pass(__m256i *v, int shift, bool corner, bool both)
     half_pass(v, low, shift, LOW, corner);
     for (int i = 0; i < 8; i++)
         v[i] = _mm256_packs_epi32(low[i], both ? high[i] : low[i]);
-}
-
-AVX512 FDL_INLINE void transpose(__m256i *v)
-{
-    __m256i a[8], b[8];
-    for (int i = 0; i < 4; i++) {
-        a[2 * i] = _mm256_unpacklo_epi16(v[2 * i], v[2 * i + 1]);
-        a[2 * i + 1] = _mm256_unpackhi_epi16(v[2 * i], v[2 * i + 1]);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        for (int k = 0; k < 2; k++) {
-            b[i + 2 * k] = _mm256_unpacklo_epi32(a[i + k], a[i + 2 + k]);
-            b[i + 2 * k + 1] = _mm256_unpackhi_epi32(a[i + k], a[i + 2 + k]);
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        v[2 * i] = _mm256_unpacklo_epi64(b[i], b[i + 4]);
-        v[2 * i + 1] = _mm256_unpackhi_epi64(b[i], b[i + 4]);
-    }
-}
-
-/* Only v[0] to v[3] of the result: the other columns are zero. */
-AVX512 FDL_INLINE void transpose_corner(__m256i *v)
-{
-    __m256i c[4];
-    for (int i = 0; i < 2; i++) {
-        __m256i a = _mm256_unpacklo_epi16(v[4 * i], v[4 * i + 1]);
-        __m256i b = _mm256_unpacklo_epi16(v[4 * i + 2], v[4 * i + 3]);
-        c[2 * i] = _mm256_unpacklo_epi32(a, b);
-        c[2 * i + 1] = _mm256_unpackhi_epi32(a, b);
-    }
-    for (int i = 0; i < 2; i++) {
-        v[2 * i] = _mm256_unpacklo_epi64(c[i], c[i + 2]);
-        v[2 * i + 1] = _mm256_unpackhi_epi64(c[i], c[i + 2]);
-    }
 }
 
 /* v: columns; both blocks are written as rows. Rows of four bytes of each are

@@ -24,6 +24,7 @@ struct launcher {
     enum level level;
     const char *mark; /* it is there with this one, too; NULL: with its rank */
     const char *rank, *world, *local_world;
+    const char *node; /* local_world is a list, and this the place in it */
 };
 
 /* torchrun: https://docs.pytorch.org/docs/stable/elastic/run.html; Ray Train
@@ -32,22 +33,22 @@ struct launcher {
  * batch script is rank 0 of SLURM_NTASKS though it runs once. */
 static const struct launcher launchers[] = {
     {"torchrun", CERTAIN, "TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE",
-     "LOCAL_WORLD_SIZE"},
+     "LOCAL_WORLD_SIZE", NULL},
     {"RANK and WORLD_SIZE", BY_HAND, NULL, "RANK", "WORLD_SIZE",
-     "LOCAL_WORLD_SIZE"},
+     "LOCAL_WORLD_SIZE", NULL},
     {"JAX's variables", BY_HAND, NULL, "JAX_PROCESS_ID", "JAX_NUM_PROCESSES",
-     NULL},
+     NULL, NULL},
     {"Open MPI", MPI, NULL, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+     "OMPI_COMM_WORLD_LOCAL_SIZE", NULL},
     {"MVAPICH", MPI, NULL, "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE",
-     "MV2_COMM_WORLD_LOCAL_SIZE"},
-    {"PALS", MPI, NULL, "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_SIZE"},
-    {"PMI", MPI, NULL, "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+     "MV2_COMM_WORLD_LOCAL_SIZE", NULL},
+    {"PALS", MPI, NULL, "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_SIZE", NULL},
+    {"PMI", MPI, NULL, "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", NULL},
     {"jsrun", MPI, NULL, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE",
-     "JSM_NAMESPACE_LOCAL_SIZE"},
-    {"Flux", JOB, NULL, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", NULL},
+     "JSM_NAMESPACE_LOCAL_SIZE", NULL},
+    {"Flux", JOB, NULL, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", NULL, NULL},
     {"Slurm", JOB, "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",
-     "SLURM_STEP_NUM_TASKS", NULL},
+     "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID"},
 };
 
 static bool is_there(fdl_ranks_variable *get, const struct launcher *l)
@@ -123,13 +124,11 @@ static uint32_t local_world_of(fdl_ranks_variable *get,
                                const struct launcher *l)
 {
     uint32_t n = 0, node;
-    const char *text = l->local_world ? get(l->local_world) : NULL;
-    if (text)
-        return number_of(text, 1, &n) ? n : 0;
-    text = get("SLURM_NODEID");
-    if (strcmp(l->name, "Slurm") == 0 && text && number_of(text, 0, &node))
-        n = tasks_of_node(get("SLURM_STEP_TASKS_PER_NODE"), node);
-    return n;
+    const char *text = l->node ? get(l->node) : NULL;
+    if (text && number_of(text, 0, &node))
+        return tasks_of_node(get(l->local_world), node);
+    text = l->node || !l->local_world ? NULL : get(l->local_world);
+    return text && number_of(text, 1, &n) ? n : 0;
 }
 
 /* Around processes that were started by hand somebody may have started one on

@@ -3,6 +3,7 @@
 #include "loader/stream/finish_choice.h"
 
 #include "base/compiler.h"
+#include "base/tenths.h"
 #include "profiler/measure/copy_fit.h"
 
 #include <inttypes.h>
@@ -24,22 +25,9 @@ static void say(struct fdl_finish_choice *out, const char *fmt, ...)
     va_end(args);
 }
 
-/* A number with one digit behind the point, with a point in every locale. */
-struct tenths {
-    char at[24];
-};
-
-static struct tenths tenths(double value)
+static struct fdl_tenths megabytes(uint64_t bytes)
 {
-    struct tenths t;
-    uint64_t n = (uint64_t)(FDL_MIN(FDL_MAX(value, 0), 1e15) * 10 + 0.5);
-    snprintf(t.at, sizeof(t.at), "%" PRIu64 ".%u", n / 10, (unsigned)(n % 10));
-    return t;
-}
-
-static struct tenths megabytes(uint64_t bytes)
-{
-    return tenths((double)bytes / 1e6);
+    return fdl_tenths((double)bytes / 1e6);
 }
 
 /* us of one copy. */
@@ -64,37 +52,37 @@ static bool choose_measured(const struct fdl_finish_question *q,
         say(out,
             "the copy of a batch of %" PRIu32 " takes %s us as u8 (%s MB) and "
             "%s us finished (%s MB)",
-            q->images, tenths(device).at, megabytes(q->wire_bytes).at,
-            tenths(host).at, megabytes(q->finished_bytes).at);
+            q->images, fdl_tenths(device).at, megabytes(q->wire_bytes).at,
+            fdl_tenths(host).at, megabytes(q->finished_bytes).at);
         return true;
     }
     if (q->late) {
         say(out,
             "u8 saves only %s %% of a copy of %s us, but the program's own "
             "copy of a batch finishes it at no cost",
-            tenths(saved * 100).at, tenths(host).at);
+            fdl_tenths(saved * 100).at, fdl_tenths(host).at);
         return true;
     }
     if (cores_are_idle(q)) {
         say(out,
             "u8 would save %s %% of a copy of %s us, most of which is latency, "
             "and %" PRIu32 " usable %s only %s %% taken by others",
-            tenths(saved * 100).at, tenths(host).at, q->cpus_usable,
+            fdl_tenths(saved * 100).at, fdl_tenths(host).at, q->cpus_usable,
             q->cpus_usable == 1 ? "core is" : "cores are",
-            tenths(q->cpu_load * 100).at);
+            fdl_tenths(q->cpu_load * 100).at);
         return false;
     }
     if (q->cpu_load < 0)
         say(out,
             "u8 saves only %s %% of a copy of %s us, but spares the workers "
             "the work",
-            tenths(saved * 100).at, tenths(host).at);
+            fdl_tenths(saved * 100).at, fdl_tenths(host).at);
     else
         say(out,
             "u8 saves only %s %% of a copy of %s us, but others take %s %% of "
             "the %" PRIu32 " usable cores",
-            tenths(saved * 100).at, tenths(host).at,
-            tenths(q->cpu_load * 100).at, q->cpus_usable);
+            fdl_tenths(saved * 100).at, fdl_tenths(host).at,
+            fdl_tenths(q->cpu_load * 100).at, q->cpus_usable);
     return true;
 }
 

@@ -81,7 +81,9 @@ OPTION(DECODE, ENUM("decode", FDL_CHOICE_TEXT(FDL_DECODE_CHOICES), "pixels",
                     "pixels, host: by the workers; device: by the GPU that "
                     "batches are delivered to, where it can, and else by the "
                     "workers into the same batch, with the same pixels "
-                    "(docs/device_decoding.md); none: no pixels; each image "
+                    "(docs/device_decoding.md); auto: either of them, as "
+                    "measured while the loader runs; none: no pixels; each "
+                    "image "
                     "as it is encoded, as the field \"image\" "
                     "(feedline/fields.h), and the pipeline has no effect"))
 OPTION(MASKS, STRING("masks", "",

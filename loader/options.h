@@ -50,7 +50,8 @@ enum fdl_layout_choice { FDL_CHOICE_VALUES(FDL_LAYOUT_CHOICES) };
   C(FDL_DECODE_PIXELS, "pixels")                                               \
   C(FDL_DECODE_NONE, "none")                                                   \
   C(FDL_DECODE_HOST, "host")                                                   \
-  C(FDL_DECODE_DEVICE, "device")
+  C(FDL_DECODE_DEVICE, "device")                                               \
+  C(FDL_DECODE_AUTO, "auto")
 enum fdl_decode_asked { FDL_CHOICE_VALUES(FDL_DECODE_CHOICES) };
 
 #define FDL_ORDER_CHOICES(C)                                                   \

@@ -33,6 +33,9 @@ int32_t fdl_gpu_time_copy(uint32_t number,
 /* EDEVICE: the GPU runs none of the library's kernels, and why. */
 int32_t fdl_gpu_has_kernels(uint32_t number);
 
+/* EDEVICE: it does not run these, and why. */
+int32_t fdl_gpu_has_makers(uint32_t number, const struct fdl_makers *makers);
+
 /* A stream with kernels that do nothing for a given time. */
 struct fdl_gpu_busy;
 int32_t fdl_gpu_busy_create(uint32_t number, struct fdl_gpu_busy **out);

@@ -73,6 +73,16 @@ static void add_index(const struct fdl_sources *from, struct fdl_text *t)
         100 * ratio / (1 + ratio), GOING_OVER * ratio * ms);
 }
 
+/* Who decodes, where that is measured. */
+static void add_choice(const struct fdl_sources *from,
+                       const struct feedline_device_stats *d,
+                       struct fdl_text *t)
+{
+    if (fdl_engine_asked(from->engine, FDL_OPT_DECODE) == FDL_DECODE_AUTO)
+        fdl_text_add(t, "decode=auto: the %s decodes (%s).\n",
+                     d->decode ? "device" : "host", d->decode_reason);
+}
+
 /* Where it decodes: how fast, and what part of its time that takes. */
 static void add_decoding(const struct fdl_sources *from, struct fdl_text *t)
 {
@@ -80,7 +90,10 @@ static void add_decoding(const struct fdl_sources *from, struct fdl_text *t)
     struct feedline_stage_stats decode;
     struct feedline_device_stats d;
     if (!fdl_engine_has_device(from->engine) ||
-        fdl_stats_device(from->watch, &d) < 0 || d.decode_ns == 0)
+        fdl_stats_device(from->watch, &d) < 0)
+        return;
+    add_choice(from, &d, t);
+    if (d.decode_ns == 0 || d.decoded == 0)
         return;
     fdl_stats_get(from->watch, &s);
     fdl_stats_stage(from->watch, FEEDLINE_STAGE_DECODE, &decode);

@@ -246,7 +246,7 @@ static int32_t check_made(struct fdl_engine *e)
 {
     struct fdl_consumer *c = &e->consumer;
     uint64_t index;
-    if (!e->decode.device || !fdl_ring_is_damaged(e->ring, c->at_end, &index))
+    if (!e->decode.ready || !fdl_ring_is_damaged(e->ring, c->at_end, &index))
         return FEEDLINE_OK;
     c->failed = FEEDLINE_EDEVICE;
     return fdl_fail(FEEDLINE_EDEVICE,

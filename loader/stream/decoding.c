@@ -10,6 +10,7 @@
 #include "decode/device/device_stages.h"
 #include "decode/pipeline.h"
 #include "loader/stream/engine_own.h"
+#include "transfer/gpu_probe.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -59,16 +60,47 @@ static const char *obstacle(const struct fdl_engine *e,
     return NULL;
 }
 
+/* Whether this driver takes the kernels, as obstacle(). buf: for the words. */
+static const char *ask_device(uint32_t device, char *buf, size_t capacity)
+{
+    const struct fdl_layout none = {0};
+    struct fdl_makers makers;
+    fdl_engine_set_makers(&none, &makers);
+    if (fdl_gpu_has_makers(device, &makers) >= 0)
+        return NULL;
+    snprintf(buf, capacity, "%s", fdl_last_error());
+    fdl_clear_error();
+    return buf;
+}
+
+/* Nothing is measured yet, and a host that keeps up is never left. */
+static void prepare_auto(struct fdl_engine *e, const char *why)
+{
+    char words[FDL_DECODE_REASON_BYTES];
+    e->decode.ready = e->decode.measured = !why;
+    snprintf(words, sizeof(words), "the device cannot: %.150s", why ? why : "");
+    fdl_decode_choose(&e->decode, false,
+                      why ? words : "nothing was measured yet");
+}
+
 int32_t fdl_engine_choose_decode(struct fdl_engine *e,
                                  const struct fdl_backend_ops *ops,
-                                 const struct fdl_output_format *delivered)
+                                 const struct fdl_output_format *delivered,
+                                 uint32_t device)
 {
-    e->decode.device =
-        fdl_option_int(&e->options, FDL_OPT_DECODE) == FDL_DECODE_DEVICE;
+    int64_t asked = fdl_option_int(&e->options, FDL_OPT_DECODE);
     const char *why = obstacle(e, ops, delivered);
-    snprintf(e->decode.reason, sizeof(e->decode.reason),
-             "decode=%s was asked for", e->decode.device ? "device" : "host");
-    if (!e->decode.device || !why)
+    char buf[FDL_ERROR_BYTES];
+    e->decode.could = !why;
+    if (asked == FDL_DECODE_AUTO) {
+        prepare_auto(e, why ? why : ask_device(device, buf, sizeof(buf)));
+        return FEEDLINE_OK;
+    }
+    e->decode.ready = asked == FDL_DECODE_DEVICE;
+    fdl_decode_choose(&e->decode, e->decode.ready,
+                      e->decode.ready ? "decode=device was asked for"
+                                      : "decode=host was asked for");
+    if (!e->decode.ready || !why)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL, "decode=device is not possible: %s", why);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where images are decoded: chosen once, when the loader is created. */
+/* Where images are decoded. Whether a device could is known when the loader is
+ * created; with decode=auto, whether it does changes as it runs
+ * (decode_choice.h, loader/tune/decode_trial.h). */
 #ifndef FDL_LOADER_DECODING_H
 #define FDL_LOADER_DECODING_H
 
@@ -9,11 +11,12 @@
 
 struct fdl_engine;
 
-/* Decides e->decode, once e->finish is decided, for such batches. EINVAL:
- * decode=device is not possible, and why. */
+/* Decides e->decode, once e->finish is decided, for such batches on the device
+ * of that number. EINVAL: decode=device is not possible, and why. */
 int32_t fdl_engine_choose_decode(struct fdl_engine *e,
                                  const struct fdl_backend_ops *ops,
-                                 const struct fdl_output_format *delivered);
+                                 const struct fdl_output_format *delivered,
+                                 uint32_t device);
 
 /* What the backend needs to know where the device decodes; wire: of batches as
  * they cross the bus. */

@@ -37,6 +37,7 @@ struct fdl_numa_bytes;
 struct fdl_cpu_set;
 struct fdl_engine;
 struct fdl_failures;
+struct fdl_decode_choice;
 struct fdl_finish_choice;
 struct fdl_given;
 struct fdl_pipeline;
@@ -202,6 +203,9 @@ struct fdl_given *fdl_engine_given(const struct fdl_engine *e);
 const struct fdl_options *fdl_engine_options(const struct fdl_engine *e);
 const struct fdl_config_values *fdl_engine_config(const struct fdl_engine *e);
 const struct fdl_finish_choice *fdl_engine_finish(const struct fdl_engine *e);
+
+/* One thread may change it, where it is measured. */
+struct fdl_decode_choice *fdl_engine_decoding(const struct fdl_engine *e);
 
 /* Where its threads run. cpus: NULL: anywhere. */
 const struct fdl_affinity *fdl_engine_affinity(const struct fdl_engine *e);

@@ -451,7 +451,7 @@ static int32_t make_layout(const struct fdl_engine *e,
         most == 0 && !e->no_pixels
             ? fdl_layout_init(layout, e->config.batch_size, e->config.views,
                               &format, mix.classes > 0 ? &mix : NULL,
-                              e->decode.device)
+                              e->decode.ready)
             : fdl_layout_init_various(layout, e->config.batch_size, &format,
                                       most,
                                       e->config.on_error == FDL_ON_ERROR_SKIP);
@@ -478,14 +478,15 @@ static int32_t make_path(struct fdl_engine *e,
         status = fdl_engine_choose_finish(e, ops, &delivered,
                                           backend_config->device);
     if (status >= 0)
-        status = fdl_engine_choose_decode(e, ops, &delivered);
+        status = fdl_engine_choose_decode(e, ops, &delivered,
+                                          backend_config->device);
     if (status >= 0)
         status = make_layout(e, &delivered, &layout);
     if (status < 0)
         return status;
     if (e->finish.device)
         fdl_engine_set_finishing(e, &layout, &backend_config->finish);
-    if (e->decode.device)
+    if (e->decode.ready)
         fdl_engine_set_makers(&layout, &backend_config->makers);
     const struct fdl_copy_observer *copies = &e->observer.copies;
     backend_config->place = (struct fdl_backend_place){

@@ -70,9 +70,9 @@ struct fdl_engine {
     bool stands_in; /* for a watched loader; constant once threads exist */
     int32_t gpu;    /* its number, -1: none; constant like that */
     struct fdl_finish_choice finish; /* constant */
-    struct fdl_decode_choice decode; /* constant */
-    struct fdl_copy_fit fit;         /* of the device, constant once known: */
-    _Atomic bool fit_known;          /* see fdl_engine_bus */
+    struct fdl_decode_choice decode;
+    struct fdl_copy_fit fit; /* of the device, constant once known: */
+    _Atomic bool fit_known;  /* see fdl_engine_bus */
 
     const struct fdl_reader_ops *reader_ops;
     struct fdl_reader *reader;     /* written under run_lock and settings */

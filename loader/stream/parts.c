@@ -53,6 +53,11 @@ const struct fdl_finish_choice *fdl_engine_finish(const struct fdl_engine *e)
     return &e->finish;
 }
 
+struct fdl_decode_choice *fdl_engine_decoding(const struct fdl_engine *e)
+{
+    return &fdl_engine_writable(e)->decode;
+}
+
 const struct fdl_affinity *fdl_engine_affinity(const struct fdl_engine *e)
 {
     return &e->affinity;

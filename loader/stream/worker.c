@@ -124,6 +124,7 @@ static int32_t place_for_device(struct fdl_worker *w,
         .notes = w->notes,
         .payload = w->payload,
         .payload_bytes = w->payload_bytes,
+        .jobs = fdl_load(&e->decode.device),
         .checks = e->config.checksums != FDL_CHECKSUMS_FALSE,
     };
     struct fdl_plan plan;

@@ -52,16 +52,18 @@ int32_t fdl_worker_place_image(const struct fdl_job_tools *t,
                                uint32_t place, struct fdl_render_cost *cost)
 {
     struct fdl_image_info info;
-    bool placed;
+    bool placed = false;
     int64_t begin = fdl_now_ns();
-    int32_t status = make_job(t, plan, b, place, &placed);
+    int32_t status = FEEDLINE_OK;
+    if (t->jobs)
+        status = make_job(t, plan, b, place, &placed);
     if (status >= 0 && placed) {
         *cost = (struct fdl_render_cost){.decode_ns = fdl_now_ns() - begin,
                                          .clock_reads = 2,
                                          .on_device = true};
         return FEEDLINE_OK;
     }
-    if (status >= 0) {
+    if (status >= 0 && t->jobs) {
         fdl_entry_store_begin(t->entries, index, t->notes, bytes);
         status = fdl_decoder_open(t->decoder, bytes, &info);
     }

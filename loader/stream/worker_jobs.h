@@ -15,6 +15,7 @@ struct fdl_job_tools {
     struct fdl_entry_notes *notes;
     uint8_t *payload; /* memory that payloads are made in */
     uint32_t payload_bytes;
+    bool jobs;   /* false: the host decodes, for the time being */
     bool checks; /* what is damaged in a packed sample is found by checksums */
 };
 

@@ -40,12 +40,16 @@ static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
     int64_t now = fdl_now_ns();
     bool limits = fdl_control_limits_locked(c, now);
     fdl_control_read_locked(c, now, &reading);
+    bool trying = fdl_control_decode_locked(c, &reading);
     fdl_lock(&c->lock);
     if (limits)
         fdl_tuner_set_limits(c->tuner, &c->limits);
     c->batches = reading.batches;
-    fdl_tuner_observe(c->tuner, &reading);
-    bool wants = fdl_tuner_propose(c->tuner, want);
+    bool wants = false;
+    if (!trying) {
+        fdl_tuner_observe(c->tuner, &reading);
+        wants = fdl_tuner_propose(c->tuner, want);
+    }
     /* In observe mode, reporting a decision is its outcome. */
     if (!wants || c->mode != FDL_TUNER_OBSERVE)
         take_decisions_locked(c);
@@ -187,6 +191,7 @@ void fdl_control_end(struct fdl_control *c)
     fdl_event_notify(&c->wake, UINT32_MAX);
     fdl_thread_join(&c->thread);
     fdl_engine_lock(c->engine);
+    fdl_control_decode_pause_locked(c);
     fdl_lock(&c->lock);
     fdl_tuner_pause(c->tuner);
     take_decisions_locked(c);
@@ -322,6 +327,7 @@ int32_t fdl_control_create(struct fdl_engine *engine, struct fdl_watch *watch,
     c->mode = (enum fdl_tuner_mode)fdl_option_int(o, FDL_OPT_TUNER);
     fdl_event_init(&c->wake);
     fdl_lock_init(&c->lock, FDL_RANK_CONTROL);
+    fdl_control_decode_begin(c);
     if (c->mode == FDL_TUNER_OFF)
         return FEEDLINE_OK;
     fdl_control_start_values(c, &c->start);

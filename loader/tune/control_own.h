@@ -9,6 +9,7 @@
 #include "loader/stream/engine.h"
 #include "loader/tune/control.h"
 #include "loader/tune/decision_log.h"
+#include "loader/tune/decode_trial.h"
 #include "loader/tune/neighbours.h"
 #include "loader/watch/watcher.h"
 #include "profiler/measure/histogram.h"
@@ -27,7 +28,7 @@ struct fdl_recent {
 
 /* Counters that restart when the statistics are reset. */
 struct fdl_meter_sums {
-    int64_t idle_ns, span_ns, copy_ns, copied;
+    int64_t idle_ns, span_ns, copy_ns, copied, make_ns;
     int64_t runq_ns, throttle_ns;
 };
 
@@ -96,6 +97,7 @@ struct fdl_control {
 
     /* Guarded by the engine's run_lock. */
     struct fdl_meter meter;
+    struct fdl_decode_trial decoding; /* decode=auto */
     int64_t granted_ns; /* when the machine was last queried; 0: never */
 
     /* Written under the engine's run_lock and `lock`. */
@@ -147,6 +149,15 @@ void fdl_control_read_locked(struct fdl_control *c, int64_t now,
                              struct fdl_tuner_reading *out);
 void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
                     uint64_t enough, double quantile);
+
+/* control_decode.c: who decodes, where that is measured. run_lock is held.
+ * true: something is tried, and nothing else should be. */
+bool fdl_control_decode_locked(struct fdl_control *c,
+                               const struct fdl_tuner_reading *reading);
+void fdl_control_decode_pause_locked(struct fdl_control *c);
+
+/* When the loader is made. */
+void fdl_control_decode_begin(const struct fdl_control *c);
 
 /* control_tell.c: a decision to trace, live page and log. Both locks are held.
  */

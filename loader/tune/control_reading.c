@@ -109,6 +109,7 @@ static void for_each(struct fdl_meter_sums *to,
     visit(&to->span_ns, x->span_ns);
     visit(&to->copy_ns, x->copy_ns);
     visit(&to->copied, x->copied);
+    visit(&to->make_ns, x->make_ns);
     visit(&to->runq_ns, x->runq_ns);
     visit(&to->throttle_ns, x->throttle_ns);
 }
@@ -133,6 +134,7 @@ static void read_device(const struct fdl_control *c, struct fdl_meter_sums *s)
     s->span_ns = ledger.span_ns;
     s->copy_ns = ledger.copy_ns;
     s->copied = (int64_t)ledger.batches;
+    s->make_ns = ledger.make_ns;
 }
 
 /*
@@ -215,6 +217,7 @@ static void read_resettable(struct fdl_control *c, uint32_t resets,
     out->span_ns = sum.span_ns;
     out->copy_ns = sum.copy_ns;
     out->copied_batches = (uint64_t)sum.copied;
+    out->make_ns = sum.make_ns;
     spread_delays(&m->delays, &w, &sum, out);
     out->host_busy_ns = host_busy(&m->host, &w, out->now_ns);
 }

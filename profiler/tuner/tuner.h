@@ -94,6 +94,7 @@ struct fdl_tuner_reading {
     /* The bus, in times of the device; 0: there is none. */
     uint64_t copied_batches; /* whose times are in: */
     int64_t copy_ns;         /* copies under way */
+    int64_t make_ns; /* its kernels that decode the images of these batches */
 
     /* Gauges of recent batches and samples. */
     int64_t sample_tail_ns;      /* 99.9 % of the times at work on a sample */

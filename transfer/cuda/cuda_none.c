@@ -60,6 +60,13 @@ int32_t fdl_gpu_has_kernels(uint32_t number)
     return fail();
 }
 
+int32_t fdl_gpu_has_makers(uint32_t number, const struct fdl_makers *makers)
+{
+    (void)number;
+    (void)makers;
+    return fail();
+}
+
 int32_t fdl_gpu_busy_create(uint32_t number, struct fdl_gpu_busy **out)
 {
     (void)number;

@@ -256,3 +256,17 @@ int32_t fdl_gpu_has_kernels(uint32_t number)
     fdl_cuda_leave(device);
     return status;
 }
+
+int32_t fdl_gpu_has_makers(uint32_t number, const struct fdl_makers *makers)
+{
+    const struct fdl_cuda_device *device;
+    void *functions[FDL_MAKERS_MAX];
+    int32_t status = fdl_cuda_device(number, &device);
+    if (status >= 0)
+        status = fdl_cuda_enter(device);
+    if (status < 0)
+        return status;
+    status = fdl_cuda_maker_kernels(device, makers, functions);
+    fdl_cuda_leave(device);
+    return status;
+}

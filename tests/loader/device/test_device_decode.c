@@ -6,6 +6,8 @@
  */
 #include "cuda_double.h"
 #include "device_rig.h"
+#include "loader/loader.h"
+#include "loader/stream/decode_choice.h"
 #include "tests/decode/make_jpeg.h"
 
 #include <feedline/exchange.h>
@@ -275,6 +277,131 @@ TEST(resumes_where_the_other_stopped)
     close_files(&r, &f);
 }
 
+/* ---- Either of them, as measured ----------------------------------------- */
+
+/* Whoever decodes changes every other batch, among them those that are under
+ * way. */
+TEST(a_change_between_batches_cannot_be_seen)
+{
+    static const char *const forms[] = {
+        "dtype=f32 size=96 decode=auto tuner=off workers=3",
+        "dtype=u8 layout=nhwc size=64 decode=auto tuner=off jpeg_index=true",
+        "dtype=f16 size=64 decode=auto tuner=off op=cutmix"};
+    struct rig r;
+    struct files f;
+    for (uint32_t i = 0; i < FDL_COUNT_OF(forms); i++) {
+        struct pair p;
+        open_files(&r, &f, i != 1);
+        rig_pair_open(&r, &p, "cuda:0", i == 1 ? "auto" : "device", forms[i]);
+        struct feedline_device_stats begun = fixture_device(p.device);
+        assert_int_equal(begun.decode, 0);
+        assert_string_equal(begun.decode_reason, "nothing is measured (tuner)");
+        for (uint32_t n = 0; n < 3 * EPOCH; n++) {
+            fdl_decode_choose(fdl_engine_decoding(p.device->engine),
+                              n / 2 % 2 == 0, "the test's turn");
+            rig_pair_next(&r, &p, 0, r.streams[n % 2]);
+        }
+        uint64_t decoded = fixture_device(p.device).decoded;
+        assert_true(decoded > 0 || !can_decode());
+        assert_true(decoded < 3 * (uint64_t)KINDS);
+        rig_pair_close(&r, &p);
+        close_files(&r, &f);
+    }
+}
+
+/* Batches until whoever decodes is this one, with such words. */
+static void take_until(feedline_loader *l, int32_t device, const char *words)
+{
+    for (;;) {
+        feedline_batch *b = fixture_take(l);
+        feedline_batch_release(b);
+        struct feedline_device_stats s = fixture_device(l);
+        if (s.decode == device && strstr(s.decode_reason, words))
+            return;
+    }
+}
+
+/* Kernels that do nothing: the one worker is what is waited for, and would be
+ * less so. */
+static feedline_loader *open_measured(struct rig *r, struct files *f)
+{
+    open_files(r, f, true);
+    assert_true(double_set("decode=0"));
+    assert_true(double_set("hash=0"));
+    return rig_loader(r->dataset, "cuda:0",
+                      "dtype=u8 layout=nhwc size=128 decode=auto workers=1 "
+                      "depth=4 io_depth=4");
+}
+
+TEST(auto_finds_a_device_that_is_faster)
+{
+    if (!can_decode())
+        test_skip("built without jpegint.h, or no AVX2");
+    struct rig r;
+    struct files f;
+    feedline_loader *l = open_measured(&r, &f);
+    take_until(l, 1, "where the host does");
+    assert_true(fixture_device(l).decoded > 0);
+    char words[8192];
+    uint64_t needed;
+    assert_ok(feedline_loader_explain(l, words, sizeof(words), &needed));
+    assert_non_null(strstr(words, "decode=auto: the device decodes ("));
+    feedline_loader_destroy(l);
+    close_files(&r, &f);
+}
+
+/* Kernels that have something to decode, ms a batch. */
+static int64_t take_long(const char *kernel, uint64_t amount, void *user)
+{
+    const feedline_loader *l = user;
+    (void)amount;
+    return strstr(kernel, "place") &&
+                   atomic_load(&fdl_engine_decoding(l->engine)->device)
+               ? 50000000
+               : 0;
+}
+
+TEST(auto_leaves_a_device_that_is_slower)
+{
+    if (!can_decode())
+        test_skip("built without jpegint.h, or no AVX2");
+    struct rig r;
+    struct files f;
+    feedline_loader *l = open_measured(&r, &f);
+    double_set_kernel_cost(take_long, l);
+    take_until(l, 1, "it is tried");
+    take_until(l, 0, "where the host does");
+    feedline_loader_destroy(l);
+    double_set_kernel_cost(NULL, NULL);
+    close_files(&r, &f);
+}
+
+/* Such loaders are the host's, with the reason; and decode=device is refused.
+ */
+TEST(without_kernels_auto_is_the_hosts)
+{
+    struct fixture images;
+    feedline_batch *b;
+    double_reset();
+    assert_true(double_set("devices=2,capability=37"));
+    fixture_create(&images, 4);
+    feedline_loader *l = fixture_open(images.ds, "device=cuda:1 decode=auto "
+                                                 "dtype=u8 layout=nhwc");
+    struct feedline_device_stats s = fixture_device(l);
+    assert_int_equal(s.decode, 0);
+    assert_non_null(strstr(s.decode_reason, "the device cannot: "));
+    assert_non_null(strstr(s.decode_reason, "the kernels that decode"));
+    fixture_pass(l, 1);
+    assert_int_equal(fixture_device(l).decode_batches, 0);
+    feedline_loader_destroy(l);
+    l = fixture_open(images.ds,
+                     "device=cuda:1 decode=device dtype=u8 layout=nhwc");
+    assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDEVICE,
+                 "decode=device");
+    feedline_loader_destroy(l);
+    fixture_remove(&images);
+}
+
 /* ---- What goes wrong ----------------------------------------------------- */
 
 TEST(says_why_it_cannot)
@@ -306,6 +433,12 @@ TEST(says_why_it_cannot)
         assert_non_null(
             strstr(feedline_last_error(), "decode=device is not possible"));
         assert_non_null(strstr(feedline_last_error(), rows[i].words));
+        SCOPED_LOADER other =
+            fixture_with(images.ds, NULL, ops, "decode=auto batch_size=10 %s",
+                         rows[i].options);
+        if (i > 0)
+            assert_non_null(
+                strstr(fixture_device(other).decode_reason, rows[i].words));
     }
     fixture_remove(&images);
 }

@@ -262,6 +262,8 @@ static int32_t advance(struct fdl_engine *e, struct wait *wt,
 {
     struct fdl_consumer *c = &e->consumer;
     int32_t made = check_made(e);
+    if (e->decode.ready && c->at_end)
+        wt->end = fdl_now_ns(); /* it waited for the device */
     if (made < 0)
         return made;
     if (take_end(e))

@@ -376,6 +376,33 @@ TEST(auto_leaves_a_device_that_is_slower)
     close_files(&r, &f);
 }
 
+static int64_t take_20_ms(const char *kernel, uint64_t amount, void *user)
+{
+    (void)amount;
+    (void)user;
+    return strstr(kernel, "place") ? 20000000 : 0;
+}
+
+/* The call at the end of an epoch waits for what the device has left to do. */
+TEST(the_end_of_an_epoch_is_waited_for)
+{
+    struct rig r;
+    struct files f;
+    open_files(&r, &f, true);
+    assert_true(double_set("decode=0"));
+    double_set_kernel_cost(take_20_ms, NULL);
+    feedline_loader *l =
+        on_device(&r, "dtype=u8 layout=nhwc size=64 depth=12 epochs=1");
+    feedline_batch *b;
+    while ((b = fixture_next(l)))
+        feedline_batch_release(b);
+    struct feedline_stats s = fixture_stats(l);
+    assert_true(s.wait_ns > s.api_ns);
+    feedline_loader_destroy(l);
+    double_set_kernel_cost(NULL, NULL);
+    close_files(&r, &f);
+}
+
 /* Such loaders are the host's, with the reason; and decode=device is refused.
  */
 TEST(without_kernels_auto_is_the_hosts)

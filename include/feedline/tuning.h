@@ -27,8 +27,8 @@ struct feedline_tuner_info {
     const char *state;      /* "off" "warmup" "measure" "settle" "trial" "hold"
                            "frozen"; static */
     const char *limited_by; /* why it is not fed: "cores" "lock" "memory"
-                               "bound" "storage" "transfer"; "": it is fed, or
-                               not known; static */
+                               "bound" "storage" "transfer" "device" (which
+                               decodes); "": it is fed, or not known; static */
     const char *profile;    /* how option tuner_profile was used, in words; ""
                             without one; lives as long as the loader */
     uint64_t converged_batch, converged_ns; /* since which batch, and since when

@@ -192,6 +192,9 @@ static const char *limit_words(const char *by)
         {"transfer",
          "Copies to the device set the pace. finish=device or dtype=u8 send "
          "fewer bytes."},
+        {"device",
+         "What the device decodes sets the pace; more workers would not help. "
+         "decode=auto measures whether they had better decode themselves."},
     };
     for (uint32_t i = 0; i < FDL_COUNT_OF(words); i++)
         if (strcmp(by, words[i][0]) == 0)

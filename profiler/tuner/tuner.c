@@ -63,7 +63,8 @@ static void new_era(struct fdl_tuner *t)
     t->backoff = t->due = BACKOFF_LEAST;
     t->era_windows = 0;
     t->held = t->at_arm = 0;
-    t->storage_limit = t->reads_failed = t->transfer_limit = false;
+    t->storage_limit = t->reads_failed = false;
+    t->transfer_limit = t->device_limit = false;
     t->splits_tried = 0;
     t->has_seen = false;
     t->converged = false;
@@ -328,11 +329,15 @@ static void see_copies(struct fdl_tuner *t)
 {
     const struct fdl_tuner_reading *r = &t->last;
     struct fdl_tuner_copies *c = &t->copies;
-    if (!c->begun || r->copied_batches < c->batches || r->copy_ns < c->ns)
-        *c = (struct fdl_tuner_copies){
-            .begun = true, .batches = r->copied_batches, .ns = r->copy_ns};
+    if (!c->begun || r->copied_batches < c->batches || r->copy_ns < c->ns ||
+        r->make_ns < c->made_ns)
+        *c = (struct fdl_tuner_copies){.begun = true,
+                                       .batches = r->copied_batches,
+                                       .ns = r->copy_ns,
+                                       .made_ns = r->make_ns};
     double n = (double)(r->copied_batches - c->batches);
     c->batch_ns = n < COPIES ? 0 : (double)(r->copy_ns - c->ns) / n;
+    c->make_ns = n < COPIES ? 0 : (double)(r->make_ns - c->made_ns) / n;
 }
 
 void fdl_tuner_observe(struct fdl_tuner *t,
@@ -383,6 +388,7 @@ void fdl_tuner_observe(struct fdl_tuner *t,
 void fdl_tuner_pause(struct fdl_tuner *t)
 {
     t->has_last = false;
+    t->copies.begun = false; /* others may make the images from now on */
     memset(&t->window.open, 0, sizeof(t->window.open));
     switch (t->state) {
     case FDL_TUNER_MEASURE:

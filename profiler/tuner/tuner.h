@@ -189,8 +189,8 @@ struct fdl_tuner_status {
     const char *limited_by; /* why it is not fed: "cores", "others" (they hold
                                the cores), "lock", "scaling" (more workers
                                brought nothing), "memory", "bound", "storage",
-                               "transfer", "" if it is fed or not known;
-                               static */
+                               "transfer", "device" (its kernels that decode),
+                               "" if it is fed or not known; static */
 };
 
 struct fdl_tuner;

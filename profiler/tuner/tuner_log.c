@@ -108,6 +108,8 @@ static const char *limit_of(const struct fdl_tuner *t)
     bool starved = e->starved >= 0.2 || e->fetch > 0.5;
     if (!e->valid || e->stall <= t->limits.target)
         return "";
+    if (t->device_limit)
+        return "device";
     if (t->transfer_limit)
         return "transfer";
     if (t->storage_limit ||

@@ -143,7 +143,9 @@ struct fdl_tuner_copies {
     bool begun;
     uint64_t batches;
     int64_t ns;
+    int64_t made_ns;
     double batch_ns; /* of a batch; 0: not known */
+    double make_ns;  /* to decode one on the device, likewise */
 };
 
 struct fdl_tuner {
@@ -195,7 +197,7 @@ struct fdl_tuner {
     /* What a consumer that is fed took before it was given fewer workers:
      * steps down that each cost too little to be seen add up. */
     struct fdl_tuner_arm fed;
-    bool storage_limit, transfer_limit;
+    bool storage_limit, transfer_limit, device_limit;
     bool reads_failed;      /* more of them, under these conditions */
     struct fdl_tuner_flat { /* more than these workers brought nothing */
         uint32_t workers;   /* 0: not seen */

@@ -369,6 +369,12 @@ static bool bus_is_full(const struct fdl_tuner *t)
     return t->copies.batch_ns * t->best.rate > BUS_FULL;
 }
 
+/* Nor for its kernels that decode; no worker makes those faster. */
+static bool device_is_full(const struct fdl_tuner *t)
+{
+    return t->copies.make_ns * t->best.rate > BUS_FULL;
+}
+
 static bool starving(struct fdl_tuner *t)
 {
     const struct fdl_tuner_estimate *e = &t->best;
@@ -376,8 +382,10 @@ static bool starving(struct fdl_tuner *t)
     bool fetching = e->starved >= 0.2 || e->fetch > 0.5;
     bool little =
         fetching && e->reads > 0 && t->planned.io_depth > t->knobs.io_depth;
-    bool crossing = e->transfer > 0.5 || bus_is_full(t);
-    t->transfer_limit |= crossing;
+    bool making = device_is_full(t);
+    bool crossing = e->transfer > 0.5 || bus_is_full(t) || making;
+    t->device_limit |= making;
+    t->transfer_limit |= crossing && !making;
     bool spare = e->blocked >= LITTLE_SPARE;
     /* What the last of it brought is not yet in the smoothed stall. */
     bool waits_still = fdl_tuner_long_stall(t) > t->limits.target;
@@ -387,8 +395,8 @@ static bool starving(struct fdl_tuner *t)
     bool now = t->replan || due(t);
     uint32_t n = t->planned.workers;
     /* Before depth, which goes along: what is far off cannot wait for it. */
-    if (now && n > t->knobs.workers && worked && !fdl_tuner_arm_useless(t, n) &&
-        try_workers(t, n, FDL_REASON_PLAN_UP))
+    if (now && n > t->knobs.workers && worked && !making &&
+        !fdl_tuner_arm_useless(t, n) && try_workers(t, n, FDL_REASON_PLAN_UP))
         return true;
     if (now && little && !t->storage_limit && RULE(READS_FIRST) &&
         more_reads(t))

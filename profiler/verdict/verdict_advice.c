@@ -122,6 +122,8 @@ bool fdl_advice_agrees(const struct fdl_advice *a, const char *limit)
         return strcmp(a->code, "LOCK_BOUND") == 0;
     if (strcmp(limit, "storage") == 0)
         return is_part(a, "fetch");
+    if (strcmp(limit, "device") == 0)
+        return strcmp(a->code, "DEVICE_DECODE_BOUND") == 0;
     if (strcmp(limit, "transfer") == 0)
         return is_part(a, "transfer");
     return strcmp(limit, "memory") == 0 && a->moves.depth <= 0 && a->part[0];

@@ -289,4 +289,21 @@ TEST_WITH(short_epochs_are_tuned_too, model_reset, model_end)
     assert_true(model_count(FDL_REASON_PLAN_UP, FDL_OUTCOME_KEPT) > 0);
 }
 
+/* Kernels of 20 ms for steps of 10: workers that have nothing to do for half of
+ * the time are no help to them, and none is added. */
+TEST_WITH(kernels_that_decode_need_no_workers, model_reset, model_end)
+{
+    model_begin(16, 2, 30, 10);
+    m.making = 20e6;
+    model_steps(3000);
+    assert_true(m.most_workers <= 2);
+    assert_string_equal(model_status().limited_by, "device");
+    m.making = 0; /* the workers decode now */
+    fdl_tuner_pause(m.tuner);
+    m.work = 80e6;
+    model_steps(3000);
+    assert_true(m.knobs.workers >= 8);
+    assert_string_equal(model_status().limited_by, "");
+}
+
 TEST_MAIN("tuner_trials")

@@ -37,6 +37,7 @@ static struct tuner_model {
     double slow_below;   /* with fewer workers than this its steps take */
     double slow;         /* so much longer; 0: none */
     double bandwidth;    /* batches per ns, however many reads; 0: any */
+    double making;       /* of a device, to decode a batch; 0: it does not */
     double others;       /* cores that others use, of the machine */
     bool silent;         /* waits for the lock look like sleep */
     double held;      /* of the work for a batch, with a lock that all share */
@@ -96,6 +97,8 @@ static inline double model_pace(void)
         pace = fmin(pace, m.reads_limit * (double)m.knobs.io_depth);
     if (m.bandwidth > 0)
         pace = fmin(pace, m.bandwidth);
+    if (m.making > 0)
+        pace = fmin(pace, 1 / m.making);
     if (m.window_limit > 0)
         pace = fmin(pace, m.window_limit * (double)m.knobs.depth);
     return pace;
@@ -136,6 +139,7 @@ static inline void model_run(double ns)
     m.stock += made;
     model_workers(ns, made);
     m.r.samples += (uint64_t)llround(made * MODEL_SIZE);
+    m.r.make_ns += (int64_t)(made * m.making);
     m.r.now_ns += (int64_t)ns;
     if (m.bandwidth > 0) /* all reads share it */
         m.read_ns = m.knobs.io_depth / (model_pace() * MODEL_SIZE);
@@ -172,6 +176,7 @@ static inline void model_step(void)
         m.r.wait_fetch_ns += (int64_t)wait;
     m.stock = fmax(m.stock - 1, 0);
     ++m.r.batches;
+    m.r.copied_batches = m.r.batches;
     model_tell();
     model_run(g);
     m.r.user_ns += (int64_t)g;

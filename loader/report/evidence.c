@@ -8,6 +8,7 @@
 
 #include "loader/order/sampler.h"
 #include "loader/stream/budget.h"
+#include "loader/stream/decode_choice.h"
 #include "loader/stream/ring.h"
 #include "loader/watch/costs.h"
 #include "loader/watch/notable.h"
@@ -41,6 +42,7 @@ static double possible_gbps(const struct feedline_device_stats *d)
 static void add_device(const struct fdl_sources *from, struct fdl_evidence *e)
 {
     struct feedline_device_stats d;
+    const struct fdl_decode_choice *choice = fdl_engine_decoding(from->engine);
     if (!fdl_engine_has_device(from->engine) ||
         fdl_stats_device(from->watch, &d) < 0)
         return;
@@ -51,6 +53,10 @@ static void add_device(const struct fdl_sources *from, struct fdl_evidence *e)
     e->overlap_ns = (int64_t)d.overlap_ns;
     e->copy_gbps = achieved_gbps(&d);
     e->ceiling_gbps = possible_gbps(&d);
+    e->make_ns = d.decoded > 0 ? (int64_t)d.decode_ns : 0;
+    e->made = d.decoded;
+    e->decode_chosen = choice->measured;
+    e->device_could = choice->could && !choice->ready;
 }
 
 /* The consumer, its ledger and the stages of workers and reads. */

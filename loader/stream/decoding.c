@@ -77,7 +77,7 @@ static const char *ask_device(uint32_t device, char *buf, size_t capacity)
 static void prepare_auto(struct fdl_engine *e, const char *why)
 {
     char words[FDL_DECODE_REASON_BYTES];
-    e->decode.ready = e->decode.measured = !why;
+    e->decode.could = e->decode.ready = e->decode.measured = !why;
     snprintf(words, sizeof(words), "the device cannot: %.150s", why ? why : "");
     fdl_decode_choose(&e->decode, false,
                       why ? words : "nothing was measured yet");

@@ -30,21 +30,6 @@ static double gain_without(const struct fdl_facts *f, double part)
 /* What chains side by side spare of Huffman codes that were followed alone. */
 #define CHAINS_SPARE 0.4
 
-/* To write what a device is told of a sample. */
-#define JOB_NS 10e3
-
-/* Programs' own operations are the host's, and so are the images before them.
- */
-static double device_part(const struct fdl_evidence *e)
-{
-    double jobs = JOB_NS * (double)e->samples;
-    if (e->custom_ns > 0)
-        return 0;
-    return fmin(
-        fdl_facts_ratio((double)e->made_ns - jobs, (double)e->worker_busy_ns),
-        1);
-}
-
 /* Samples per second of workers that are busy with nothing else. */
 static double host_rate(const struct fdl_evidence *e, double on_device)
 {
@@ -66,7 +51,7 @@ void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out)
     double huffman = fmin(
         fdl_facts_ratio((double)e->huffman_ns, (double)e->worker_busy_ns), 1);
     double alone = e->jpeg_index_used ? 0 : huffman;
-    double on_device = device_part(e);
+    double on_device = fdl_facts_device_part(e);
     *out = (struct fdl_headroom){
         .batches_per_second = rate,
         .fed = fdl_facts_gain(f.stalled_ns, f.of_ns),

@@ -62,7 +62,10 @@
  *                                       rate grew by at most 5 % per doubling;
  *                                       or a trial of the tuner gained nothing
  *             FETCH_LATENCY_BOUND       otherwise
- *   transfer  XFER_BOUND                copies are half of the stall and below
+ *   transfer  DEVICE_DECODE_BOUND       kernels that decode take 80 % of the
+ *                                       span, whatever the cause, and more of
+ *                                       it than copies
+ *             XFER_BOUND                copies are half of the stall and below
  *                                       half of the ceiling; or 80 % of the
  *                                       span, whatever the cause
  *             COPY_NOT_OVERLAPPED       copies are half of the stall, less than
@@ -108,7 +111,7 @@
  *                           also precedes INSUFFICIENT_DATA
  *   GPU_UNUSED              everything
  *   a cause                 S * its share of the stall; for XFER_BOUND by a
- *                           full bus, all of S
+ *                           full bus, and DEVICE_DECODE_BOUND, all of S
  *   SLOW_START              S if half of the stall is there; else its part of S
  *   CONSUMER_HOST_BOUND     gaps / wall; 1 - utilisation - S
  *   CPU_THROTTLED           the time the quota was used up / cores, from 5 %
@@ -272,6 +275,10 @@ struct fdl_evidence {
     int64_t copy_ns, overlap_ns;
     double copy_gbps;    /* of our copies */
     double ceiling_gbps; /* of copies of their size on this bus; 0: unknown */
+    int64_t make_ns;     /* of its kernels that decode; 0: the host does */
+    uint64_t made;       /* samples that were left to them */
+    bool device_could;   /* decode such batches, but was not asked to */
+    bool decode_chosen;  /* by measurement (decode=auto) */
 
     /* NVML; -1: not known. */
     double gpu_utilization, gpu_sm_active;

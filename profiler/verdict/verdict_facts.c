@@ -30,6 +30,21 @@ double fdl_facts_gain(double saved_ns, double of_ns)
     return of_ns / left - 1;
 }
 
+/* To write what a device is told of a sample. */
+#define JOB_NS 10e3
+
+/* Programs' own operations are the host's, and so are the images before them.
+ */
+double fdl_facts_device_part(const struct fdl_evidence *e)
+{
+    double jobs = JOB_NS * (double)e->samples;
+    if (e->custom_ns > 0)
+        return 0;
+    return fmin(
+        fdl_facts_ratio((double)e->made_ns - jobs, (double)e->worker_busy_ns),
+        1);
+}
+
 double fdl_facts_lost(const struct fdl_facts *f, enum fdl_cause cause)
 {
     return f->share[cause] * f->stalled_ns;
@@ -56,6 +71,22 @@ static void digest_device(struct fdl_facts *f)
     if (waited < f->stalled_ns)
         f->cause_ns[CAUSE_TRANSFER] += f->stalled_ns - waited;
     f->bus_full = fdl_facts_ratio((double)e->copy_ns, f->of_ns) > COPIES_FILL;
+}
+
+/* Kernels that decode fill the time. Slots are then those that they have not
+ * come to, on either clock. */
+static void digest_decoding(struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double slot = f->device ? 0 : bucket(e, FDL_BUCKET_SLOT);
+    f->decode_full =
+        e->has_device && e->make_ns > e->copy_ns &&
+        fdl_facts_ratio((double)e->make_ns, f->of_ns) > COPIES_FILL;
+    if (!f->decode_full)
+        return;
+    f->bus_full = true;
+    f->cause_ns[CAUSE_SLOT] -= slot;
+    f->cause_ns[CAUSE_TRANSFER] += slot;
 }
 
 /* Work on a core while other workers lack bytes is hidden behind the reads: on
@@ -100,6 +131,7 @@ static void digest_stall(struct fdl_facts *f)
     leave_to_reads(f);
     if (f->device)
         digest_device(f);
+    digest_decoding(f);
     f->stall = fdl_facts_ratio(f->stalled_ns, f->of_ns);
     for (int i = 0; i < CAUSES; i++)
         sum += f->cause_ns[i];

@@ -60,7 +60,9 @@ struct fdl_facts {
     double cause_ns[CAUSES]; /* of the host's waits */
     double share[CAUSES];    /* of the stall; they sum to 1 at most */
     enum fdl_cause cause;    /* the largest */
-    bool bus_full;           /* copies fill the span: then it is TRANSFER */
+    bool bus_full;           /* copies or kernels that decode fill the span:
+                                then it is TRANSFER */
+    bool decode_full;        /* the latter */
     double workers, cpus;    /* at least 1 */
     double granted;          /* cores: the lesser of cpus and quota */
     double part[PARTS];
@@ -108,6 +110,9 @@ void fdl_facts_digest(const struct fdl_evidence *e, struct fdl_facts *f);
 
 /* part / whole in 0..1; 0 where either is not positive. */
 double fdl_facts_ratio(double part, double whole);
+
+/* Of the workers' time, what a device would spare them if it decoded. */
+double fdl_facts_device_part(const struct fdl_evidence *e);
 bool fdl_facts_known(double value);
 
 /* The most that throughput grows if saved_ns of of_ns are saved. */

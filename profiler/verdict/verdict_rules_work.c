@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-#define MOSTLY       0.50
-#define LARGE_IMAGES 16.0 /* times the pixels of the result */
-#define MUCH_HUFFMAN 0.30
+#define MOSTLY          0.50
+#define LARGE_IMAGES    16.0 /* times the pixels of the result */
+#define MUCH_HUFFMAN    0.30
+#define MUCH_FOR_DEVICE 0.30 /* of it, for what a device could decode */
 
 /* ; "blur": 10.9 ms a sample, 2 % on a core, 88 % of the workers' time */
 void fdl_say_operation(const struct fdl_facts *f, struct fdl_draft *d)
@@ -196,14 +197,33 @@ static void act_on_huffman(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_note(d, "huffman", part);
 }
 
+/* A device that could decode: packed samples and JPEGs that the index knows. */
+static void act_by_device(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double part = fdl_facts_device_part(f->e);
+    fdl_act(d,
+            "Let the GPU decode, which would take %s of the workers' time from "
+            "them: %s, or %s to have it measured",
+            fdl_say_percent(part).at, fdl_say_word(f, "decode", "device").at,
+            fdl_say_word(f, "decode", "auto").at);
+    if (f->e->huffman_ns > 0 && f->e->jpeg_index_off)
+        fdl_act(d, ", with %s", fdl_say_word(f, "jpeg_index", "true").at);
+    fdl_act(d, "; or use more cores.");
+    fdl_note(d, "left_to_device", part);
+}
+
 static void act_on_work(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double custom = custom_part(f);
+    bool could =
+        f->e->device_could && fdl_facts_device_part(f->e) >= MUCH_FOR_DEVICE;
     if (custom >= MOSTLY)
         fdl_act(d,
                 "Make the custom operations cheaper, which take %s of the "
                 "workers' time, or use a machine with more cores.",
                 fdl_say_percent(custom).at);
+    else if (could)
+        act_by_device(f, d);
     else if (huffman_part(f) >= MUCH_HUFFMAN)
         act_on_huffman(f, d);
     else

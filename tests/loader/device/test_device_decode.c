@@ -383,6 +383,30 @@ static int64_t take_20_ms(const char *kernel, uint64_t amount, void *user)
     return strstr(kernel, "place") ? 20000000 : 0;
 }
 
+/* Kernels of 20 ms, and a program that does nothing else. */
+TEST(a_slow_device_is_what_is_waited_for)
+{
+    if (!can_decode())
+        test_skip("built without jpegint.h, or no AVX2");
+    struct rig r;
+    struct files f;
+    struct feedline_verdict v = {.struct_size = sizeof(v)};
+    open_files(&r, &f, true);
+    assert_true(double_set("decode=0"));
+    double_set_kernel_cost(take_20_ms, NULL);
+    feedline_loader *l =
+        on_device(&r, "dtype=u8 layout=nhwc size=128 workers=2 repeats=20 "
+                      "epoch_samples=1320");
+    for (uint32_t i = 0; i < 80; i++)
+        feedline_batch_release(fixture_take(l));
+    assert_ok(feedline_loader_get_verdict(l, &v));
+    print_message("%s\n%s\n", v.sentence, v.action);
+    assert_string_equal(v.code, "DEVICE_DECODE_BOUND");
+    feedline_loader_destroy(l);
+    double_set_kernel_cost(NULL, NULL);
+    close_files(&r, &f);
+}
+
 /* The call at the end of an epoch waits for what the device has left to do. */
 TEST(the_end_of_an_epoch_is_waited_for)
 {

@@ -49,7 +49,7 @@ static void fill_times(struct fdl_evidence *e)
         &e->slow_stall_ns,  &e->wall_ns,           &e->overlap_ns,
         &e->worker_runq_ns, &e->median_step_ns,    &e->device_span_ns,
         &e->gap_ns,         &e->phase_ns,          &e->first_batch_ns,
-        &e->throttled_ns,   &e->worker_blocked_ns};
+        &e->throttled_ns,   &e->worker_blocked_ns, &e->make_ns};
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
         *of[i] = any_ns();
     for (int b = 0; b < FDL_BUCKETS; b++)

@@ -22,10 +22,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -39,8 +37,14 @@ import cv2
 import numpy as np
 import torch
 from albumentations.pytorch import ToTensorV2
-from peer import cpu_seconds
 from PIL import Image
+from turns_of_loaders import (
+    in_turn,
+    least_us,
+    pin,
+    print_held_against,
+    print_table,
+)
 
 import feedline.torch
 from feedline.deferred import Recorder
@@ -101,49 +105,11 @@ def loaders(folder):
         )
 
 
-def epoch(loader):
-    """(microseconds of CPU a sample, images/s)."""
-    cpu, begin, n = cpu_seconds(), time.perf_counter(), 0
-    for images, _ in loader:
-        n += len(images)
-    seconds = time.perf_counter() - begin
-    return (cpu_seconds() - cpu) / n * 1e6, n / seconds
-
-
 def compare(folder, rounds):
-    all_of = dict(loaders(folder))
-    found = {name: [] for name in all_of}
-    for loader in all_of.values():
-        epoch(loader)
-    for _ in range(rounds):
-        for name, loader in all_of.items():
-            found[name].append(epoch(loader))
-    for name, each in found.items():
-        cpu, speed = zip(*each)
-        print(
-            "%-12s %6.0f us of CPU %6.0f images/s"
-            % (name, min(cpu), statistics.median(speed))
-        )
-    least = {name: min(cpu for cpu, _ in each) for name, each in found.items()}
-    best = min(cpu for name, cpu in least.items() if name != "feedline")
-    ratios = [
-        found["feedline"][i][1]
-        / max(each[i][1] for name, each in found.items() if name[0] == "t")
-        for i in range(rounds)
-    ]
-    print("of torch's best: %.2f by CPU" % (best / least["feedline"]), end="")
-    print(", %.2f by the clock" % statistics.median(ratios))
-
-
-def least_us(function, n, passes=10):
-    """Of a call, in microseconds of CPU."""
-    taken = []
-    for _ in range(passes):
-        begin = time.thread_time()
-        for i in range(n):
-            function(i)
-        taken.append((time.thread_time() - begin) / n)
-    return min(taken) * 1e6
+    found = in_turn(dict(loaders(folder)), rounds)
+    print_table(found)
+    theirs = [name for name in found if name != "feedline"]
+    print_held_against(found, "feedline", theirs, "torch's best")
 
 
 def parts(folder):
@@ -167,8 +133,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=320)
     arguments = parser.parse_args()
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    torch.set_num_threads(1)
+    pin(1)
     cv2.setNumThreads(0)
     for name, size in SIZES.items():
         n = arguments.samples if size[0] < 1000 else arguments.samples // 4

@@ -75,7 +75,8 @@ def prepare(data, label, f32, recipe):
 
 def read_files(job):
     data = tf.data.Dataset.from_tensor_slices((job.files, job.labels))
-    data = data.shuffle(len(job.files)).repeat()
+    # The buffer is filled before the first batch: of millions, not all.
+    data = data.shuffle(1024 if job.list else len(job.files)).repeat()
     return data, lambda path, label: (tf.io.read_file(path), label)
 
 

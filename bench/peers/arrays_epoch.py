@@ -132,7 +132,8 @@ def dali_loader(batch_size):
             source=orders(), num_outputs=2, batch=True,
             dtype=[types.UINT8, types.INT64], layout=["HWC", ""])
         begin = fn.random.uniform(
-            values=list(range(-PADDING, PADDING + 1)), shape=[2])
+            values=list(range(-PADDING, PADDING + 1)), shape=[2],
+            dtype=types.INT32)
         images = fn.slice(images, begin, [SIDE, SIDE], axis_names="HW",
                           normalized_anchor=False, normalized_shape=False,
                           out_of_bounds_policy="pad")

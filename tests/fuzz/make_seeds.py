@@ -566,13 +566,56 @@ def devices():
                                   + data[3:])
 
 
+S3_LIST = b"""<?xml version="1.0"?>
+<ListBucketResult xmlns="x"><IsTruncated>true</IsTruncated><EncodingType>url\
+</EncodingType><NextContinuationToken>n</NextContinuationToken><Contents><Key>\
+p/a+%25</Key><ETag>&quot;e&quot;</ETag><Size>12</Size></Contents><Contents>\
+<Key><![CDATA[p/]]></Key><Size>0</Size></Contents><!-- c --></ListBucketResult>
+"""
+AZURE_LIST = b"""<EnumerationResults a='b>'><Blobs><Blob><Name>p/&#x61;</Name>\
+<Properties><Etag>0x8</Etag><Content-Length>5</Content-Length></Properties>\
+</Blob></Blobs><NextMarker /></EnumerationResults>"""
+GOOGLE_LIST = b"""{"items": [{"name": "p/a\\n", "size": "12", "md5Hash": \
+"1B2M2Y8AsgTpgAmY7PhCfg==", "x": {"y": [1]}}], "nextPageToken": "n"}"""
+HUB_LIST = b"""link: <https://h/n>; rel="next"
+
+[{"type": "directory", "path": "p"}, {"type": "file", "size": 3, "path": \
+"p/b", "lfs": {"size": 3}}]"""
+
+
+def store_lists():
+    for i, (name, page) in enumerate((
+            ("s3", S3_LIST), ("azure", AZURE_LIST), ("google", GOOGLE_LIST),
+            ("hub", HUB_LIST))):
+        yield name, bytes([i, 1]) + page
+        yield name + "-cut", bytes([i, 0]) + page[:len(page) * 2 // 3]
+
+
+def store_texts():
+    yield "s3", b"s3://bucket/a b//./c%20?d#e\xc3\xa9"
+    yield "hub", b"hf://datasets/o/n@refs/pr/1/data/a.tar"
+    yield "az", b"az://$web/a"
+    yield "endpoint", b"https://h.example:443/prefix//"
+    yield "password", b"https://user:word@h.example"
+    yield "http-date", b"Sun, 22 Nov 2026 00:00:00 GMT"
+    yield "iso-date", b"2026-11-22T00:00:00.5+01:30"
+    yield "profile", (b"[p]\naws_access_key_id = a\n# c\n"
+                      b"[profile p]\nregion=x\ns3 =\n  b = c\n")
+    yield "error-xml", (b"<Error><Code>AccessDenied</Code><Message>no, "
+                        b"5ecr3t/+Key</Message><Region>r</Region></Error>")
+    yield "error-json", b'{"error": {"message": "not 5ecr3t\\/+Key", "c": [1]}}'
+    yield "headers", (b"x-ms-error-code: ServerBusy\r\nX-Error-Message: "
+                      b"5ecr3t/+Key\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT")
+
+
 TARGETS = {"image": images, "inflate": inflates, "packed": packeds,
            "device": devices, "exif": exifs,
            "segment": segments,
            "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,
            "idx": idxs, "coco": cocos, "shard": shards,
-           "index_cache": index_caches, "entries": entries, "json": jsons}
+           "index_cache": index_caches, "entries": entries, "json": jsons,
+           "store_list": store_lists, "store_text": store_texts}
 
 
 def main():

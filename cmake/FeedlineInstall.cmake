@@ -6,7 +6,8 @@
 include(CMakePackageConfigHelpers)
 
 install(FILES include/feedline/bench.h include/feedline/custom_op.h
-              include/feedline/draws.h include/feedline/exchange.h
+              include/feedline/draws.h include/feedline/elsewhere.h
+              include/feedline/exchange.h
               include/feedline/feedline.h include/feedline/fields.h
               include/feedline/files.h include/feedline/live.h
               include/feedline/masks.h include/feedline/objects.h

@@ -39,7 +39,7 @@ struct lot {
 
 struct entry {
     struct fdl_ticket_range range;
-    struct lot *lot;
+    struct lot *lot; /* NULL: it is made elsewhere */
 };
 
 struct fdl_given {
@@ -91,6 +91,8 @@ static void free_lots_below(struct fdl_given *g, uint64_t ticket)
 {
     for (; g->freed < ticket; g->freed++) {
         struct lot *lot = entry_of(g, g->freed)->lot;
+        if (!lot)
+            continue;
         lot->next = g->free_lots;
         g->free_lots = lot;
     }
@@ -130,9 +132,8 @@ void fdl_given_begin(struct fdl_given *g, uint64_t epoch, uint64_t position)
     g->open = true;
 }
 
-static int32_t check(const struct fdl_given *g, uint64_t awaited,
-                     const uint64_t *indices, const uint32_t *copies,
-                     uint32_t count)
+static int32_t check_room(const struct fdl_given *g, uint64_t awaited,
+                          uint32_t count)
 {
     if (count < 1 || count > g->batch_size)
         return fdl_fail(FEEDLINE_ERANGE,
@@ -144,6 +145,16 @@ static int32_t check(const struct fdl_given *g, uint64_t awaited,
                         "%d batches are queued already: call next before "
                         "appending another",
                         FEEDLINE_GIVEN_MAX);
+    return FEEDLINE_OK;
+}
+
+static int32_t check(const struct fdl_given *g, uint64_t awaited,
+                     const uint64_t *indices, const uint32_t *copies,
+                     uint32_t count)
+{
+    int32_t status = check_room(g, awaited, count);
+    if (status < 0)
+        return status;
     for (uint32_t i = 0; i < count; i++) {
         if (indices[i] >= g->count)
             return fdl_fail(FEEDLINE_ERANGE,
@@ -178,11 +189,35 @@ static struct lot *take_lot(struct fdl_given *g)
     return lot;
 }
 
+/* lot: its samples, or NULL. */
+static void put(struct fdl_given *g, uint64_t awaited, uint32_t count,
+                struct lot *lot)
+{
+    uint64_t ticket = appended_here(g);
+    *entry_of(g, ticket) = (struct entry){
+        .range =
+            {
+                .epoch = g->epoch,
+                .sequence = g->sequence++,
+                .first_sample = g->samples,
+                .position = g->position,
+                .count = count,
+                .brought = !lot,
+            },
+        .lot = lot,
+    };
+    g->samples += lot ? count : 0;
+    g->position += count;
+    atomic_store_explicit(&g->from, awaited, memory_order_relaxed);
+    /* release: pairs with the acquire in locate and ticket; the entry is there,
+     * and `from`. */
+    atomic_store_explicit(&g->appended, ticket + 1, memory_order_release);
+}
+
 int32_t fdl_given_append(struct fdl_given *g, uint64_t awaited,
                          const uint64_t *indices, const uint32_t *copies,
                          uint32_t count)
 {
-    uint64_t ticket = appended_here(g);
     fdl_assert(g->open);
     int32_t status = check(g, awaited, indices, copies, count);
     if (status < 0)
@@ -196,23 +231,20 @@ int32_t fdl_given_append(struct fdl_given *g, uint64_t awaited,
         memcpy(lot->copies, copies, count * sizeof(*copies));
     else
         memset(lot->copies, 0, count * sizeof(*copies));
-    *entry_of(g, ticket) = (struct entry){
-        .range =
-            {
-                .epoch = g->epoch,
-                .sequence = g->sequence++,
-                .first_sample = g->samples,
-                .position = g->position,
-                .count = count,
-            },
-        .lot = lot,
-    };
-    g->samples += count;
-    g->position += count;
-    atomic_store_explicit(&g->from, awaited, memory_order_relaxed);
-    /* release: pairs with the acquire in locate and ticket; the entry is there,
-     * and `from`. */
-    atomic_store_explicit(&g->appended, ticket + 1, memory_order_release);
+    put(g, awaited, count, lot);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_given_expect(struct fdl_given *g, uint64_t awaited, uint32_t count,
+                         uint64_t *ticket)
+{
+    fdl_assert(g->open);
+    int32_t status = check_room(g, awaited, count);
+    if (status < 0)
+        return status;
+    free_lots_below(g, awaited);
+    *ticket = appended_here(g);
+    put(g, awaited, count, NULL);
     return FEEDLINE_OK;
 }
 
@@ -243,6 +275,8 @@ FDL_HOT bool fdl_given_ticket(const struct fdl_given *g, uint64_t ticket,
     return true;
 }
 
+/* The last entry that begins no later: before it are those made elsewhere that
+ * begin there, too, as they have no samples. */
 void fdl_given_locate(const struct fdl_given *g, uint64_t sample,
                       struct fdl_place *out)
 {

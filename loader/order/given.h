@@ -7,6 +7,8 @@
  *     samples    0 1 2 | 3 4 5 | 6 7 8 | 9 10 | 11 12 | 13 14
  *                      ^ awaited, at least            ^ appended
  *
+ * A batch that is made elsewhere has a ticket and none of these samples.
+ *
  * The consumer's thread appends. Readers find a sample's batch by bisection
  * between these two, without a lock; given.c shows that nothing they read is
  * being written. Tickets continue across epochs: one may begin as soon as the
@@ -41,6 +43,11 @@ void fdl_given_begin(struct fdl_given *g, uint64_t epoch, uint64_t position);
 int32_t fdl_given_append(struct fdl_given *g, uint64_t awaited,
                          const uint64_t *indices, const uint32_t *copies,
                          uint32_t count);
+
+/* As feedline_loader_expect documents: a batch of which no sample is read
+ * here. *ticket: its own. */
+int32_t fdl_given_expect(struct fdl_given *g, uint64_t awaited, uint32_t count,
+                         uint64_t *ticket);
 
 /* Ends the epoch. Whether one is open, so that more may follow. */
 void fdl_given_end(struct fdl_given *g);

@@ -125,7 +125,8 @@ struct fdl_ticket_range {
     uint64_t position;     /* of the first sample in the epoch, this rank */
     uint64_t place;        /* the same over all ranks */
     uint32_t count;
-    bool last; /* of its epoch; false where that is not known yet */
+    bool last;    /* of its epoch; false where that is not known yet */
+    bool brought; /* made elsewhere: none of its samples is read here */
 };
 
 /* EINVAL: beyond the last there can be. */

@@ -388,18 +388,68 @@ bool fdl_consumer_may_begin(const struct fdl_engine *e)
     return !e->given && !e->running && !e->stopped && !e->consumer.failed;
 }
 
+static int32_t check_open(const struct fdl_engine *e)
+{
+    int32_t status = fdl_consumer_check_run(e);
+    if (status < 0 || fdl_given_is_open(e->given))
+        return status;
+    return fdl_fail(FEEDLINE_ESTATE,
+                    "the epoch was ended: begin the next one first");
+}
+
 int32_t fdl_consumer_append(struct fdl_engine *e, const uint64_t *indices,
                             const uint32_t *copies, uint32_t count)
 {
-    int32_t status = fdl_consumer_check_run(e);
+    int32_t status = check_open(e);
     if (status < 0)
         return status;
-    if (!fdl_given_is_open(e->given))
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "the epoch was ended: begin the next one first");
     uint64_t awaited =
         atomic_load_explicit(&e->ring->awaited, memory_order_relaxed);
     status = fdl_given_append(e->given, awaited, indices, copies, count);
+    if (status >= 0)
+        fdl_ring_more(e->ring);
+    return status;
+}
+
+/* What a batch has beside images of one size and labels, or NULL. */
+static const char *beside_images(const struct fdl_engine *e)
+{
+    const struct fdl_slot_kind *k = &e->ring->kind;
+    const struct fdl_layout *l = &k->layout;
+    if (e->no_pixels)
+        return "no pixels of its own";
+    if (fdl_layout_is_various(l))
+        return "images of different sizes (max_sample_bytes)";
+    if (k->masks.on)
+        return "masks";
+    if (k->has_objects)
+        return "objects";
+    if (fdl_slot_kind_has_fields(k))
+        return "fields";
+    if (l->classes > 0)
+        return "mixed images";
+    if (l->jobs)
+        return "images that a device decodes (decode=host does not)";
+    if (l->late || e->finish.device)
+        return "images that a device finishes (finish=host does not)";
+    return NULL;
+}
+
+int32_t fdl_consumer_expect(struct fdl_engine *e, uint32_t count,
+                            uint64_t *ticket)
+{
+    const char *more = beside_images(e);
+    if (more)
+        return fdl_fail(FEEDLINE_ENOSYS,
+                        "a batch of this loader has %s, and cannot be made "
+                        "elsewhere",
+                        more);
+    int32_t status = check_open(e);
+    if (status < 0)
+        return status;
+    uint64_t awaited =
+        atomic_load_explicit(&e->ring->awaited, memory_order_relaxed);
+    status = fdl_given_expect(e->given, awaited, count, ticket);
     if (status >= 0)
         fdl_ring_more(e->ring);
     return status;

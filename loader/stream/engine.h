@@ -119,6 +119,10 @@ bool fdl_consumer_may_begin(const struct fdl_engine *e);
 int32_t fdl_consumer_append(struct fdl_engine *e, const uint64_t *indices,
                             const uint32_t *copies, uint32_t count);
 
+/* With order=given: feedline_loader_expect. */
+int32_t fdl_consumer_expect(struct fdl_engine *e, uint32_t count,
+                            uint64_t *ticket);
+
 /* A run is in progress. The consumer's thread, or `run_lock` is held. */
 bool fdl_consumer_runs(const struct fdl_engine *e);
 

@@ -13,6 +13,7 @@
 #include "loader/stream/slot_jobs.h"
 #include "loader/stream/slot_mix.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,6 +154,15 @@ static uint32_t part_begin(const feedline_batch *b, uint32_t p)
     return (uint32_t)((uint64_t)b->range.count * p / b->layout->n_parts);
 }
 
+/* The wait for a batch that is made elsewhere is one for reads, from its issue
+ * on. */
+static void stamp_asked(feedline_batch *b)
+{
+    for (uint32_t i = 0; i < b->range.count; i++)
+        atomic_store_explicit(&b->times[i].read_start, b->issued_ns,
+                              memory_order_relaxed);
+}
+
 static void slot_begin(feedline_batch *b, uint64_t ticket,
                        const struct fdl_ticket_range *range, bool slots_held)
 {
@@ -180,6 +190,8 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
                               part_begin(b, p + 1) - part_begin(b, p),
                               memory_order_relaxed);
     atomic_store_explicit(&b->remaining, range->count, memory_order_relaxed);
+    if (range->brought)
+        stamp_asked(b);
     atomic_store_explicit(&b->state, FDL_SLOT_ISSUED, memory_order_relaxed);
 }
 
@@ -236,7 +248,7 @@ FDL_HOT static void issue_locked(struct fdl_ring *r, bool delivers)
                        FDL_TRACE_NO_SAMPLE, 0);
         r->by_ticket[r->next_issue % FDL_RING_TICKETS] = b;
         r->next_issue++;
-        r->issued_samples += range.count;
+        r->issued_samples += range.brought ? 0 : range.count;
         issued = true;
     }
     /* The window's release store of the end publishes the slots above. */
@@ -541,6 +553,105 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
         make_ready(b);
     else
         submit(b);
+}
+
+/* ---- Batches made elsewhere --------------------------------------------- */
+
+static void stamp_came(feedline_batch *b, int64_t now)
+{
+    for (uint32_t i = 0; i < b->range.count; i++) {
+        struct fdl_sample_times *t = &b->times[i];
+        atomic_store_explicit(&t->work_start, now, memory_order_relaxed);
+        atomic_store_explicit(&t->work_done, now, memory_order_relaxed);
+        /* release: as in publish_one. */
+        atomic_store_explicit(&t->read_done, now, memory_order_release);
+    }
+    b->reads = 0;
+    b->read_ns = 0;
+}
+
+/* Its slot, which is from now on the caller's to fill. TIMEOUT: none yet. */
+static int32_t open_brought_locked(struct fdl_ring *r, uint64_t ticket,
+                                   feedline_batch **out)
+{
+    struct fdl_ticket_range range;
+    if (!r->stream || !fdl_stream_ticket(r->stream, ticket, &range) ||
+        !range.brought || ticket < r->next_deliver)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "no batch with ticket %" PRIu64 " is expected", ticket);
+    if (ticket >= r->next_issue)
+        return FEEDLINE_TIMEOUT;
+    feedline_batch *b = fdl_ring_slot(r, ticket);
+    if (atomic_load_explicit(&b->state, memory_order_relaxed) !=
+        FDL_SLOT_ISSUED)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "the batch with ticket %" PRIu64 " was brought already",
+                        ticket);
+    open_locked(b);
+    *out = b;
+    return FEEDLINE_OK;
+}
+
+static int32_t check_brought(const struct fdl_ring *r, uint64_t ticket,
+                             const struct feedline_brought *what)
+{
+    struct fdl_ticket_range range;
+    if (what->status < 0)
+        return FEEDLINE_OK;
+    if (!what->images || !what->labels || !what->sample_index)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "a batch has images, labels and sample_index; one of "
+                        "them is NULL");
+    if (!r->stream || !fdl_stream_ticket(r->stream, ticket, &range) ||
+        !range.brought)
+        return FEEDLINE_OK; /* which is told later */
+    uint64_t bytes = range.count * r->kind.layout.all_views_bytes;
+    if (what->image_bytes == bytes)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%" PRIu64 " bytes of images for %" PRIu32
+                    " samples, which take %" PRIu64,
+                    what->image_bytes, range.count, bytes);
+}
+
+static void fill(feedline_batch *b, const struct feedline_brought *what)
+{
+    size_t n = fdl_slot_images(b);
+    memcpy(fdl_slot_images_at(b), what->images, what->image_bytes);
+    memcpy(fdl_slot_labels(b), what->labels, n * sizeof(*what->labels));
+    memcpy(fdl_slot_index(b), what->sample_index,
+           n * sizeof(*what->sample_index));
+    if (what->sample_status)
+        memcpy(fdl_slot_status(b), what->sample_status,
+               n * sizeof(*what->sample_status));
+    else
+        memset(fdl_slot_status(b), 0, n * sizeof(*what->sample_status));
+}
+
+int32_t fdl_ring_bring(struct fdl_ring *r, uint64_t ticket,
+                       const struct feedline_brought *what)
+{
+    feedline_batch *b = NULL;
+    int32_t status = check_brought(r, ticket, what);
+    if (status < 0)
+        return status;
+    fdl_lock(&r->lock);
+    status = open_brought_locked(r, ticket, &b);
+    fdl_unlock(&r->lock);
+    if (!b)
+        return status;
+    if (what->status < 0) {
+        set_error(b, 0, what->status,
+                  what->reason ? what->reason
+                               : feedline_status_text(what->status));
+        stamp_came(b, fdl_now_ns());
+        make_ready(b);
+        return FEEDLINE_OK;
+    }
+    fill(b, what);
+    stamp_came(b, fdl_now_ns());
+    submit(b);
+    return FEEDLINE_OK;
 }
 
 /* ---- The consumer's side ------------------------------------------------ */

@@ -46,6 +46,8 @@
 #include "profiler/trace/trace.h"
 #include "transfer/backend.h"
 
+#include <feedline/elsewhere.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -195,6 +197,10 @@ void fdl_ring_release(feedline_batch *b);
 /* The sample at `place`, counted in samples, is done; the last one sends the
  * batch on its way. */
 void fdl_ring_sample_done(feedline_batch *b, uint32_t place);
+
+/* As feedline_loader_bring; no run ends meanwhile. */
+int32_t fdl_ring_bring(struct fdl_ring *r, uint64_t ticket,
+                       const struct feedline_brought *what);
 
 /* The batch ends with this error instead of its pixels. */
 void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,

@@ -306,6 +306,32 @@ class op_def(SizedStructure):
     ]
 
 
+class brought(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("status", c_int32),
+        ("reason", c_char_p),
+        ("images", c_void_p),
+        ("image_bytes", c_uint64),
+        ("labels", POINTER(c_int64)),
+        ("sample_index", POINTER(c_int64)),
+        ("sample_status", POINTER(c_int32)),
+    ]
+
+
+class planned(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("count", c_uint32),
+        ("epoch", c_uint64),
+        ("sequence", c_uint64),
+        ("position", c_uint64),
+        ("place", c_uint64),
+        ("last", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
 class sample_field(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -672,6 +698,20 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
             c_char_p,
             c_uint64,
             POINTER(c_uint64),
+        ),
+    ),
+    "loader_expect": (c_int32, (c_void_p, c_uint32, POINTER(c_uint64))),
+    "loader_bring": (c_int32, (c_void_p, c_uint64, POINTER(brought))),
+    "loader_plan": (
+        c_int32,
+        (
+            c_void_p,
+            c_uint64,
+            c_uint64,
+            c_uint64,
+            POINTER(c_uint64),
+            POINTER(c_uint32),
+            POINTER(planned),
         ),
     ),
     "batch_export": (

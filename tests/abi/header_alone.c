@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public headers by themselves; each of these begins with feedline.h. */
 #include <feedline/bench.h>
+#include <feedline/elsewhere.h>
 #include <feedline/exchange.h>
 #include <feedline/fields.h>
 #include <feedline/files.h>

@@ -15,6 +15,9 @@
 #define LENGTHS      29u
 #define DISTANCES    30u
 
+/* Lengths without extra bits, from FDL_LENGTH_LEAST on: so many. */
+#define SHORT_LENGTHS 8u
+
 /* Codes by length, those of a length by symbol: literals are the first. */
 struct codes {
     uint16_t first[FDL_CODE_LONGEST + 2];    /* of each length; then the end */
@@ -31,33 +34,37 @@ struct table {
 
 /* ---- Entries ------------------------------------------------------------ */
 
-static uint32_t entry_of(uint32_t taken, uint32_t bits, enum fdl_code_kind kind,
-                         uint32_t base)
+#define ONE_LITERAL  (1u << 24)
+#define TWO_LITERALS (2u << 24)
+#define OTHER        (1u << 31)
+#define IS_LENGTH    (1u << 26)
+
+static uint32_t other_entry(uint32_t taken, uint32_t bits, uint32_t which)
 {
-    return base << 16 | (uint32_t)kind << 12 | bits << 8 | taken;
+    return bits << 27 | OTHER | which << 8 | taken;
 }
 
 static uint32_t no_code(void)
 {
-    return entry_of(0, 0, FDL_CODE_NONE, 0);
+    return other_entry(0, 0, FDL_CODE_NONE);
 }
 
 static uint32_t literal_entry(uint32_t symbol, uint32_t bits)
 {
-    static const uint16_t base[LENGTHS] = {
-        3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-        31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+    static const uint8_t base[LENGTHS] = {
+        0,  1,  2,  3,  4,  5,  6,  7,  8,   10,  12,  14,  16,  20, 24,
+        28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 255};
     static const uint8_t extra[LENGTHS] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1,
                                            1, 1, 2, 2, 2, 2, 3, 3, 3, 3,
                                            4, 4, 4, 4, 5, 5, 5, 5, 0};
     if (symbol < LITERALS)
-        return symbol << 8 | 1u << 6 | bits;
+        return ONE_LITERAL | symbol << 8 | bits;
     if (symbol == LITERALS)
-        return entry_of(bits, bits, FDL_CODE_END, 0);
+        return other_entry(bits, 0, FDL_CODE_END);
     uint32_t i = symbol - FIRST_LENGTH;
     if (i >= LENGTHS)
         return no_code();
-    return entry_of(bits + extra[i], bits, FDL_CODE_BASE, base[i]);
+    return bits << 27 | IS_LENGTH | (uint32_t)base[i] << 16 | (bits + extra[i]);
 }
 
 /* 1, 2, 3, 4, then twice as far with every other one. */
@@ -67,12 +74,12 @@ static uint32_t distance_entry(uint32_t symbol, uint32_t bits)
         return no_code();
     uint32_t extra = symbol < 4 ? 0 : symbol / 2 - 1;
     uint32_t base = symbol < 4 ? symbol : (2 + symbol % 2) << extra;
-    return entry_of(bits + extra, bits, FDL_CODE_BASE, base + 1);
+    return bits << 27 | (base + 1) << 8 | (bits + extra);
 }
 
 static uint32_t length_entry(uint32_t symbol, uint32_t bits)
 {
-    return entry_of(bits, bits, FDL_CODE_BASE, symbol);
+    return symbol << 8 | bits;
 }
 
 /* ---- Codes -------------------------------------------------------------- */
@@ -143,21 +150,36 @@ static void put_codes(const struct table *t, const struct codes *c, uint32_t k)
         t->entries[c->bits[i]] = t->entry(c->symbols[i], k);
 }
 
-/* Of k bits together. */
+/* Behind each of the literals of `one` bits the codes from `i` to `end`; `more`
+ * and both symbols go into the entry. */
+static void put_behind(uint32_t *entries, const struct codes *c, uint32_t one,
+                       uint32_t i, uint32_t end, uint32_t more)
+{
+    uint32_t first = c->first[one], last = first + c->literals[one];
+    for (; first < last && i < end; first++) {
+        uint32_t *to = entries + c->bits[first];
+        uint32_t entry = more + ((uint32_t)c->symbols[first] << 8);
+        for (uint32_t j = i; j < end; j++)
+            to[(uint32_t)c->bits[j] << one] =
+                entry + ((uint32_t)c->symbols[j] << 16);
+    }
+}
+
+/* Of k bits together: two literals, or one and a short length. */
 static void put_pairs(uint32_t *entries, const struct codes *c, uint32_t k)
 {
     for (uint32_t one = 1; one < k; one++) {
-        uint32_t other = k - one, n = c->literals[other];
-        const uint16_t *bits = c->bits + c->first[other];
-        const uint16_t *symbols = c->symbols + c->first[other];
-        uint32_t i = c->first[one], end = n ? i + c->literals[one] : i;
-        for (; i < end; i++) {
-            uint32_t *to = entries + c->bits[i];
-            uint32_t first = (uint32_t)c->symbols[i] << 8 | 2u << 6 | k;
-            for (uint32_t j = 0; j < n; j++)
-                to[(uint32_t)bits[j] << one] = first | (uint32_t)symbols[j]
-                                                           << 16;
-        }
+        uint32_t two = k - one, i = c->first[two], end = c->first[two + 1];
+        uint32_t behind = i + c->literals[two];
+        put_behind(entries, c, one, i, behind, TWO_LITERALS | k);
+        while (behind < end && c->symbols[behind] < FIRST_LENGTH)
+            behind++;
+        while (end > behind &&
+               c->symbols[end - 1] >= FIRST_LENGTH + SHORT_LENGTHS)
+            end--;
+        put_behind(entries, c, one, behind, end,
+                   (k << 27 | ONE_LITERAL | IS_LENGTH | k) -
+                       (FIRST_LENGTH << 16));
     }
 }
 
@@ -182,7 +204,7 @@ static bool put_long(const struct table *t, const struct codes *c)
             }
             if (at + (1u << bits) > t->room)
                 return false;
-            t->entries[prefix] = entry_of(t->bits, bits, FDL_CODE_LONG, at);
+            t->entries[prefix] = other_entry(t->bits, bits, at);
             sub = t->entries + at;
             at += 1u << bits;
         }

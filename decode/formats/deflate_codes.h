@@ -3,17 +3,26 @@
  * The codes of deflate (RFC 1951) as tables: the next bits are the index of an
  * entry, which says what they mean.
  *
- * Pixels are mostly literals, of 5 or 6 bits each. So an entry holds two of
- * them where both fit into the index: what limits the speed is that one look-up
- * waits for the one before it.
+ * What limits the speed is that one look-up waits for the one before it, and a
+ * jump for what it finds. So an entry holds more than one code where they fit
+ * into the index: two literals, of 5 or 6 bits each as in most photos, or a
+ * literal and the length of a match, as where matches are short and many.
  *
- *     bits     0-5     6-7    8-11        12-15  16-31
- *     literals taken   1, 2   first, in 8-15     second, in 16-23
- *     else     taken   0      of a code   kind   base, or where a subtable is
+ *     bits      0-5    8-15     16-23       24-25  26  27-30         31
+ *     literals  taken  first    second      1, 2   0                 0
+ *     length    taken  literal  length - 3  0, 1   1   of the codes  0
+ *     other     taken  which: 8-23                     of the index  1
+ *
+ * and of distances, and of code lengths, which come alone,
+ *
+ *     bits      0-5    8-23                            27-30         31
+ *               taken  base                            of the code   0
+ *     other     as above
  *
  * What is taken includes the extra bits behind a code, which are added to the
- * base. A code that is longer than the index leads to a subtable, of as many
- * index bits as 8-11 says; entries in there count what is behind the index.
+ * base or length. Other: a code that is longer than the index leads to a
+ * subtable, of as many index bits as it says; entries in there count what is
+ * behind the index.
  */
 #ifndef FDL_DECODE_DEFLATE_CODES_H
 #define FDL_DECODE_DEFLATE_CODES_H
@@ -36,41 +45,58 @@
 #define FDL_DISTANCE_SYMBOLS 32u
 #define FDL_LENGTH_SYMBOLS   19u
 
-enum fdl_code_kind {
-    FDL_CODE_BASE, /* a length or distance; of code lengths, a symbol */
-    FDL_CODE_END,  /* of a block */
-    FDL_CODE_LONG, /* see the subtable */
-    FDL_CODE_NONE  /* no code, or one that means nothing */
-};
+#define FDL_LENGTH_LEAST 3u
+
+/* What else there is than the place of a subtable. */
+#define FDL_CODE_NONE 0u /* no code, or one that means nothing */
+#define FDL_CODE_END  1u /* of a block */
 
 static inline uint32_t fdl_code_taken(uint32_t entry)
 {
     return entry & 63;
 }
 
-static inline bool fdl_code_is_literal(uint32_t entry)
-{
-    return (entry & 3u << 6) != 0;
-}
-
 static inline uint32_t fdl_code_literals(uint32_t entry)
 {
-    return entry >> 6 & 3;
+    return entry >> 24 & 3;
+}
+
+/* And nothing else. */
+static inline bool fdl_code_is_literal(uint32_t entry)
+{
+    return (entry & (1u << 31 | 1u << 26)) == 0;
+}
+
+static inline bool fdl_code_is_length(uint32_t entry)
+{
+    return (entry & 1u << 26) != 0;
+}
+
+static inline bool fdl_code_is_other(uint32_t entry)
+{
+    return (entry & 1u << 31) != 0;
 }
 
 static inline uint32_t fdl_code_bits(uint32_t entry)
 {
-    return entry >> 8 & 15;
+    return entry >> 27 & 15;
 }
 
-static inline enum fdl_code_kind fdl_code_kind(uint32_t entry)
+static inline uint32_t fdl_code_length(uint32_t entry)
 {
-    return (enum fdl_code_kind)(entry >> 12 & 15);
+    return FDL_LENGTH_LEAST + (entry >> 16 & 255);
 }
 
+/* Of a distance; which one of the others. */
 static inline uint32_t fdl_code_base(uint32_t entry)
 {
-    return entry >> 16;
+    return entry >> 8 & 0xffff;
+}
+
+/* Of the others. */
+static inline bool fdl_code_is_long(uint32_t entry)
+{
+    return fdl_code_base(entry) > FDL_CODE_END;
 }
 
 /* From the lengths of the codes of n symbols, 0 for none. false: no code has

@@ -131,53 +131,67 @@ static bool to_bytes(struct input *in)
 
 /* ---- Symbols ------------------------------------------------------------ */
 
-/* The entry of the next code; the buffer begins behind its index then, if it
- * is a long one. */
+FDL_INLINE uint32_t look_up(const uint32_t *table, const struct input *in,
+                            uint32_t bits)
+{
+    return table[peek(in, bits)];
+}
+
+/* The entry of the next code of an entry that is another one; the buffer begins
+ * behind its index then, if the code is a long one. */
 FDL_INLINE uint32_t look_up_long(const uint32_t *table, struct input *in,
                                  uint32_t entry)
 {
+    if (!fdl_code_is_long(entry))
+        return entry;
     drop_code(in, entry);
-    return table[fdl_code_base(entry) + peek(in, fdl_code_bits(entry))];
+    return look_up(table + fdl_code_base(entry), in, fdl_code_bits(entry));
 }
 
-/* The base of an entry and the extra bits behind its code. */
-FDL_INLINE uint32_t take_number(struct input *in, uint32_t entry)
+/* What an entry takes of the buffer: the bits behind its codes. */
+FDL_INLINE uint32_t take_extra(struct input *in, uint32_t entry)
 {
-    uint32_t taken = fdl_code_taken(entry), bits = fdl_code_bits(entry);
-    uint32_t extra =
-        (uint32_t)(in->buffer >> bits) & ((1u << (taken - bits)) - 1);
+    uint64_t bits = in->buffer;
     drop_code(in, entry);
-    return fdl_code_base(entry) + extra;
+    bits -= in->buffer << (entry & 63);
+    return (uint32_t)(bits >> fdl_code_bits(entry));
 }
 
-FDL_INLINE uint32_t look_up(const struct fdl_inflate *i, const struct input *in)
-{
-    return i->literals[peek(in, FDL_LITERAL_BITS)];
-}
-
-/* 0: there is none. */
+/* 0: there is none. At least 8 bits are left behind it. */
 FDL_INLINE uint32_t take_distance(const struct fdl_inflate *i, struct input *in)
 {
-    uint32_t entry = i->distances[peek(in, FDL_DISTANCE_BITS)];
-    if (FDL_UNLIKELY(fdl_code_kind(entry) != FDL_CODE_BASE)) {
+    uint32_t entry = look_up(i->distances, in, FDL_DISTANCE_BITS);
+    if (FDL_UNLIKELY(fdl_code_is_other(entry))) {
         refill(in);
-        if (fdl_code_kind(entry) == FDL_CODE_LONG)
-            entry = look_up_long(i->distances, in, entry);
-        if (fdl_code_kind(entry) != FDL_CODE_BASE)
+        entry = look_up_long(i->distances, in, entry);
+        if (fdl_code_is_other(entry))
             return 0;
     }
-    return take_number(in, entry);
+    return fdl_code_base(entry) + take_extra(in, entry);
 }
 
-/* Blocks of which the last goes past the end; the first is there before it is
- * known whether more are needed. */
+/* ---- Most of a block ---------------------------------------------------- */
+
+/* They may overlap. */
+FDL_INLINE void copy_block(uint8_t *to, const uint8_t *from, size_t bytes)
+{
+    uint8_t block[BLOCK];
+    memcpy(block, from, bytes);
+    memcpy(to, block, bytes);
+}
+
+/* What is written behind the end is overwritten, or written again. Most matches
+ * are short, and it says less which of them repeat what they make. */
 FDL_INLINE void copy_fast(uint8_t *to, size_t distance, size_t n)
 {
     const uint8_t *from = to - distance, *end = to + n;
-    if (FDL_LIKELY(distance >= BLOCK)) {
-        memcpy(to, from, BLOCK);
+    if (FDL_LIKELY(n <= distance)) {
+        copy_block(to, from, BLOCK);
         for (size_t k = BLOCK; k < n; k += BLOCK)
-            memcpy(to + k, from + k, BLOCK);
+            copy_block(to + k, from + k, BLOCK);
+    } else if (distance >= BLOCK) {
+        for (; to < end; to += BLOCK, from += BLOCK)
+            copy_block(to, from, BLOCK);
     } else if (distance == 1) {
         for (int byte = *from; to < end; to += BLOCK)
             memset(to, byte, BLOCK);
@@ -185,71 +199,72 @@ FDL_INLINE void copy_fast(uint8_t *to, size_t distance, size_t n)
         /* Of each word, as many bytes as `step` are right. */
         size_t step = FDL_MIN(distance, WORD);
         for (; to < end; to += step, from += step)
-            memcpy(to, from, WORD);
+            copy_block(to, from, WORD);
     }
 }
 
-FDL_INLINE void put_literals(struct output *out, struct input *in,
-                             uint32_t entry)
+/* Of an entry with any number of them; the second may be anything. */
+FDL_INLINE void put_literals(struct output *out, uint32_t entry)
 {
-    out->next[0] = (uint8_t)(entry >> 8);
-    out->next[1] = (uint8_t)(entry >> 16);
+    uint16_t both = (uint16_t)(entry >> 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    both = __builtin_bswap16(both);
+#endif
+    memcpy(out->next, &both, sizeof(both));
     out->next += fdl_code_literals(entry);
-    drop_code(in, entry);
-}
-
-FDL_INLINE bool put_if_literals(const struct fdl_inflate *i, struct input *in,
-                                struct output *out, uint32_t *entry)
-{
-    if (!fdl_code_is_literal(*entry))
-        return false;
-    put_literals(out, in, *entry);
-    *entry = look_up(i, in);
-    return true;
 }
 
 enum result { DAMAGED, BLOCK_DONE, NEAR_END };
 
-/* The entry of the next code is there before the buffer is filled again, so it
- * need not wait for that; three of literals leave bits for a fourth look-up. */
+static enum result result_of(uint32_t other)
+{
+    return fdl_code_base(other) == FDL_CODE_END ? BLOCK_DONE : DAMAGED;
+}
+
+/* The buffer is filled again behind the look-up of the entry, which need not
+ * wait for it: from 56 bits an entry takes 17 at most and a distance 22, which
+ * leaves enough for the next index; codes longer than their index fill it. */
 FDL_INLINE enum result run_fast(const struct fdl_inflate *i, struct input *from,
                                 struct output *to)
 {
     struct input in = *from;
     struct output out = *to;
     enum result result = NEAR_END;
+    if ((size_t)(in.end - in.next) < FAST_IN ||
+        (size_t)(out.end - out.next) < FAST_OUT)
+        return NEAR_END;
+    const uint8_t *last_in = in.end - FAST_IN, *last_out = out.end - FAST_OUT;
     refill(&in);
-    uint32_t entry = look_up(i, &in);
-    while ((size_t)(in.end - in.next) >= FAST_IN &&
-           (size_t)(out.end - out.next) >= FAST_OUT) {
-        if (put_if_literals(i, &in, &out, &entry) &&
-            put_if_literals(i, &in, &out, &entry)) {
-            refill_fast(&in);
-            continue;
-        }
-        if (FDL_UNLIKELY(fdl_code_kind(entry) != FDL_CODE_BASE)) {
-            refill_fast(&in);
-            if (fdl_code_kind(entry) == FDL_CODE_LONG)
-                entry = look_up_long(i->literals, &in, entry);
-            if (put_if_literals(i, &in, &out, &entry)) {
-                refill_fast(&in);
-                continue;
-            }
-            if (fdl_code_kind(entry) != FDL_CODE_BASE) {
+    uint32_t entry = look_up(i->literals, &in, FDL_LITERAL_BITS);
+    while (in.next <= last_in && out.next <= last_out) {
+        if (FDL_UNLIKELY(fdl_code_is_other(entry))) {
+            entry = look_up_long(i->literals, &in, entry);
+            if (fdl_code_is_other(entry)) {
                 drop_code(&in, entry);
-                result =
-                    fdl_code_kind(entry) == FDL_CODE_END ? BLOCK_DONE : DAMAGED;
+                result = result_of(entry);
                 break;
             }
         }
-        uint32_t n = take_number(&in, entry);
+        put_literals(&out, entry);
+        if (!fdl_code_is_length(entry)) {
+            drop_code(&in, entry);
+            entry = look_up(i->literals, &in, FDL_LITERAL_BITS);
+            if (fdl_code_is_literal(entry)) {
+                put_literals(&out, entry);
+                drop_code(&in, entry);
+                entry = look_up(i->literals, &in, FDL_LITERAL_BITS);
+            }
+            refill_fast(&in);
+            continue;
+        }
+        uint32_t n = fdl_code_length(entry) + take_extra(&in, entry);
         uint32_t distance = take_distance(i, &in);
-        if (distance == 0 || distance > (size_t)(out.next - out.first)) {
+        if (distance - 1 >= (size_t)(out.next - out.first)) {
             result = DAMAGED;
             break;
         }
+        entry = look_up(i->literals, &in, FDL_LITERAL_BITS);
         refill_fast(&in);
-        entry = look_up(i, &in);
         copy_fast(out.next, distance, n);
         out.next += n;
     }
@@ -299,27 +314,25 @@ static enum result copy_near_end(const struct fdl_inflate *i, struct input *in,
     return NEAR_END;
 }
 
-/* One code or pair. */
+/* One entry. */
 static enum result go_near_end(const struct fdl_inflate *i, struct input *in,
                                struct output *out)
 {
     refill(in);
-    uint32_t entry = look_up(i, in);
-    if (fdl_code_literals(entry) == 0 && fdl_code_kind(entry) == FDL_CODE_LONG)
+    uint32_t entry = look_up(i->literals, in, FDL_LITERAL_BITS);
+    if (fdl_code_is_other(entry))
         entry = look_up_long(i->literals, in, entry);
+    uint32_t extra = take_extra(in, entry);
+    if (fdl_code_is_other(entry))
+        return result_of(entry);
     uint32_t n = fdl_code_literals(entry);
-    if (n > 0) {
-        if (n > (size_t)(out->end - out->next))
-            return DAMAGED;
-        for (uint32_t k = 0; k < n; k++)
-            *out->next++ = (uint8_t)(entry >> (8 + 8 * k));
-        drop_code(in, entry);
+    if (n > (size_t)(out->end - out->next))
+        return DAMAGED;
+    for (uint32_t k = 0; k < n; k++)
+        *out->next++ = (uint8_t)(entry >> (8 + 8 * k));
+    if (!fdl_code_is_length(entry))
         return NEAR_END;
-    }
-    if (fdl_code_kind(entry) == FDL_CODE_BASE)
-        return copy_near_end(i, in, out, take_number(in, entry));
-    drop_code(in, entry);
-    return fdl_code_kind(entry) == FDL_CODE_END ? BLOCK_DONE : DAMAGED;
+    return copy_near_end(i, in, out, fdl_code_length(entry) + extra);
 }
 
 static bool read_codes(const struct fdl_inflate *i, struct input *in,

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "decode/formats/inflate.h"
 #include "decode/formats/png_chunks.h"
+#include "decode/formats/png_wave.h"
 
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #define BYTES_MOST (64u << 20)
 
 /* Filters are undone in so many rows at least, as far as there are some. */
-#define ROWS_AT_ONCE 16u
+#define ROWS_AT_ONCE FDL_PNG_WIDE_ROWS
 
 /* ---- The compressed data ------------------------------------------------ */
 

@@ -25,6 +25,7 @@ import ranks
 
 START_S = 90.0
 REGION = "us-east-1"
+PER_PAGE = 2  # of moto's lists, so that few objects have many pages
 
 POLICY = {
     "Version": "2012-10-17",
@@ -120,7 +121,11 @@ def moto(folder: Path) -> Iterator[Store]:
     port = ranks.free_port()
     nobody = Store("moto", "http://127.0.0.1:%d" % port, "free", "free")
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1"]
-    environment = {**os.environ, "INITIAL_NO_AUTH_ACTION_COUNT": "3"}
+    environment = {
+        **os.environ,
+        "INITIAL_NO_AUTH_ACTION_COUNT": "3",
+        "MOTO_S3_DEFAULT_MAX_KEYS": str(PER_PAGE),
+    }
     with _process(
         command + ["-p", str(port)], folder / "moto.log", env=environment
     ):
@@ -159,6 +164,9 @@ run dir = {folder}
 log file = {folder}/$name.log
 admin socket = {folder}/$name.asok
 pid file = {folder}/$name.pid
+plugin dir = {plugins}/ceph
+erasure code dir = {plugins}/ceph/erasure-code
+osd class dir = {plugins}/rados-classes
 osd class load list = *
 osd class default list = *
 ms bind ipv6 = false
@@ -176,6 +184,12 @@ rgw frontends = beast endpoint=127.0.0.1:{port}
 rgw data = {folder}/rgw
 rgw run sync thread = false
 """
+
+
+def _ceph_plugins() -> Path:
+    """Beside the programs, wherever those were installed to."""
+    usr = Path(shutil.which("ceph-osd") or "").resolve().parents[1]
+    return next(usr.glob("lib/*/rados-classes")).parent
 
 
 def _ceph_start(folder: Path, fsid: str, mon: int) -> None:
@@ -221,7 +235,13 @@ def ceph(folder: Path) -> Iterator[Store]:
     for name in ("mon", "osd", "rgw"):
         (folder / name).mkdir()
     fsid, mon, port = str(uuid.uuid4()), ranks.free_port(), ranks.free_port()
-    text = CEPH_CONF.format(fsid=fsid, mon=mon, port=port, folder=folder)
+    text = CEPH_CONF.format(
+        fsid=fsid,
+        mon=mon,
+        port=port,
+        folder=folder,
+        plugins=_ceph_plugins(),
+    )
     (folder / "ceph.conf").write_text(text)
     conf = ["-c", str(folder / "ceph.conf")]
     store = Store("ceph", "http://127.0.0.1:%d" % port, "READER", "S/+=")

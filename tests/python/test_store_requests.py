@@ -11,9 +11,7 @@ import random
 import subprocess
 import time
 import urllib.error
-import urllib.parse
 import urllib.request
-import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
@@ -37,11 +35,11 @@ class Request(NamedTuple):
     headers: Dict[str, str]
 
 
-def program() -> str:
+def program(name: str) -> str:
     library = os.environ.get("FEEDLINE_LIBRARY", "")
-    path = Path(library).resolve().parent / "tests/store/store_request"
+    path = Path(library).resolve().parent / "tests/store" / name
     if not path.exists():
-        pytest.skip("store_request is not built")
+        pytest.skip(name + " is not built")
     return str(path)
 
 
@@ -52,7 +50,7 @@ def requests(lines: List[Tuple[Optional[str], ...]]) -> List[Request]:
         for line in lines
     )
     ran = subprocess.run(
-        [program()],
+        [program("store_request")],
         input=text.encode(),
         stdout=subprocess.PIPE,
         check=True,
@@ -147,7 +145,7 @@ def test_signatures_are_botocores(monkeypatch: Any) -> None:
 @pytest.fixture(scope="module", params=sorted(store_servers.STORES))
 def store(request: Any, tmp_path_factory: Any) -> Iterator[store_servers.Store]:
     folder = tmp_path_factory.mktemp(request.param)
-    program()
+    program("store_request")
     with store_servers.STORES[request.param](folder) as server:
         client = server.client()
         client.create_bucket(Bucket="bucket")
@@ -218,16 +216,45 @@ def test_a_server_refuses_what_is_wrong(store: store_servers.Store) -> None:
         assert send(other, {"Range": "bytes=0-8"})[0] == 403
 
 
-def test_lists(store: store_servers.Store) -> None:
+def read_page(body: bytes, prefix: str) -> Tuple[Dict[str, Any], str]:
+    """Objects of a page, and what to ask the next one with."""
+    ran = subprocess.run(
+        [program("store_page"), prefix],
+        input=body,
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=60,
+    )
+    *lines, more = ran.stdout.decode().split("\n")[:-1]
+    found = {}
+    for line in lines:
+        size, tag, key = line.split("\t")
+        found[key] = (int(size), tag)
+    return found, more
+
+
+@pytest.mark.parametrize("prefix", ["", "d/x y+", "100%/%20?#+", "日本/", "z"])
+def test_lists(store: store_servers.Store, prefix: str) -> None:
     """Prefixes and the marks of pages are as awkward as keys."""
-    for prefix in ["", "d/x y+", "100%/%20?#+", "日本/"]:
-        (made,) = requests([line_for(store, "?", prefix or None)])
+    found: Dict[str, Any] = {}
+    more, pages = "", 0
+    while more or not pages:
+        (made,) = requests([line_for(store, "?", prefix or None, more or None)])
         status, body = send(made)
         assert status == 200
-        root = xml.etree.ElementTree.fromstring(body)
-        keys = [
-            urllib.parse.unquote_plus(e.text or "")
-            for e in root.iter()
-            if e.tag.endswith("}Key") or e.tag == "Key"
-        ]
-        assert sorted(keys) == sorted(k for k in KEYS if k.startswith(prefix))
+        page, more = read_page(body, prefix)
+        assert not page.keys() & found.keys()
+        found.update(page)
+        pages += 1
+        assert pages <= len(KEYS)
+    if store.name == "moto":  # Ceph's have a thousand, whatever it is told
+        per_page = store_servers.PER_PAGE
+        assert pages == max(1, -(-len(found) // per_page))
+    answer = store.client().get_paginator("list_objects_v2")
+    theirs = {
+        o["Key"]: (o["Size"], o["ETag"])
+        for p in answer.paginate(Bucket="bucket", Prefix=prefix)
+        for o in p.get("Contents", [])
+    }
+    assert found == theirs
+    assert sorted(found) == sorted(k for k in KEYS if k.startswith(prefix))

@@ -11,6 +11,7 @@
 #include "decode/plan/cv_sep_step.h"
 #include "decode/plan/cv_sum_step.h"
 #include "decode/plan/cv_warp_step.h"
+#include "decode/plan/float_step.h"
 #include "decode/plan/turn.h"
 #include "decode/recorded_image.h"
 
@@ -58,6 +59,8 @@ enum kind {
     CV_SEP_SIDE,
     CV_DEPTH,
     CV_QUALITY,
+    FLOAT_HOW,
+    ONE_OR_ALL,
     ANY
 };
 
@@ -97,6 +100,8 @@ static const struct {
     [CV_SEP_SIDE] = {true, 1, FDL_CV_SEP_SIDE},
     [CV_DEPTH] = {true, FDL_CV_U8, FDL_CV_F64},
     [CV_QUALITY] = {true, 0, 100},
+    [FLOAT_HOW] = {true, 0, FDL_FLOAT_HOWS - 1},
+    [ONE_OR_ALL] = {true, FDL_FLOAT_EVERY, FDL_CHANNELS_MAX - 1},
     [ANY] = {false, -FLT_MAX, FLT_MAX},
 };
 
@@ -225,6 +230,13 @@ static const struct op_rule rules[] = {
     RULE(ERASE, .group = OF_ELEMENTS, .least = 4, .most = 8,
          .value = {{"left", PLACE}, {"top", PLACE}, {"width", SIDE},
                    {"height", SIDE}, {"a value", ANY}}),
+    RULE(FLOAT_COLOUR, .group = OF_ELEMENTS, .least = 1, .most = 1,
+         .value = {{"code", CV_CODE}}),
+    RULE(FLOAT_VALUES, .group = OF_ELEMENTS, .least = 3, .most = 4,
+         .value = {{"what is done", FLOAT_HOW}, {"a channel", ONE_OR_ALL},
+                   {"a number", ANY}}),
+    RULE(FLOAT_CHANNELS, .group = OF_ELEMENTS, .least = 1, .most = 4,
+         .value = {{"a channel", CHANNEL}}),
 };
 /* clang-format on */
 
@@ -515,6 +527,57 @@ static int32_t check_lookup(const struct feedline_recorded_image *image,
     return FEEDLINE_OK;
 }
 
+/* Channels of a step on floats, from value `first` on. */
+static int32_t check_float_channels(const struct feedline_recorded_image *image,
+                                    const struct feedline_recorded_step *step,
+                                    uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        if (step->value[i] >= image->channels)
+            return fdl_fail(FEEDLINE_EINVAL, "channel %g of %" PRId32,
+                            step->value[i], image->channels);
+    }
+    return FEEDLINE_OK;
+}
+
+static int32_t check_float_colour(const struct feedline_recorded_image *image,
+                                  double code)
+{
+    if (image->channels != 3)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "it is for 3 channels, the output has %" PRId32,
+                        image->channels);
+    if (code == 40 || code == 41 || code == 54 || code == 55)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "code is %g; it is OpenCV's of BGR or RGB to HSV (40, 41) "
+                    "or back (54, 55)",
+                    code);
+}
+
+static int32_t check_of_floats(const struct feedline_recorded_image *image,
+                               const struct feedline_recorded_step *step)
+{
+    uint32_t wanted = (uint32_t)image->channels;
+    if (image->dtype != FEEDLINE_F32 || fdl_recorded_element(image) != 4)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the data type is %" PRId32 "; it is for %d (F32)",
+                        image->dtype, FEEDLINE_F32);
+    if (step->op == FEEDLINE_STEP_FLOAT_COLOUR)
+        return check_float_colour(image, step->value[0]);
+    if (step->op == FEEDLINE_STEP_FLOAT_CHANNELS) {
+        if (step->n == wanted)
+            return check_float_channels(image, step, 0, wanted);
+    } else {
+        wanted = step->value[0] < FDL_FLOAT_CLIP ? 3 : 4;
+        if (step->n == wanted)
+            return check_float_channels(image, step, 1, 2);
+    }
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%" PRIu32 " values; here it takes %" PRIu32, step->n,
+                    wanted);
+}
+
 /* What is not about one value alone. */
 static int32_t check_rest(const struct feedline_recorded_image *image,
                           const struct feedline_recorded_step *step)
@@ -565,6 +628,10 @@ static int32_t check_rest(const struct feedline_recorded_image *image,
         return check_normalize(image, step);
     case FEEDLINE_STEP_LOOKUP:
         return check_lookup(image, step);
+    case FEEDLINE_STEP_FLOAT_COLOUR:
+    case FEEDLINE_STEP_FLOAT_VALUES:
+    case FEEDLINE_STEP_FLOAT_CHANNELS:
+        return check_of_floats(image, step);
     default:
         return FEEDLINE_OK;
     }

@@ -19,6 +19,7 @@
 #include "decode/plan/channels.h"
 #include "decode/plan/erase.h"
 #include "decode/plan/expect.h"
+#include "decode/plan/float_step.h"
 #include "decode/plan/point.h"
 #include "decode/plan/sharpness.h"
 #include "decode/plan/turn.h"
@@ -534,11 +535,39 @@ static void erase(struct fdl_plan *plan, const struct feedline_recorded_step *s,
     fdl_plan_erase(plan, &e);
 }
 
+static bool of_floats(uint32_t op)
+{
+    return op >= FEEDLINE_STEP_FLOAT_COLOUR &&
+           op <= FEEDLINE_STEP_FLOAT_CHANNELS;
+}
+
+static void finish_floats(struct fdl_plan *plan,
+                          const struct feedline_recorded_step *s)
+{
+    const double *v = s->value;
+    if (s->op == FEEDLINE_STEP_FLOAT_COLOUR) {
+        bool to_hsv = v[0] < 54, bgr = (int32_t)v[0] % 2 == 0;
+        fdl_plan_float_hsv(plan, to_hsv, bgr);
+    } else if (s->op == FEEDLINE_STEP_FLOAT_VALUES) {
+        struct fdl_float_values values = {(enum fdl_float_how)v[0],
+                                          (int32_t)v[1], (float)v[2],
+                                          s->n > 3 ? (float)v[3] : 0};
+        fdl_plan_float_values(plan, &values);
+    } else {
+        uint8_t from[FDL_CHANNELS_MAX] = {0};
+        for (uint32_t c = 0; c < s->n; c++)
+            from[c] = (uint8_t)v[c];
+        fdl_plan_float_channels(plan, from);
+    }
+}
+
 static void finish(struct program *p, const struct feedline_recorded_step *s)
 {
     struct fdl_plan *plan = p->plan;
     uint32_t channels = (uint32_t)p->image->channels;
-    if (s->op == FEEDLINE_STEP_SCALE) {
+    if (of_floats(s->op)) {
+        finish_floats(plan, s);
+    } else if (s->op == FEEDLINE_STEP_SCALE) {
         plan->rounds = true;
         plan->rounding = s->n > 0 && s->value[0] == 1 ? FDL_ROUNDING_MULTIPLY
                                                       : FDL_ROUNDING_DIVIDE;

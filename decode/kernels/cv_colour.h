@@ -7,7 +7,8 @@
  *
  * HSV_TO_RGB is computed by OpenCV, where it has AVX2, in vectors of 32 pixels
  * that truncate, while the rest of each row is rounded: so pixels come in rows.
- * For RGB_TO_HLS vectors have 8, and some roundings differ.
+ * For RGB_TO_HLS and both conversions of floats vectors have 8, and some
+ * roundings differ.
  *
  * All levels give the same bytes.
  */
@@ -18,6 +19,10 @@
 
 struct fdl_cv_colour_kernels {
     void (*convert[FDL_CV_COLOURS])(const struct fdl_cv_planes *p);
+
+    /* Of floats, with the hue in degrees. */
+    void (*floats_to_hsv)(const struct fdl_cv_float_rows *f);
+    void (*floats_from_hsv)(const struct fdl_cv_float_rows *f);
 };
 
 /* Of each level; levels.h has them all. */

@@ -29,4 +29,12 @@ struct fdl_cv_planes {
     size_t width, height;
 };
 
+/* The same of floats: each channel's first one, of rows without gaps. */
+struct fdl_cv_float_rows {
+    const float *in[3];
+    float *out[3];
+    size_t step; /* elements from pixel to pixel of a channel */
+    size_t width, height;
+};
+
 #endif

@@ -190,9 +190,20 @@ enum feedline_step_op {
                                   of the output's, aligned to one */
 
     /* Of the finished elements. */
-    FEEDLINE_STEP_ERASE = 60 /* left, top, width, height, and an element's value
-                                for each channel; or no values, and data: the
-                                elements, [channels][height][width] of them */
+    FEEDLINE_STEP_ERASE =
+        60, /* left, top, width, height, and an element's value for each
+               channel; or no values, and data: the elements,
+               [channels][height][width] of them */
+
+    /* Of them, where the output is FEEDLINE_F32. */
+    FEEDLINE_STEP_FLOAT_COLOUR =
+        61, /* cvtColor's code of 3 channels: BGR or RGB to HSV (40, 41) and
+               back (54, 55), as OpenCV converts float32 where it has AVX2 */
+    FEEDLINE_STEP_FLOAT_VALUES =
+        62, /* what is done, the channel or -1 for all, a, b: 0 x + a, 1 x * a,
+               2 from a to b at most, 3 x + b where it is above a, 4 x + b where
+               it is below a */
+    FEEDLINE_STEP_FLOAT_CHANNELS = 63 /* for each channel, which it is */
 };
 
 struct feedline_recorded_step {

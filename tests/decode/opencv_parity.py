@@ -30,8 +30,10 @@ if cv2.__version__ not in TRIED:
     sys.exit(77)
 
 cv2.setNumThreads(1)  # there are other processes
-U8 = 1
-CONVERT, CROP = 1, 2
+U8, F32 = 1, 3
+CONVERT, CROP, LOOKUP = 1, 2, 42
+FLOAT_COLOUR, FLOAT_VALUES, FLOAT_CHANNELS = 61, 62, 63
+ADD, MULTIPLY, CLIP, ADD_ABOVE, ADD_BELOW = range(5)
 CV_RESIZE, CV_COLOUR, CV_GAUSSIAN_BLUR, CV_BOX_BLUR, CV_MEDIAN_BLUR, \
     CV_WARP_AFFINE, CV_EQUALIZE, CV_CLAHE, CV_FILTER2D, \
     CV_WARP_PERSPECTIVE, CV_REMAP, CV_SEP_FILTER2D, CV_ADD, CV_ADD_GRAY, \
@@ -341,6 +343,82 @@ def images(rng, folder, photos):
             yield path, swapped(image)
 
 
+# ---- Floats ------------------------------------------------------------------
+
+def distorted(rng, image):
+    """As MMDetection's PhotoMetricDistortion: steps, and what OpenCV and NumPy
+    make of an image of bytes."""
+    gain = np.float32(rng.choice((1, rng.uniform(0.5, 1.5))))
+    table = np.arange(256, dtype=np.float32)
+    table = (table + np.float32(rng.uniform(-32, 32))) * gain
+    to, back = rng.choice(((40, 54), (41, 55)))
+    steps = [(LOOKUP, [], np.repeat(table[None], 3, 0).tobytes()),
+             (FLOAT_COLOUR, [to], b"")]
+
+    def value(how, channel, *numbers):
+        steps.append((FLOAT_VALUES, [how, channel, *numbers], b""))
+
+    hsv = cv2.cvtColor(table[image], to)
+    if rng.random() < 0.6:
+        factor = rng.uniform(0.5, 1.5)
+        hsv[..., 1] *= factor
+        value(MULTIPLY, 1, factor)
+    if rng.random() < 0.6:
+        hsv[..., 1] = hsv[..., 1].clip(0, 1)
+        value(CLIP, 1, 0, 1)
+    if rng.random() < 0.6:
+        away = rng.uniform(-18, 18)
+        hsv[..., 0] += away
+        hsv[..., 0][hsv[..., 0] > 360] -= 360
+        hsv[..., 0][hsv[..., 0] < 0] += 360
+        value(ADD, 0, away)
+        value(ADD_ABOVE, 0, 360, -360)
+        value(ADD_BELOW, 0, 0, 360)
+    if rng.random() < 0.2:
+        return steps, hsv
+    made = cv2.cvtColor(hsv, back)
+    steps.append((FLOAT_COLOUR, [back], b""))
+    if rng.random() < 0.5:
+        factor = rng.uniform(0.5, 1.5)
+        made *= factor
+        value(MULTIPLY, -1, factor)
+    order = rng.sample(range(3), 3)
+    steps.append((FLOAT_CHANNELS, order, b""))
+    return steps, made[..., order]
+
+
+def differing_floats(engine, path, steps, want, rows_first):
+    height, width, channels = want.shape
+    got = engine(path, steps, (channels, height, width), F32, rows_first, 4)
+    if isinstance(got, str):
+        sys.exit(f"{engine.level}: {path}: {steps}: {got}")
+    got = np.frombuffer(got, np.float32)
+    if rows_first:
+        got = got.reshape(want.shape)
+    else:
+        got = got.reshape(channels, height, width).transpose(1, 2, 0)
+    return np.count_nonzero(got != want)
+
+
+def check_floats(engines, rng, source, draws):
+    values = bad = done = 0
+    while done < draws:
+        path, image = next(source)
+        before, image = cropped(rng, image)
+        if image.shape[2] != 3:
+            continue
+        done += 1
+        steps, want = distorted(rng, image)
+        steps = [(CONVERT, [3], b""), *before, *steps]
+        rows_first = rng.random() < 0.5
+        values += want.size
+        bad += max(differing_floats(e, path, steps, want, rows_first)
+                   for e in engines)
+    print(f"float HSV: {draws} images, {bad} of {values} values differ",
+          flush=True)
+    return bad
+
+
 # ---- Comparing ---------------------------------------------------------------
 
 def cropped(rng, image):
@@ -408,6 +486,8 @@ def main():
         source = images(rng, folder, photos)
         bad = sum(check_row(name, engines, rng, source, draws)
                   for name in ROWS if name.startswith(wanted))
+        if "float HSV".startswith(wanted):
+            bad += check_floats(engines, rng, source, draws)
     if any([engine.close() for engine in engines]):
         sys.exit("render_recorded did not end well")
     if bad:

@@ -274,6 +274,41 @@ TEST(elements_of_no_type_are_not_erased)
            "step 2 (ERASE): elements of 8 bytes are not of data type 3");
 }
 
+TEST(steps_on_floats_are_for_floats)
+{
+    static const float table[3 * 256];
+    static const struct {
+        struct feedline_recorded_step step;
+        int32_t status;
+        const char *words;
+    } bad[] = {
+        {STEP(FLOAT_COLOUR, 42), FEEDLINE_ERANGE, "code is 42"},
+        {STEP(FLOAT_COLOUR, 40, 1), FEEDLINE_EINVAL, "2 values"},
+        {STEP(FLOAT_VALUES, 5, 0, 1), FEEDLINE_ERANGE, "what is done is 5"},
+        {STEP(FLOAT_VALUES, 0, 0, 1, 1), FEEDLINE_EINVAL, "here it takes 3"},
+        {STEP(FLOAT_VALUES, 2, 0, 1), FEEDLINE_EINVAL, "here it takes 4"},
+        {STEP(FLOAT_VALUES, 0, 3, 1), FEEDLINE_EINVAL, "channel 3 of 3"},
+        {STEP(FLOAT_VALUES, 0, -2, 1), FEEDLINE_ERANGE, "a channel is -2"},
+        {STEP(FLOAT_VALUES, 0, 0, INFINITY), FEEDLINE_EINVAL, "is inf"},
+        {STEP(FLOAT_CHANNELS, 0, 1), FEEDLINE_EINVAL, "here it takes 3"},
+        {STEP(FLOAT_CHANNELS, 0, 1, 3), FEEDLINE_EINVAL, "channel 3 of 3"},
+    };
+    struct feedline_recorded_step steps[] = {STEP_OF(LOOKUP, table), {0}};
+    struct feedline_recorded_image image =
+        floats(program(steps, 2, 3, WIDTH, HEIGHT));
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        steps[1] = bad[i].step;
+        expect(fdl_recorded_check(&image), bad[i].status, bad[i].words);
+    }
+    steps[1] = (struct feedline_recorded_step)STEP(FLOAT_COLOUR, 40);
+    assert_int_equal(fdl_recorded_check(&image), FEEDLINE_OK);
+    image.dtype = 0;
+    image.element_bytes = 4;
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "data type is 0");
+    image = floats(program(steps, 2, 1, WIDTH, HEIGHT));
+    expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "for 3 channels");
+}
+
 TEST(steps_are_for_some_modes)
 {
     static const uint8_t tables[4 * 256];
@@ -682,6 +717,72 @@ TEST(rectangles_become_elements_of_others)
     steps[1].data = NULL;
     expect(fdl_recorded_check(&image), FEEDLINE_EINVAL,
            "step 2 (ERASE): 4 values; it takes 4, and one for each of 3");
+}
+
+/* What the steps of the next test make of channel c of a pixel. */
+static float changed(const uint8_t *pixel, size_t c)
+{
+    static const size_t from[] = {2, 0, 1};
+    float x = (float)pixel[from[c]] * 2 + 0.5F;
+    if (from[c] == 0) {
+        x = x > 300 ? x - 300 : x;
+        x = x < 10 ? x + 300 : x;
+    } else if (from[c] == 1) {
+        x *= 0.75F;
+        x = x > 20 ? x : 20;
+        x = x < 200 ? x : 200;
+    }
+    return x + 3;
+}
+
+TEST(floats_are_changed)
+{
+    float table[3 * 256];
+    struct feedline_recorded_step steps[] = {
+        STEP_OF(LOOKUP, table),
+        STEP(FLOAT_VALUES, 3, 0, 300, -300),
+        STEP(FLOAT_VALUES, 4, 0, 10, 300),
+        STEP(FLOAT_VALUES, 1, 1, 0.75),
+        STEP(FLOAT_VALUES, 2, 1, 20, 200),
+        STEP(FLOAT_CHANNELS, 2, 0, 1),
+        STEP(FLOAT_VALUES, 0, -1, 3)};
+    const uint8_t *pixels = noise();
+    for (size_t i = 0; i < COUNT(table); i++)
+        table[i] = (float)(i % 256) * 2 + 0.5F;
+    struct feedline_recorded_image image =
+        floats(program(steps, COUNT(steps), 3, WIDTH, HEIGHT));
+    for (image.nhwc = 0; image.nhwc < 2; image.nhwc++) {
+        assert_int_equal(carry_out(&image), FEEDLINE_OK);
+        for (size_t i = 0; i < WIDTH * HEIGHT * 3; i++) {
+            size_t c = i % 3, place = image.nhwc ? i : i / 3 + c * 1200;
+            float want = changed(pixels + i / 3 * 3, c), got;
+            memcpy(&got, out + place * sizeof(got), sizeof(got));
+            assert_memory_equal(&got, &want, sizeof(got));
+        }
+    }
+}
+
+/* Red, the first of three, becomes green, the second; then blue is first. */
+TEST(floats_are_converted)
+{
+    float table[3 * 256] = {0};
+    struct feedline_recorded_step steps[] = {
+        STEP_OF(LOOKUP, table), STEP(FLOAT_COLOUR, 41),
+        STEP(FLOAT_VALUES, 0, 0, 130), STEP(FLOAT_COLOUR, 54)};
+    for (size_t i = 0; i < 256; i++)
+        table[i] = 240;
+    struct feedline_recorded_image image =
+        floats(program(steps, COUNT(steps), 3, WIDTH, HEIGHT));
+    static const float want[] = {40, 240, 0};
+    for (image.nhwc = 0; image.nhwc < 2; image.nhwc++) {
+        assert_int_equal(carry_out(&image), FEEDLINE_OK);
+        for (size_t i = 0; i < WIDTH * HEIGHT * 3; i++) {
+            size_t c = i % 3, place = image.nhwc ? i : i / 3 + c * 1200;
+            float got;
+            memcpy(&got, out + place * sizeof(got), sizeof(got));
+            assert_true(got > want[c] - 1e-3F && got < want[c] + 1e-3F);
+        }
+    }
 }
 
 /* Whatever option rounding says: x / 255, then the mean, then std. */

@@ -61,6 +61,102 @@ TEST(levels_convert_colours_alike)
     }
 }
 
+/* ---- Colours of floats -------------------------------------------------- */
+
+static void convert_floats(const struct fdl_cv_colour_kernels *k, bool to_hsv,
+                           size_t width, size_t height, bool planes, float *on)
+{
+    struct fdl_cv_float_rows f = {
+        .step = planes ? 1 : 3, .width = width, .height = height};
+    for (size_t i = 0; i < 3; i++)
+        f.in[i] = f.out[i] = on + (planes ? i * width * height : i);
+    if (to_hsv)
+        k->floats_to_hsv(&f);
+    else
+        k->floats_from_hsv(&f);
+}
+
+static void check_floats(const struct fdl_kernels *k, uint64_t *state)
+{
+    static float want[3 * PIXELS], got[3 * PIXELS];
+    size_t width = (size_t)make_within(state, 1, SIDE_MAX);
+    size_t height = (size_t)make_within(state, 1, SIDE_MAX / 9);
+    size_t n = 3 * width * height;
+    bool to_hsv = make_within(state, 0, 1) != 0;
+    bool planes = make_within(state, 0, 1) != 0;
+    for (size_t i = 0; i < n; i++)
+        want[i] = (float)make_within(state, 0, 5000) / 13.0F - 20.0F;
+    memcpy(got, want, n * sizeof(*got));
+    convert_floats(fdl_kernels[FDL_CPU_C].cv_colour, to_hsv, width, height,
+                   planes, want);
+    convert_floats(k->cv_colour, to_hsv, width, height, planes, got);
+    if (memcmp(want, got, n * sizeof(*got)) != 0)
+        fail_msg("floats of %zux%zu pixels differ", width, height);
+}
+
+TEST(levels_convert_floats_alike)
+{
+    uint64_t seed = test_seed();
+    for (int level = FDL_CPU_AVX2; level <= (int)fdl_cpu_level(); level++) {
+        uint64_t state = seed;
+        for (int i = 0; i < ROUNDS; i++)
+            check_floats(&fdl_kernels[level], &state);
+    }
+}
+
+#define ELEVEN 33 /* elements: a vector of OpenCV's, and what is left */
+
+/* clang-format off */
+/* What OpenCV 4.10 and 5.0 make of the pixels below, with AVX2; and of that
+ * with half of the saturation. */
+static const float in_hsv[ELEVEN] = {
+    0x1.a40000p+7F, 0x1.0f0f10p+0F, 0x1.d38000p+7F, 0x0.0p+0F, 0x0.0p+0F,
+    0x1.2c0000p+5F, 0x1.87566cp+6F, 0x1.d8d8d8p-1F, 0x1.a90000p+7F,
+    0x1.87566cp+6F, 0x1.7cf782p-1F, 0x1.07c000p+8F, 0x1.422a66p+8F,
+    0x1.06b15cp+0F, 0x1.7e8000p+7F, 0x1.422a66p+8F, 0x1.9e59bcp-1F,
+    0x1.e50000p+7F, 0x1.422a66p+8F, 0x1.560f40p-1F, 0x1.25c000p+8F,
+    0x1.a40000p+7F, 0x1.d1070cp-1F, 0x1.108000p+8F, 0x1.87566cp+6F,
+    0x1.f66666p-1F, 0x1.900000p+7F, 0x1.680000p+7F, 0x1.f85bb4p-2F,
+    0x1.f68000p+7F, 0x1.422a64p+8F, 0x1.19101cp+0F, 0x1.658000p+7F};
+static const float back_in_rgb[ELEVEN] = {
+    0x1.b7fffep+6F, 0x1.57bffcp+7F, 0x1.d38000p+7F, 0x1.2c0000p+5F,
+    0x1.2c0000p+5F, 0x1.2c0000p+5F, 0x1.2d3ffep+7F, 0x1.a90000p+7F,
+    0x1.c98000p+6F, 0x1.93bffep+7F, 0x1.07c000p+8F, 0x1.4b4000p+7F,
+    0x1.7e8000p+7F, 0x1.748000p+6F, 0x1.35fffap+7F, 0x1.e50000p+7F,
+    0x1.20c000p+7F, 0x1.9c7ffap+7F, 0x1.25c000p+8F, 0x1.874000p+7F,
+    0x1.017ffep+8F, 0x1.298000p+7F, 0x1.a53ffcp+7F, 0x1.108000p+8F,
+    0x1.143ffep+7F, 0x1.900000p+7F, 0x1.977ffep+6F, 0x1.7ac000p+7F,
+    0x1.f67ffep+7F, 0x1.f68000p+7F, 0x1.658000p+7F, 0x1.428000p+6F,
+    0x1.1d0000p+7F};
+/* clang-format on */
+
+static void expect_floats(const float *got, const float *want, int level)
+{
+    for (size_t i = 0; i < ELEVEN; i++) {
+        if (got[i] != want[i])
+            fail_msg("level %d, value %zu: %a for %a", level, i, (double)got[i],
+                     (double)want[i]);
+    }
+}
+
+TEST(floats_become_those_of_opencv)
+{
+    for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+        const struct fdl_cv_colour_kernels *k = fdl_kernels[level].cv_colour;
+        float pixels[ELEVEN];
+        for (int i = 0; i < ELEVEN; i++)
+            pixels[i] = (float)((i * 99 + 5) % 256) * 1.25F - 20.0F;
+        pixels[4] = pixels[5] = pixels[3];
+        pixels[29] = pixels[28];
+        convert_floats(k, true, ELEVEN / 3, 1, false, pixels);
+        expect_floats(pixels, in_hsv, level);
+        for (size_t i = 1; i < ELEVEN; i += 3)
+            pixels[i] *= 0.5F;
+        convert_floats(k, false, ELEVEN / 3, 1, false, pixels);
+        expect_floats(pixels, back_in_rgb, level);
+    }
+}
+
 /* ---- Blurs -------------------------------------------------------------- */
 
 #define KERNEL 31 /* rows, and elements of one, at most */

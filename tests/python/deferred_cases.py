@@ -132,6 +132,19 @@ def stepwise(found: Deferred) -> Any:
     return pixels.reshape(found.shape)
 
 
+def _with_values(pixels: Any, how: int, channel: int, *numbers: float) -> Any:
+    part = pixels if channel < 0 else pixels[channel]
+    if how in (0, 1):
+        (number,) = numbers
+        part.add_(number) if how == 0 else part.mul_(number)
+    elif how == 2:
+        part.clamp_(*numbers)
+    else:
+        limit, number = numbers
+        part[part > limit if how == 3 else part < limit] += number
+    return pixels
+
+
 def _element(
     found: Deferred, pixels: Any, number: int, values: Any, data: Any
 ) -> Any:
@@ -146,6 +159,15 @@ def _element(
         table = flat.reshape(c, 256)
         rows = [table[i][pixels[i].long()] for i in range(c)]
         return torch.stack(rows)
+    if number == op.FLOAT_COLOUR:
+        cv2 = pytest.importorskip("cv2")
+        rows = np.ascontiguousarray(pixels.permute(1, 2, 0).numpy())
+        made = cv2.cvtColor(rows, int(values[0]))
+        return torch.from_numpy(made).permute(2, 0, 1)
+    if number == op.FLOAT_CHANNELS:
+        return pixels[[int(v) for v in values]]
+    if number == op.FLOAT_VALUES:
+        return _with_values(pixels.clone(), *values)
     assert number == op.ERASE
     left, top, width, height = (int(v) for v in values[:4])
     pixels = pixels.clone()

@@ -237,6 +237,16 @@ _NAMES = frozenset(dir(np.ndarray))
 handlers: Dict[Any, Handler] = {}
 
 
+def first_of(ours: Handler, others: Handler) -> Handler:
+    """Where ours is not for a call, the others."""
+
+    def handler(args: Any, kwargs: Any) -> Any:
+        found = ours(args, kwargs)
+        return others(args, kwargs) if found is NotImplemented else found
+
+    return handler
+
+
 def _method(name: str) -> Callable[..., Any]:
     """A method of arrays: recorded, if there is a handler of its name."""
 
@@ -288,7 +298,30 @@ def recorded_array(array: Any, leaf: bool = False) -> Optional[Record]:
         record = _record_of(array, leaf)
     elif record.source.read:
         return None
-    return None if record is None or record.pending is not None else record
+    if record is None or record.pending is None:
+        return record
+    return record if leaf and is_finished(record) else None
+
+
+def is_finished(record: Record) -> bool:
+    """Whether its elements are the engine's, though pixels stay where they
+    are."""
+    return record.pending is None or bool(floats_behind(record))
+
+
+def floats_behind(record: Record) -> op.Steps:
+    """What is done to its elements in the end; see float_images.py."""
+    steps: op.Steps = getattr(record.pending, "finished", ())
+    return steps
+
+
+def copied_array(array: Any) -> Optional[Record]:
+    """The record of an array whose elements may be copied, and get other
+    dimensions."""
+    record = recorded_array(array)
+    if record is None:
+        record = pending_array(array)
+    return record if record is not None and is_finished(record) else None
 
 
 def pending_array(array: Any) -> Optional[Record]:
@@ -483,7 +516,7 @@ def steps_of(record: Record) -> op.Steps:
     for place, value in record.erased:
         numbers = (float(v) for v in value)
         steps.append((op.ERASE, (*place, *numbers), None))
-    return tuple(steps)
+    return (*steps, *floats_behind(record))
 
 
 add_kinds(*[type(np.dtype(c)) for c in "?bhilqBHILQefd"])

@@ -25,6 +25,7 @@ from .array import (
     DeferredArray,
     Handler,
     alone,
+    copied_array,
     every_pixel,
     handlers,
     recorded_array,
@@ -531,7 +532,7 @@ def _by_methods(function: Any) -> Handler:
 
 def copied(array: Any, order: str, function: Any, call_args: Any = ()) -> Any:
     """The array of function(a real one, *call_args), which only copies."""
-    record = recorded_array(array)
+    record = copied_array(array)
     if record is None:
         return NotImplemented
     if order == "C":

@@ -17,11 +17,12 @@ from PIL import Image
 
 from .. import replaced
 from . import array_functions, array_sums, array_writes, canvas_functions
-from . import expected
+from . import expected, float_images
 from . import steps as op
 from .array import (
     DeferredArray,
     array_of,
+    copied_array,
     real_arrays,
     recorded_array,
     table_of,
@@ -41,6 +42,7 @@ def install() -> None:
         return
     array_writes.install()
     array_sums.install()
+    float_images.install()
     expected.install()
     pairs: Dict[int, Tuple[Any, Any]] = {}
     put(pairs, np, "asarray", _asarray)
@@ -60,7 +62,7 @@ _DEFERRED = (DeferredImage, DeferredArray)
 def _is_deferred(thing: Any) -> bool:
     """Whether an array of it can be recorded."""
     if type(thing) is DeferredArray:
-        known = recorded_array(thing) or stacked_of(thing)
+        known = copied_array(thing) or stacked_of(thing)
         return known is not None
     run = state.run
     if isinstance(thing, TableImage):
@@ -127,7 +129,7 @@ def _require(original: Any) -> Any:
 def _contiguous(array: Any, original: Any) -> Any:
     if stacked_of(array) is not None:
         return array
-    record = recorded_array(array)
+    record = copied_array(array)
     if record is None:
         return original(array)
     if record.strides == dense(record.shape):

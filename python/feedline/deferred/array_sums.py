@@ -19,7 +19,7 @@ from . import opencv_steps as made
 from . import steps as op
 from .array import (
     DeferredArray,
-    Handler,
+    first_of,
     handlers,
     pending_array,
     recorded_array,
@@ -241,14 +241,6 @@ def _where(args: Any, kwargs: Any) -> Any:
 _NONE, _BYTE = np.zeros(1, np.bool_), np.zeros(1, np.uint8)
 
 
-def _first(ours: Handler, others: Any) -> Handler:
-    def handler(args: Any, kwargs: Any) -> Any:
-        found = ours(args, kwargs)
-        return others(args, kwargs) if found is NotImplemented else found
-
-    return handler
-
-
 # ---- Gray -------------------------------------------------------------------
 
 
@@ -312,4 +304,4 @@ def install() -> None:
         ((np.where,), _where),
     ):
         for name in names:
-            handlers[name] = _first(ours, handlers[name])
+            handlers[name] = first_of(ours, handlers[name])

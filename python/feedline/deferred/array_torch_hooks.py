@@ -11,7 +11,7 @@ import torch
 from .. import replaced
 from . import array
 from . import tensor_functions
-from .array import DeferredArray, recorded_array, torch_dtype
+from .array import DeferredArray, copied_array, torch_dtype
 from .pillow_hooks import put
 from .joined import Joined
 from .record import Call, Record, as_table, dense, kept_order
@@ -67,10 +67,12 @@ def _tensor_of(given: Any, original: Any, kwargs: Any, shares: bool) -> Any:
     stack = stacked_of(given)
     if stack is not None:
         return _joined(stack, given, original, kwargs, shares)
-    record = recorded_array(given)
+    record = copied_array(given)
     own = None if record is None else torch_dtype(record.dtype)
     if record is None or own is None or min(record.strides) < 0:
         return None  # torch raises an error of such strides
+    if kwargs and record.pending is not None:
+        return None
     call = Call(record.call, original, 0, (), kwargs)
     new = then(_shared if shares else _copied, record, call)
     is_view = shares and new.dtype is own

@@ -240,15 +240,16 @@ def chosen(record: Record, call: Call, index: Any) -> Record:
     found = channels_in(record, index)
     if found is None:
         raise NotRecorded
+    new = chosen_shape(record, call, index, len(found))
+    return new.but(**channels_of(record, found))
+
+
+def chosen_shape(record: Record, call: Call, index: Any, n: int) -> Record:
+    """With so many channels, in memory as NumPy chooses it."""
     small = np.empty((2, 3, record.shape[2]), np.uint8)[index]
-    shape = (*record.shape[:2], len(found))
+    shape = (*record.shape[:2], n)
     in_memory = record.but(shape=shape, strides=small.strides)
-    return record.but(
-        call=call,
-        shape=shape,
-        strides=kept_order(in_memory),
-        **channels_of(record, found),
-    )
+    return record.but(call=call, shape=shape, strides=kept_order(in_memory))
 
 
 def _boxed(record: Record, steps: op.Steps, box: Dict[str, Any]) -> op.Steps:

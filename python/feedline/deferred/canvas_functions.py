@@ -18,7 +18,8 @@ import numpy as np
 
 from . import array_views as views
 from . import steps as op
-from .array import DeferredArray, first_array, handlers, recorded_array
+from .array import DeferredArray, first_array, first_of, handlers
+from .array import recorded_array
 from .array_views import NotRecorded
 from .class_arrays import is_of_classes, of_classes
 from .canvas import LEAST_PIXELS, MODES, MOST_IMAGES, MOST_PARTS, PASTE
@@ -61,14 +62,16 @@ def _size_of(shape: Any, dtype: Any) -> Optional[Tuple[int, int, int]]:
 
 
 def _fill_of(value: Any) -> Optional[Tuple[int, ...]]:
-    """A byte for each channel."""
+    """A byte for each channel; what is behind the point is cut off."""
+    if type(value) is np.ndarray and value.dtype.kind in "uif":
+        value = value.tolist()
     if type(value) in (list, tuple) and len(value) == 3:
         found = tuple(value)
     else:
         found = (value,) * 3
     if any(type(v) not in (int, float, np.uint8) for v in found):
         return None
-    if any(not 0 <= v <= 255 or int(v) != v for v in found):
+    if any(not 0 <= v < 256 for v in found):
         return None
     return tuple(map(int, found))
 
@@ -375,18 +378,10 @@ def _bytes_of(term: Record) -> Record:
     return term.but(table=None, dtype=_BYTES)
 
 
-def _first_of(handler: Any, other: Any) -> Any:
-    def either(args: Any, kwargs: Any) -> Any:
-        found = handler(args, kwargs)
-        return other(args, kwargs) if found is NotImplemented else found
-
-    return either
-
-
 def register() -> None:
     """What is no canvas has a table that makes all bytes one."""
     for function, own in (
         (np.full_like, _full_like),
         (np.zeros_like, _zeros_like),
     ):
-        handlers[function] = _first_of(own, handlers[function])
+        handlers[function] = first_of(own, handlers[function])

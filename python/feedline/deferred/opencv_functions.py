@@ -16,6 +16,7 @@ import numpy as np
 
 from . import array_views as views
 from . import array_sums as sums
+from . import float_images as floats
 from . import opencv_steps as made
 from .array import DeferredArray, alone, recorded_array
 from .array_functions import (
@@ -369,6 +370,17 @@ def _values(record: Record) -> int:
     return 256 * record.side("c")
 
 
+_color_of_bytes = _mover(_colors, 1, ("dstCn", "hint"))
+
+
+def _cvt_color(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+    if type(array) is DeferredArray and array.dtype == np.float32:
+        found = floats.color(original, array, *args, **kwargs)
+        if found is not NotImplemented:
+            return found
+    return _color_of_bytes(original, array, *args, **kwargs)
+
+
 _WARPED = ("flags", "borderMode", "borderValue")
 
 RECORDED: Dict[str, Callable[..., Any]] = {
@@ -381,7 +393,7 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     "bitwise_not": _pointwise,
     "blur": _mover(made.blur, 1, ("anchor", "borderType")),
     "copyMakeBorder": _mover(bordered, 5, ("value",), _MOVED),
-    "cvtColor": _mover(_colors, 1, ("dstCn", "hint")),
+    "cvtColor": _cvt_color,
     "equalizeHist": _mover(made.equalize),
     "filter2D": _mover(made.filter_2d, 2, ("anchor", "delta", "borderType")),
     "flip": _mover(_flip, 1, types=_MOVED),

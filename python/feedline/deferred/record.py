@@ -88,7 +88,8 @@ class Record:
     call: Call
     kind: Any = None  # the class of the real one
     # Of an array whose elements are not the engine's, but may become so: what
-    # they are. Nothing else is recorded of it.
+    # they are. Nothing else is recorded of it, but of floats with steps behind
+    # all others; see float_images.py.
     pending: Any = None
     # Of a tensor, whether it was made as a view of the one before.
     is_view = False

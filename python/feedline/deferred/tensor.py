@@ -122,6 +122,8 @@ def steps_of(record: Record) -> Steps:
             continue
         numbers = value.reshape(-1).tolist()
         steps.append((op.ERASE, (*place, *map(float, numbers)), None))
+    if record.pending is not None:
+        steps += record.pending.finished
     return tuple(steps)
 
 
@@ -313,7 +315,15 @@ def recorded(tensor: Any, leaf: bool = False) -> Optional[Record]:
             return None  # it shows a real one
         base = base._base
     found: Record = record
-    return found
+    return found if leaf or found.pending is None else None
+
+
+def copied_tensor(tensor: Any) -> Optional[Record]:
+    """The same, of one whose elements are only copied."""
+    record = recorded(tensor, leaf=True)
+    if record is None or record.whole or record.run is not state.run:
+        return None
+    return record
 
 
 def make_real(tensor: Any, asked: str, swap: bool = True) -> Any:

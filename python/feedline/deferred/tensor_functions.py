@@ -31,6 +31,7 @@ from .tensor import (
     CODES,
     DeferredTensor,
     ask,
+    copied_tensor,
     handlers,
     recorded,
     table_of,
@@ -244,6 +245,8 @@ def _view(
     new = record.but(call=call, kind=kind, **changed)
     axes = new.order
     if axes in ("cwh", "whc", "wh"):
+        if record.pending is not None:
+            return NotImplemented  # its pixels have their place
         new.steps = (*new.steps, (op.TRANSPOSE, (5,), None))
         swapped = {"h": "w", "w": "h"}
         new.axes = "".join(swapped.get(axis, axis) for axis in new.axes)
@@ -255,7 +258,9 @@ def _view(
     return new
 
 
-def _mover(move: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+def _mover(
+    move: Callable[..., Any], record_of: Callable[..., Any] = recorded
+) -> Callable[[Any, Any, Any], Any]:
     """A handler of a function of a tensor, first among its arguments."""
 
     def handler(func: Any, args: Any, kwargs: Any) -> Any:
@@ -265,7 +270,7 @@ def _mover(move: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
         if not args or not isinstance(args[0], DeferredTensor):
             return NotImplemented
         tensor, rest = args[0], args[1:]
-        record = recorded(tensor)
+        record = record_of(tensor)
         if record is None:
             return NotImplemented
         for value in (*rest, *kwargs.values()) if kwargs else rest:
@@ -833,7 +838,9 @@ def register() -> None:
     """Fills the table of handlers. More than once does no harm."""
     plain: Dict[str, Any] = {name: _elementwise for name in _ELEMENTWISE}
     plain.update({name: _in_place for name in _IN_PLACE})
-    plain.update({name: _mover(move) for name, move in _MOVERS.items()})
+    for name, move in _MOVERS.items():
+        of = copied_tensor if move in (_permute, _contiguous) else recorded
+        plain[name] = _mover(move, of)
     plain.update({"__setitem__": _set_item, "cat": _cat, "concat": _cat})
     plain.update(stack=joined.stack, unbind=joined.unbind, numpy=_numpy)
     for name, handler in plain.items():

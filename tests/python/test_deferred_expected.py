@@ -85,6 +85,21 @@ def certain(paths: List[str]) -> Any:
     return image
 
 
+def by_min(paths: List[str]) -> Any:
+    image = photo(paths)
+    assert image.min() < 250 and not np.min(image) >= 240
+    assert not np.amin(image) > 230 and image.min() <= 225
+    assert image.min() >= 0 and not image.min() < 0
+    return (image - np.float32(127.5)) / 127.5
+
+
+def by_all(paths: List[str]) -> Any:
+    image = photo(paths)
+    assert (image <= 255).all() and np.all(image >= 0)
+    assert not (image == 0).all() and not (image > 255).all()
+    return image
+
+
 def in_a_mask(paths: List[str]) -> Any:
     found = mask(paths)
     if found.max() > 1:
@@ -96,7 +111,16 @@ def in_a_mask(paths: List[str]) -> Any:
 
 DEFERRED: Dict[str, Callable[[List[str]], Any]] = {
     f.__name__: f
-    for f in (by_max, by_any, by_function, of_floats, certain, in_a_mask)
+    for f in (
+        by_max,
+        by_any,
+        by_function,
+        of_floats,
+        certain,
+        by_min,
+        by_all,
+        in_a_mask,
+    )
 }
 
 
@@ -110,11 +134,14 @@ def test_is_answered(name: str, files: List[str]) -> None:
 
 def as_a_number(paths: List[str]) -> Any:
     image = photo(paths)
-    return image / image.max(), int(image.max()), float(image.max())
+    least = image.min()
+    return image / image.max(), int(image.max()), float(least), least - 3.5
 
 
 def unlikely(paths: List[str]) -> Any:
-    return mask(paths), mask(paths).max() > 100, mask(paths).max() == 200
+    found = mask(paths)
+    least = found.min() > 0, found.min() == 0, (found > 100).all()
+    return found, found.max() > 100, found.max() == 200, least
 
 
 def printed(paths: List[str]) -> Any:
@@ -136,7 +163,8 @@ def given_as_it_is(paths: List[str]) -> Any:
 
 
 def of_an_axis(paths: List[str]) -> Any:
-    return photo(paths).max(axis=0), (photo(paths) > 3).any(axis=(0, 1))
+    dark = photo(paths) < 30
+    return photo(paths).max(axis=0), dark.any(axis=(0, 1)), dark.all(axis=2)
 
 
 REAL = {
@@ -175,6 +203,30 @@ def test_a_wrong_answer_is_an_error(number: int, files: List[str]) -> None:
     ((part, error),) = recorder.unfinished([], [1])
     assert part == 0 and "answer" in str(error)
     assert recorder.guesses == before - 1
+
+
+QUESTIONS: Dict[str, Callable[[Any], Any]] = {
+    "min": lambda image: (255 - image).min() < 250,
+    "all": lambda image: not (image < 2).all(),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("number", (0, 2, 3))
+def test_an_answer_about_what_is_gone(
+    number: int, question: str, files: List[str]
+) -> None:
+    """Python looks at it."""
+
+    def program() -> Any:
+        image = np.asarray(Image.open(files[number]))
+        return image / 255 if QUESTIONS[question](image) else image
+
+    recorder = Recorder()
+    found = deferred_of(recorder.run(program))
+    assert found is not None and not recorder.touches
+    wrong = list(recorder.unfinished([found], [1]))
+    assert len(wrong) == (number != 0)
 
 
 # ---- Classes ----------------------------------------------------------------

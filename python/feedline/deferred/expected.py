@@ -3,7 +3,7 @@
 
     if image.max() > 1:         # bytes, not floats from 0 to 1
         image = image / 255
-    if (image > 1).any(): ...
+    if (image > 1).any() or (mask == 0).all() or image.min() < 0: ...
 
 The answer is given at once, and goes along with the image as a step: the engine
 looks whether it was right, of most images at one pixel. Where no image of the
@@ -22,8 +22,8 @@ from typing import Any, Callable
 import numpy as np
 
 from . import steps as op
-from .array import DeferredArray, handlers, real_array, recorded_array
-from .array import table_of
+from .array import DeferredArray, Handler, handlers, real_array
+from .array import recorded_array, table_of
 from .record import Record
 from .recording import Unsure, lock, no_run, state
 
@@ -70,19 +70,21 @@ def _answer(
     return True
 
 
-# ---- The greatest value -----------------------------------------------------
+# ---- The greatest value, and the least --------------------------------------
 
-_MIRRORED = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
+# Of which some value says that it is so; of their opposites all do.
+_OF_ONE = {"max": ("gt", "ge"), "min": ("lt", "le")}
+_OPPOSITE = {"gt": "le", "le": "gt", "ge": "lt", "lt": "ge"}
 
 
-class Greatest:
-    """What array.max() gives: compared, or a number as any other."""
+class Extreme:
+    """What array.max() or min() gives: compared, or a number as any other."""
 
-    __slots__ = ("_array", "_record", "_real")
+    __slots__ = ("_array", "_record", "_asked", "_real")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, array: Any, record: Record) -> None:
-        self._array, self._record = array, record
+    def __init__(self, array: Any, record: Record, asked: str) -> None:
+        self._array, self._record, self._asked = array, record, asked
         self._real: Any = None
 
     __class__ = property(lambda self: self._record.dtype.type)
@@ -93,18 +95,21 @@ class Greatest:
     def _value(self) -> Any:
         if self._real is None:
             if self._array._record is self._record:
-                self._real = real_array(self._array, "max").max()
+                self._real = self._of(real_array(self._array, self._asked))
             else:  # it was written to since then
                 self._real = self._made()
         return self._real
+
+    def _of(self, array: Any) -> Any:
+        return getattr(array, self._asked)()
 
     def _made(self) -> Any:
         record = self._record
         with lock, no_run():
             began = time.monotonic_ns()
-            made = record.call.again().max()
+            made = self._of(record.call.again())
             record.source.read = True
-            record.run.recorder.count("max", began)
+            record.run.recorder.count(self._asked, began)
         return made
 
     def _compared(self, name: str, other: Any) -> Any:
@@ -116,7 +121,8 @@ class Greatest:
         return np.bool_(found)
 
     def _answered(self, name: str, other: Any) -> Any:
-        compare = operator.gt if name in ("gt", "le") else operator.ge
+        of_one = name in _OF_ONE[self._asked]
+        compare = getattr(operator, name if of_one else _OPPOSITE[name])
         table = table_of(self._record)
         if table.dtype.kind == "f" and np.isnan(table).any():
             return None
@@ -125,12 +131,10 @@ class Greatest:
             return None
 
         def test(array: Any) -> bool:
-            return bool(compare(array.max(), other))
+            return bool(compare(self._of(array), other))
 
         found = _answer(self._array, self._record, likely, test)
-        if found is None or name in ("gt", "ge"):
-            return found
-        return not found
+        return found if found is None or of_one else not found
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._value(), name)
@@ -144,12 +148,12 @@ class Greatest:
     def __array_ufunc__(
         self, ufunc: Any, method: str, *args: Any, **kwargs: Any
     ) -> Any:
-        given = [a._value() if type(a) is Greatest else a for a in args]
+        given = [a._value() if type(a) is Extreme else a for a in args]
         return getattr(ufunc, method)(*given, **kwargs)
 
 
 def _is_number(value: Any) -> bool:
-    if type(value) is Greatest:
+    if type(value) is Extreme:
         return False
     return type(value) in (int, float) or isinstance(value, np.generic)
 
@@ -160,7 +164,7 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
 
 def _special(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any) -> Any:
-        given = [a._value() if type(a) is Greatest else a for a in args]
+        given = [a._value() if type(a) is Extreme else a for a in args]
         return getattr(self._value(), name)(*given)
 
     return method
@@ -172,10 +176,10 @@ _SPECIAL = (
     "rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor str sub add "
     "truediv xor"
 ).split()
-for _name in _MIRRORED:
-    setattr(Greatest, "__%s__" % _name, _comparison(_name))
+for _name in _OPPOSITE:
+    setattr(Extreme, "__%s__" % _name, _comparison(_name))
 for _name in _SPECIAL:
-    setattr(Greatest, "__%s__" % _name, _special("__%s__" % _name))
+    setattr(Extreme, "__%s__" % _name, _special("__%s__" % _name))
 
 
 # ---- Where they are asked ---------------------------------------------------
@@ -189,28 +193,42 @@ def _asked_of(args: Any, kwargs: Any) -> Any:
     return None if record is None else (args[0], record)
 
 
-def _max(args: Any, kwargs: Any) -> Any:
-    found = _asked_of(args, kwargs)
-    if found is None or not _may_answer(found[1]):
-        return NotImplemented
-    return Greatest(*found)
+def _extreme(asked: str) -> Handler:
+    def handler(args: Any, kwargs: Any) -> Any:
+        found = _asked_of(args, kwargs)
+        if found is None or not _may_answer(found[1]):
+            return NotImplemented
+        array, record = found
+        return Extreme(array, record, asked)
+
+    return handler
 
 
-def _any(args: Any, kwargs: Any) -> Any:
-    found = _asked_of(args, kwargs)
-    if found is None or found[1].dtype != np.bool_:
-        return NotImplemented
-    array, record = found
-    if record.erased:
-        return NotImplemented
-    answer = _answer(array, record, table_of(record), _has_any)
-    return NotImplemented if answer is None else np.bool_(answer)
+def _some(wanted: bool) -> Handler:
+    """any(): is one of them true? Or all(): is none of them false?"""
 
+    def test(array: Any) -> bool:
+        return bool((array == wanted).any())
 
-def _has_any(array: Any) -> bool:
-    return bool(array.any())
+    def handler(args: Any, kwargs: Any) -> Any:
+        found = _asked_of(args, kwargs)
+        if found is None or found[1].dtype != np.bool_:
+            return NotImplemented
+        array, record = found
+        if record.erased:
+            return NotImplemented
+        answer = _answer(array, record, table_of(record) == wanted, test)
+        if answer is None:
+            return NotImplemented
+        return np.bool_(answer == wanted)
+
+    return handler
 
 
 def install() -> None:
-    handlers["max"] = handlers[np.max] = handlers[np.amax] = _max
-    handlers["any"] = handlers[np.any] = _any
+    for name in _OF_ONE:
+        handlers[name] = _extreme(name)
+    handlers[np.max] = handlers[np.amax] = handlers["max"]
+    handlers[np.min] = handlers[np.amin] = handlers["min"]
+    handlers["any"] = handlers[np.any] = _some(True)
+    handlers["all"] = handlers[np.all] = _some(False)

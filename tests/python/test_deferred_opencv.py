@@ -358,6 +358,18 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
     "multiply": lambda a: cv2.multiply(a, (1.37, 0.4, 2.2, 0)),
     "in place": lambda a: normalized_in_place(a),
     "bitwise_not": lambda a: cv2.bitwise_not(a),
+    "scaled": lambda a: cv2.convertScaleAbs(a, alpha=1.3, beta=-12.5),
+    "scaled by position": lambda a: cv2.convertScaleAbs(a, None, -0.7, 20),
+    "weighed": lambda a: cv2.addWeighted(a, 1.5, np.zeros_like(a), 0, 10),
+    "weighed with zeros": lambda a: cv2.addWeighted(
+        a, 0.75, np.zeros(a.shape, a.dtype), 0, -3
+    ),
+    "weighed with a colour": lambda a: cv2.addWeighted(
+        a, 0.5, np.full_like(a, (10, 200, 30)), 0.5, gamma=0
+    ),
+    "weighed with itself": lambda a: cv2.addWeighted(a, 0.5, a, 0.25, 7),
+    "threshold": lambda a: cv2.threshold(a, 99.5, 255, cv2.THRESH_BINARY)[1],
+    "cut off": lambda a: cv2.threshold(a[..., 1], 80, 0, cv2.THRESH_TRUNC)[1],
     "a channel by a table": lambda a: with_channel(a, 1, a[..., 1] // 2),
     "another channel": lambda a: with_channel(a, 0, a[:, :, 2]),
     "hue in place": lambda a: hue_in_place(a),
@@ -493,7 +505,42 @@ REAL: Dict[str, Callable[[Any], Any]] = {
         [a[..., 0], cv2.flip(a, 1)[..., 1], a[..., 2]]
     ),
     "integers": lambda a: cv2.flip(a.astype(np.int32), 1),
+    "Otsu's": lambda a: cv2.threshold(
+        a[..., 0], 0, 255, cv2.THRESH_BINARY | cv2.THRESH_OTSU
+    ),
+    "a threshold of a name": lambda a: cv2.threshold(
+        a, thresh=9, maxval=255, type=cv2.THRESH_TOZERO
+    ),
+    "what the threshold was": lambda a: cv2.threshold(a, 9.5, 7, 0),
+    "weighed with another": lambda a: cv2.addWeighted(
+        a, 0.5, cv2.flip(a, 1), 0.5, 0
+    ),
+    "weighed with noise": lambda a: cv2.addWeighted(
+        a, 0.5, np.random.randint(0, 255, a.shape).astype(np.uint8), 0.5, 0
+    ),
+    "weighed floats": lambda a: cv2.addWeighted(
+        a.astype(np.float32), 0.5, a.astype(np.float32), 0.25, 0
+    ),
+    "scaled floats": lambda a: cv2.convertScaleAbs(a / 255, alpha=255),
+    "exact": lambda a: cv2.resize(a, (20, 31), interpolation=6),
 }
+
+
+@pytest.mark.parametrize("alpha", (0.5, 1.3))
+def test_sums_that_are_rounded_in_two_ways(
+    alpha: float, files: Dict[str, str]
+) -> None:
+    """By 1.3 OpenCV makes another byte at the ends of rows, with AVX2."""
+    every = np.arange(256, dtype=np.uint8)[:, None]
+    short = np.repeat(every, 2, axis=1)[:, :1]
+    sums = [cv2.addWeighted(x, alpha, x * 0, 0, -7) for x in (every, short)]
+
+    def program(path: str) -> Any:
+        a = cv2.imread(path)
+        return cv2.addWeighted(a, alpha, np.zeros_like(a), 0, -7)
+
+    (deferred,) = cases.check(program, files["rgb.jpg"])
+    assert deferred == np.array_equal(*sums)
 
 
 def changed(array: Any, other: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from . import array_views as views
 from . import array_sums as sums
 from . import float_images as floats
+from . import opencv_levels as levels
 from . import opencv_steps as made
 from .array import DeferredArray, alone, recorded_array
 from .array_functions import (
@@ -381,6 +382,13 @@ def _cvt_color(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
     return _color_of_bytes(original, array, *args, **kwargs)
 
 
+def _add_weighted(original: Any, *args: Any, **kwargs: Any) -> Any:
+    found = sums.add_weighted(original, *args, **kwargs)
+    if found is NotImplemented:
+        found = levels.add_weighted(original, *args, **kwargs)
+    return found
+
+
 _WARPED = ("flags", "borderMode", "borderValue")
 
 RECORDED: Dict[str, Callable[..., Any]] = {
@@ -389,9 +397,10 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     ),
     "LUT": _look_up,
     "add": _add,
-    "addWeighted": sums.add_weighted,
+    "addWeighted": _add_weighted,
     "bitwise_not": _pointwise,
     "blur": _mover(made.blur, 1, ("anchor", "borderType")),
+    "convertScaleAbs": levels.convert_scale_abs,
     "copyMakeBorder": _mover(bordered, 5, ("value",), _MOVED),
     "cvtColor": _cvt_color,
     "equalizeHist": _mover(made.equalize),
@@ -409,6 +418,7 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     ),
     "split": _split,
     "subtract": _pointwise,
+    "threshold": levels.threshold,
     "transpose": _mover(_transpose, 0, types=_MOVED),
     "warpAffine": _mover(made.warp_affine, 2, (*_WARPED, "hint")),
     "warpPerspective": _mover(made.warp_perspective, 2, (*_WARPED, "hint")),

@@ -100,17 +100,17 @@ static int32_t read_file(struct fdl_aws_profile *p, const char *variable,
                          const char *name, bool config)
 {
     const char *given = fdl_store_env(variable);
-    char *path = given ? fdl_strdup(given) : fdl_store_home(name);
     struct fdl_lines lines = {0};
-    if (!path)
-        return FEEDLINE_OK; /* no home */
-    int32_t status = fdl_lines_open(&lines, path);
+    char *home = NULL;
+    int32_t status = given ? FEEDLINE_OK : fdl_store_home(name, &home);
+    if (status == FEEDLINE_OK)
+        status = fdl_lines_open(&lines, given ? given : home);
     if (status == FEEDLINE_OK)
         status = read_lines(p, &lines, config);
     else if (status == FEEDLINE_ENOENT)
         status = FEEDLINE_OK;
     fdl_lines_close(&lines);
-    free(path);
+    free(home);
     return status;
 }
 

@@ -16,19 +16,63 @@
   "http://169.254.169.254/metadata/identity/oauth2/token?"                     \
   "api-version=2018-02-01&resource=https%3A%2F%2Fstorage.azure.com%2F"
 
-/* Name=value;Name=value; a value may have '=' in it. */
-char *fdl_azure_part(const char *name)
+/* A setting: a part of the connection string, "Name=value;Name=value", in which
+ * a value may have '=', or a variable. */
+struct setting {
+    const char *part, *variables[3];
+};
+
+static const struct setting account_name = {
+    "AccountName", {"AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME"}};
+static const struct setting account_key = {"AccountKey",
+                                           {"AZURE_STORAGE_KEY",
+                                            "AZURE_STORAGE_ACCOUNT_KEY",
+                                            "AZURE_STORAGE_ACCESS_KEY"}};
+static const struct setting sas = {"SharedAccessSignature",
+                                   {"AZURE_STORAGE_SAS_TOKEN"}};
+static const struct setting bearer = {NULL, {"AZURE_STORAGE_TOKEN"}};
+static const struct setting blob_endpoint = {"BlobEndpoint", {NULL}};
+
+static const char *find_part(const char *part, size_t *length)
 {
     const char *at = fdl_store_env("AZURE_STORAGE_CONNECTION_STRING");
-    size_t n = strlen(name);
+    size_t n = strlen(part);
     while (at && *at) {
-        size_t length = strcspn(at, ";");
-        if (length > n + 1 && at[n] == '=' && strncmp(at, name, n) == 0)
-            return strndup(at + n + 1, length - n - 1);
-        at += length;
+        *length = strcspn(at, ";");
+        if (*length > n + 1 && at[n] == '=' && strncmp(at, part, n) == 0) {
+            *length -= n + 1;
+            return at + n + 1;
+        }
+        at += *length;
         at += strspn(at, ";");
     }
     return NULL;
+}
+
+static const char *find(const struct setting *s, size_t *length)
+{
+    const char *text = s->part ? find_part(s->part, length) : NULL;
+    if (text)
+        return text;
+    for (size_t i = 0; !text && i < FDL_COUNT_OF(s->variables); i++)
+        text = s->variables[i] ? fdl_store_env(s->variables[i]) : NULL;
+    *length = text ? strlen(text) : 0;
+    return text;
+}
+
+/* A copy of the heap; NULL stays where there is none. ENOMEM. */
+static int32_t read_setting(const struct setting *s, char **out)
+{
+    size_t n;
+    const char *text = find(s, &n);
+    if (!text)
+        return FEEDLINE_OK;
+    *out = malloc(n + 1);
+    if (!*out)
+        return fdl_fail_memory(n, "a setting");
+    memcpy(*out, text, n);
+    (*out)[n] = '\0';
+    return FEEDLINE_OK;
 }
 
 static bool is_account(const char *name)
@@ -38,36 +82,33 @@ static bool is_account(const char *name)
                strlen(name);
 }
 
-static char *account_name(void)
+static int32_t use_account(const char *name, const char *address,
+                           char account[FDL_BUCKET_BYTES],
+                           struct fdl_endpoint *endpoint)
 {
-    char *name = fdl_azure_part("AccountName");
-    const char *given = fdl_store_env("AZURE_STORAGE_ACCOUNT");
-    if (!given)
-        given = fdl_store_env("AZURE_STORAGE_ACCOUNT_NAME");
-    return name || !given ? name : fdl_strdup(given);
+    char usual[FDL_BUCKET_BYTES];
+    if (!name || !*name || !is_account(name))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "az://: no name of a storage account in "
+                        "AZURE_STORAGE_ACCOUNT");
+    snprintf(account, FDL_BUCKET_BYTES, "%s", name);
+    snprintf(usual, sizeof(usual), "https://%.63s.blob.core.windows.net", name);
+    return fdl_endpoint_parse(address ? address : usual,
+                              "the endpoint of the storage account", endpoint);
 }
 
 int32_t fdl_azure_account(const char *option, char account[FDL_BUCKET_BYTES],
                           struct fdl_endpoint *endpoint)
 {
-    char *name = account_name();
-    char *given = option ? fdl_strdup(option) : fdl_azure_part("BlobEndpoint");
-    char usual[FDL_BUCKET_BYTES];
-    int32_t status = FEEDLINE_OK;
-    if (!name || !*name || !is_account(name))
+    char *name = NULL, *address = NULL;
+    int32_t status = read_setting(&account_name, &name);
+    if (status == FEEDLINE_OK && !option)
+        status = read_setting(&blob_endpoint, &address);
+    if (status == FEEDLINE_OK)
         status =
-            fdl_fail(FEEDLINE_EINVAL, "az://: no name of a storage account in "
-                                      "AZURE_STORAGE_ACCOUNT");
-    if (status == FEEDLINE_OK) {
-        snprintf(account, FDL_BUCKET_BYTES, "%s", name);
-        snprintf(usual, sizeof(usual), "https://%.63s.blob.core.windows.net",
-                 name);
-        status =
-            fdl_endpoint_parse(given ? given : usual,
-                               "the endpoint of the storage account", endpoint);
-    }
+            use_account(name, option ? option : address, account, endpoint);
     free(name);
-    free(given);
+    free(address);
     return status;
 }
 
@@ -86,38 +127,33 @@ static int32_t from_machine(const struct fdl_store_options *o, int64_t now,
     return status;
 }
 
-static char *first_of(char *part, const char *a, const char *b, const char *c)
+/* A key is before a SAS, and that before a token. */
+static int32_t read_all(struct fdl_credentials *c)
 {
-    const char *given = fdl_store_env(a);
-    if (!given && b)
-        given = fdl_store_env(b);
-    if (!given && c)
-        given = fdl_store_env(c);
-    return part || !given ? part : fdl_strdup(given);
+    int32_t status = read_setting(&account_key, &c->secret);
+    if (status == FEEDLINE_OK && c->secret)
+        return read_setting(&account_name, &c->id);
+    if (status == FEEDLINE_OK)
+        status = read_setting(&sas, &c->query);
+    if (status == FEEDLINE_OK && !c->query)
+        status = read_setting(&bearer, &c->token);
+    if (c->query && c->query[0] == '?')
+        memmove(c->query, c->query + 1, strlen(c->query));
+    return status;
 }
 
 int32_t fdl_azure_credentials(const struct fdl_store_options *o, int64_t now,
                               struct fdl_credentials *out)
 {
     struct fdl_credentials c = {0};
-    c.secret =
-        first_of(fdl_azure_part("AccountKey"), "AZURE_STORAGE_KEY",
-                 "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_ACCESS_KEY");
-    if (c.secret)
-        c.id = account_name();
-    if (!c.secret)
-        c.query = first_of(fdl_azure_part("SharedAccessSignature"),
-                           "AZURE_STORAGE_SAS_TOKEN", NULL, NULL);
-    if (!c.secret && !c.query)
-        c.token = first_of(NULL, "AZURE_STORAGE_TOKEN", NULL, NULL);
-    if (c.query && c.query[0] == '?')
-        memmove(c.query, c.query + 1, strlen(c.query));
-    if ((c.secret && c.id) || c.query || c.token) {
+    int32_t status = read_all(&c);
+    if (status == FEEDLINE_OK && (c.id || c.query || c.token)) {
         *out = c;
         return FEEDLINE_OK;
     }
     fdl_credentials_free(&c);
-    int32_t status = from_machine(o, now, out);
+    if (status == FEEDLINE_OK)
+        status = from_machine(o, now, out);
     if (status == FEEDLINE_OK || status == FEEDLINE_ENOMEM)
         return status;
     return fdl_fail(FEEDLINE_EINVAL,

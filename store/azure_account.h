@@ -12,10 +12,6 @@
 
 #include <stdint.h>
 
-/* A part of the connection string, "AccountName" or "BlobEndpoint", of the
- * heap; NULL: none. */
-char *fdl_azure_part(const char *name);
-
 /* Name of the account and where it is. EINVAL: none is named. */
 int32_t fdl_azure_account(const char *option, char account[FDL_BUCKET_BYTES],
                           struct fdl_endpoint *endpoint);

@@ -154,9 +154,11 @@ int32_t fdl_google_credentials(const struct fdl_store_options *o, int64_t now,
         return keep(out, NULL, NULL, token);
     if (file)
         return from_login(o, now, file, out);
-    char *path =
-        fdl_store_home(".config/gcloud/application_default_credentials.json");
-    int32_t status = path ? from_login(o, now, path, out) : FEEDLINE_ENOENT;
+    char *path = NULL;
+    int32_t status = fdl_store_home(
+        ".config/gcloud/application_default_credentials.json", &path);
+    if (status == FEEDLINE_OK)
+        status = from_login(o, now, path, out);
     free(path);
     return status == FEEDLINE_ENOENT ? from_machine_or_none(o, now, out)
                                      : status;

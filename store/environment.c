@@ -26,14 +26,15 @@ bool fdl_store_env_true(const char *name)
                      strcasecmp(value, "yes") == 0 || strcmp(value, "1") == 0);
 }
 
-char *fdl_store_home(const char *name)
+int32_t fdl_store_home(const char *name, char **out)
 {
     const char *home = fdl_store_env("HOME");
     struct fdl_text path = {0};
     if (!home)
-        return NULL;
+        return FEEDLINE_ENOENT;
     fdl_text_add(&path, "%s/%s", home, name);
-    return path.data;
+    *out = path.data;
+    return path.data ? FEEDLINE_OK : fdl_fail_memory(strlen(name), "a path");
 }
 
 /* A copy of the only line; NULL: there are more, or none. */

@@ -15,7 +15,7 @@ bool fdl_store_env_true(const char *name); /* "1", "true", "yes" */
  * heap: a token. what: for the message, which does not show it. */
 int32_t fdl_store_token_file(const char *path, const char *what, char **out);
 
-/* $HOME/NAME of the heap, NULL: there is no home or no memory. */
-char *fdl_store_home(const char *name);
+/* $HOME/NAME of the heap. ENOENT: there is no home; ENOMEM. */
+int32_t fdl_store_home(const char *name, char **out);
 
 #endif

@@ -75,8 +75,11 @@ static int32_t gs_sign(struct fdl_store *store, const char *location,
     call.range = range;
     call.tag = tag;
     status = fdl_s3_request(&call, out);
-    if (status == FEEDLINE_OK && !c.id)
+    if (status == FEEDLINE_OK && !c.id) {
         status = fdl_credentials_bearer(&c, out);
+        if (status < 0)
+            fdl_request_free(out);
+    }
     fdl_credentials_free(&c);
     return status;
 }

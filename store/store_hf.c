@@ -17,7 +17,7 @@
 
 /* ---- Its token ----------------------------------------------------------- */
 
-static char *token_path(void)
+static int32_t token_path(char **out)
 {
     struct fdl_text path = {0};
     const char *file = fdl_store_env("HF_TOKEN_PATH");
@@ -30,8 +30,9 @@ static char *token_path(void)
     else if (cache)
         fdl_text_add(&path, "%s/huggingface/token", cache);
     else
-        return fdl_store_home(".cache/huggingface/token");
-    return path.data;
+        return fdl_store_home(".cache/huggingface/token", out);
+    *out = path.data;
+    return path.data ? FEEDLINE_OK : fdl_fail_memory(0, "a path");
 }
 
 /* Most data sets are for everybody, so it may be missing. */
@@ -50,10 +51,10 @@ int32_t fdl_hub_credentials(const struct fdl_store_options *o, int64_t now,
     }
     if (fdl_store_env_true("HF_HUB_DISABLE_IMPLICIT_TOKEN"))
         return FEEDLINE_OK;
-    char *path = token_path();
-    int32_t status =
-        path ? fdl_store_token_file(path, "the hub's token", &out->token)
-             : FEEDLINE_ENOENT;
+    char *path = NULL;
+    int32_t status = token_path(&path);
+    if (status == FEEDLINE_OK)
+        status = fdl_store_token_file(path, "the hub's token", &out->token);
     free(path);
     return status == FEEDLINE_ENOENT ? FEEDLINE_OK : status;
 }

@@ -131,18 +131,47 @@ def of_pixels():
     return feedline.Dataset.pixels(pixels)
 
 
+def cpu_seconds():
+    """By this process, by actors, and by Ray's own processes."""
+    tick = os.sysconf("SC_CLK_TCK")
+    found = {"trainer": 0.0, "actors": 0.0, "Ray": 0.0}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as f:
+                command = f.read()
+            with open("/proc/%s/stat" % pid) as f:
+                fields = f.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        kind = "actors" if command.startswith(b"ray::") else "Ray"
+        if int(pid) == os.getpid():
+            kind = "trainer"
+        elif b"raylet" not in command and b"gcs" not in command and \
+                kind == "Ray":
+            continue
+        found[kind] += (int(fields[11]) + int(fields[12])) / tick
+    return found
+
+
 def one_by_one(kinds, batches, rounds, unit, scale):
     """Each in its own turn, as actors of all do not fit the cores at once."""
     found = {kind.name: [] for kind, _ in kinds}
+    cpu = {kind.name: [] for kind, _ in kinds}
     for _ in range(rounds):
         for kind, arguments in kinds:
             one = kind(*arguments)
+            before = cpu_seconds()
             found[kind.name].append(one.run(batches) * scale)
+            after = cpu_seconds()
+            cpu[kind.name].append([(after[k] - before[k]) * 1000 / batches
+                                   for k in before])
             one.close()
             time.sleep(1)
     for name, rates in found.items():
         print("%-46s %7.0f %s (%.0f to %.0f)" % (
             name, statistics.median(rates), unit, min(rates), max(rates)))
+        print("    CPU ms a batch: trainer %.1f, actors %.1f, Ray %.1f" % tuple(
+            map(statistics.median, zip(*cpu[name]))))
         sys.stdout.flush()
 
 
@@ -232,8 +261,8 @@ def ray_data(args):
     data = feedline.Dataset.open("folder:%s" % args.folder)
     paths = [data.path(i) for i in range(len(data))]
     ray.data.DataContext.get_current().enable_progress_bars = False
-    kinds = [(Remote, (data, "train_u8")), (RayData, (paths,)),
-             (Read, (paths,)), (Alone, (data,))]
+    kinds = [(Remote, (data, "train_u8")), (Read, (paths,)),
+             (RayData, (paths,)), (Alone, (data,))]
     one_by_one(kinds, args.batches, args.rounds, "images/s", BATCH)
 
 

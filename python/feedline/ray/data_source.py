@@ -12,6 +12,8 @@ from ..errors import NotSupported
 from ..maker import Maker, batch_options
 from ..pipeline import Pipeline, as_pipeline
 
+BLOCKS = 1024  # an actor takes one at a time
+
 _NUMPY = {"u8": "|u1", "f16": "<f2", "f32": "<f4"}  # by option dtype
 
 
@@ -43,7 +45,12 @@ def read(
         if loader.config["dtype"] not in _NUMPY:
             raise NotSupported("numpy has no %s" % loader.config["dtype"])
     args = dict(ray_remote_args or {}, num_cpus=num_cpus)
-    numbers = ray.data.range(batches, override_num_blocks=batches)
+    # Not ray.data.range, whose tasks would wait for cores that these actors
+    # hold, and these for them.
+    numbers = ray.data.from_items(
+        [{"id": number} for number in range(batches)],
+        override_num_blocks=min(batches, BLOCKS),
+    )
     return numbers.map_batches(
         _Reader,
         fn_constructor_args=(

@@ -110,3 +110,20 @@ say_skipped() {
             printf "skipped %d: %s%s\n", n[reason], reason, names[reason] }' \
         "$1/Testing/Temporary/LastTest.log"
 }
+
+# The text of file $2 between the marks of page $1, "<!-- table: begin -->" and "...
+# end -->", to standard output.
+page_with() {
+    local page=$1 mark begin='<!-- table: begin -->' end='<!-- table: end -->'
+    for mark in "$begin" "$end"; do
+        grep -qxF -e "$mark" "$page" || fail "$page has no line '$mark'"
+    done
+    awk -v begin="$begin" -v end="$end" -v tables="$2" '
+        $0 == end { inside = 0 }
+        !inside { print }
+        $0 == begin {
+            inside = 1
+            while ((getline line < tables) > 0)
+                print line
+        }' "$page"
+}

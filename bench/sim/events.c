@@ -11,29 +11,10 @@
 /* With a worker that hangs for ever, controllers are watched for so long. */
 #define STUCK_SECONDS 120.0
 
-enum kind {
-    LOOK,
-    NEIGHBOUR,
-    HICCUP,
-    THROTTLE,
-    PERIOD,
-    WORKED,
-    CONSUMER,
-    SERVED,
-    TIMED
-};
-
-struct event {
-    double in; /* from now */
-    enum kind kind;
-    struct sim_loader *loader;
-    bool productive; /* a batch can come of it */
-};
-
-static void sooner(struct event *e, double in, enum kind kind,
+static void sooner(struct sim_event *e, double in, enum sim_event_kind kind,
                    struct sim_loader *l)
 {
-    if (kind >= WORKED)
+    if (kind >= SIM_EVENT_WORKED)
         e->productive = true;
     if (in < e->in) {
         e->in = in;
@@ -42,44 +23,46 @@ static void sooner(struct event *e, double in, enum kind kind,
     }
 }
 
-static void of_loader(struct event *e, struct sim_loader *l)
+static void of_loader(struct sim_event *e, struct sim_loader *l)
 {
     double now = l->world->now;
     if (l->running.n > 0) {
         double work = l->running.item[0].key - l->clock;
-        sooner(e, l->speed > 0 ? work / l->speed : SIM_NEVER, WORKED, l);
+        sooner(e, l->speed > 0 ? work / l->speed : SIM_NEVER, SIM_EVENT_WORKED,
+               l);
     }
     if (l->stage == SIM_STEP)
-        sooner(e, l->pace > 0 ? l->left / l->pace : SIM_NEVER, CONSUMER, l);
-    if (l->stage == SIM_SYNC || l->stage == SIM_PAUSE)
-        sooner(e, l->until - now, CONSUMER, l);
+        sooner(e, l->pace > 0 ? l->left / l->pace : SIM_NEVER,
+               SIM_EVENT_CONSUMER, l);
+    if (l->stage > SIM_STEP && l->stage < SIM_WAIT)
+        sooner(e, l->until - now, SIM_EVENT_CONSUMER, l);
     const struct sim_controller *c = l->world->controller;
     if (l->stage != SIM_END && c && c->observe)
-        sooner(e, l->next_look - now, LOOK, l);
+        sooner(e, l->next_look - now, SIM_EVENT_LOOK, l);
 }
 
-static struct event next_event(struct sim_world *w)
+static struct sim_event next_event(struct sim_world *w)
 {
-    struct event e = {.in = SIM_NEVER};
+    struct sim_event e = {.in = SIM_NEVER};
     if (w->timed.n > 0)
-        sooner(&e, w->timed.item[0].key - w->now, TIMED, NULL);
+        sooner(&e, w->timed.item[0].key - w->now, SIM_EVENT_TIMED, NULL);
     if (w->storage.n > 0)
         sooner(&e,
                w->storage_speed > 0
                    ? (w->storage.item[0].key - w->storage_clock) /
                          w->storage_speed
                    : SIM_NEVER,
-               SERVED, NULL);
+               SIM_EVENT_SERVED, NULL);
     for (uint32_t i = 0; i < w->n_loaders; i++)
         of_loader(&e, &w->loader[i]);
     if (w->s->neighbour > 0)
-        sooner(&e, w->neighbour_next - w->now, NEIGHBOUR, NULL);
+        sooner(&e, w->neighbour_next - w->now, SIM_EVENT_NEIGHBOUR, NULL);
     if (w->s->hiccup > 0)
-        sooner(&e, w->hiccup_next - w->now, HICCUP, NULL);
+        sooner(&e, w->hiccup_next - w->now, SIM_EVENT_HICCUP, NULL);
     if (w->s->period > 0) {
-        sooner(&e, w->period_end - w->now, PERIOD, NULL);
+        sooner(&e, w->period_end - w->now, SIM_EVENT_PERIOD, NULL);
         if (!w->throttled && w->use > 0)
-            sooner(&e, w->budget / w->use, THROTTLE, NULL);
+            sooner(&e, w->budget / w->use, SIM_EVENT_THROTTLE, NULL);
     }
     if (e.in < 0)
         e.in = 0;
@@ -183,36 +166,36 @@ static struct sim_loader *timed(struct sim_world *w)
 }
 
 /* The loader that may go on because of it, or NULL. */
-static struct sim_loader *happen(struct sim_world *w, const struct event *e)
+static struct sim_loader *happen(struct sim_world *w, const struct sim_event *e)
 {
     uint32_t id;
     switch (e->kind) {
-    case LOOK:
+    case SIM_EVENT_LOOK:
         sim_look(e->loader);
         return e->loader;
-    case NEIGHBOUR:
+    case SIM_EVENT_NEIGHBOUR:
         sim_neighbour_turn(w);
         return NULL;
-    case HICCUP:
+    case SIM_EVENT_HICCUP:
         sim_hiccup_turn(w);
         return NULL;
-    case THROTTLE:
+    case SIM_EVENT_THROTTLE:
         w->throttled = true;
         return NULL;
-    case PERIOD:
+    case SIM_EVENT_PERIOD:
         sim_period_turn(w);
         return NULL;
-    case WORKED:
+    case SIM_EVENT_WORKED:
         sim_flow_worked(e->loader, sim_heap_pop(&e->loader->running));
         return e->loader;
-    case CONSUMER:
+    case SIM_EVENT_CONSUMER:
         sim_step_turn(e->loader);
         return e->loader;
-    case SERVED:
+    case SIM_EVENT_SERVED:
         id = sim_heap_pop(&w->storage);
         sim_storage_served(owner(w, id), id & 0xffffffu);
         return owner(w, id);
-    case TIMED:
+    case SIM_EVENT_TIMED:
         return timed(w);
     }
     return NULL;
@@ -227,7 +210,7 @@ static bool finished(const struct sim_world *w)
 }
 
 /* Nothing can come any more but looks: true when that has lasted. */
-static bool stuck(struct sim_world *w, const struct event *e)
+static bool stuck(struct sim_world *w, const struct sim_event *e)
 {
     if (e->productive) {
         w->stuck_since = -1;
@@ -238,21 +221,37 @@ static bool stuck(struct sim_world *w, const struct event *e)
     return e->in == SIM_NEVER || w->now - w->stuck_since > STUCK_SECONDS;
 }
 
-bool sim_world_run(struct sim_world *w)
+double sim_world_next(struct sim_world *w)
+{
+    sim_rates(w);
+    w->next = next_event(w);
+    return w->now + w->next.in;
+}
+
+void sim_world_pass(struct sim_world *w)
+{
+    go_on(w, w->next.in);
+    struct sim_loader *l = happen(w, &w->next);
+    if (l)
+        sim_flow_pump(l);
+}
+
+void sim_world_begin(struct sim_world *w)
 {
     for (uint32_t i = 0; i < w->n_loaders; i++)
         sim_flow_pump(&w->loader[i]);
+}
+
+bool sim_world_run(struct sim_world *w)
+{
+    sim_world_begin(w);
     while (!finished(w) && !w->failed) {
-        sim_rates(w);
-        struct event e = next_event(w);
-        if (stuck(w, &e)) {
+        sim_world_next(w);
+        if (stuck(w, &w->next)) {
             w->out->stuck = true;
             break;
         }
-        go_on(w, e.in);
-        struct sim_loader *l = happen(w, &e);
-        if (l)
-            sim_flow_pump(l);
+        sim_world_pass(w);
     }
     return !w->failed;
 }

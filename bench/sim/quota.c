@@ -130,17 +130,26 @@ void sim_storage_send(struct sim_loader *l, uint32_t job, double latency)
         sim_heap_push(&w->timed, w->now + latency, sim_job_id(l, job));
 }
 
-/* The bytes then go through a pipe, one read after the other. */
+/* The bytes then go through a pipe, one read after the other: that of a storage
+ * which other worlds share, and the world's own. */
 void sim_storage_served(struct sim_loader *l, uint32_t job)
 {
     struct sim_world *w = l->world;
     const struct sim_scenario *s = w->s;
-    if (s->bandwidth <= 0) {
+    double at = w->now;
+    if (w->common) {
+        w->common->free = fmax(w->common->free, at) + w->common->service;
+        at = w->common->free;
+    }
+    if (s->bandwidth > 0) {
+        w->pipe_free =
+            fmax(w->pipe_free, at) + (double)s->read_bytes / s->bandwidth;
+        at = w->pipe_free;
+    }
+    if (!w->common && s->bandwidth <= 0) {
         sim_flow_read(l, job);
         return;
     }
-    w->pipe_free =
-        fmax(w->pipe_free, w->now) + (double)s->read_bytes / s->bandwidth;
     l->job[job].at = SIM_JOB_PIPE;
-    sim_heap_push(&w->timed, w->pipe_free, sim_job_id(l, job));
+    sim_heap_push(&w->timed, at, sim_job_id(l, job));
 }

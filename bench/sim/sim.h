@@ -72,6 +72,7 @@ struct sim_scenario {
     uint32_t run_ahead;
     double pause; /* every pause_every batches: evaluation, checkpoint */
     uint64_t pause_every;
+    bool barrier; /* behind each step it stops until it is let go (cluster.h) */
 
     /* The machine. */
     double cores; /* of the quota, the consumers' included */

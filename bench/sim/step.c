@@ -2,7 +2,8 @@
 /*
  * The consumer: takes batches in order, is busy with each, asks for the next.
  *
- *   WAIT -> STEP -> (SYNC, with a device that is far behind) -> (PAUSE) -> WAIT
+ *   WAIT -> STEP -> (SYNC, with a device that is far behind)
+ *        -> (BARRIER, in a job) -> (PAUSE) -> WAIT
  *
  * With a device its step is not the consumer's: next() returns when the batch
  * is ready on the host, the copy follows those before it, and the device begins
@@ -23,6 +24,7 @@ static void begin_step(struct sim_loader *l)
     double own = p->step * sim_law_draw(&w->step, l->stream[SIM_STREAM_STEP],
                                         l->delivered);
     l->left = API_SECONDS + (s->device ? s->host_step : own);
+    l->own = l->left;
     l->stage = SIM_STEP;
     l->returned = w->now;
     l->pause = s->pause_every && (l->delivered + 1) % s->pause_every == 0
@@ -49,12 +51,24 @@ void sim_step_turn(struct sim_loader *l)
         if (l->until > now)
             return;
     }
+    if (l->stage < SIM_BARRIER && s->barrier) {
+        l->stage = SIM_BARRIER;
+        l->until = SIM_NEVER;
+        return;
+    }
     if (l->stage != SIM_PAUSE && l->pause > 0) {
         l->stage = SIM_PAUSE;
         l->until = now + l->pause;
         return;
     }
     begin_wait(l);
+}
+
+void sim_step_release(struct sim_world *w, double when)
+{
+    for (uint32_t i = 0; i < w->n_loaders; i++)
+        if (w->loader[i].stage == SIM_BARRIER)
+            w->loader[i].until = when;
 }
 
 /* ---- A batch ------------------------------------------------------------ */

@@ -54,6 +54,7 @@ struct sim_ticket {
 enum sim_stage {
     SIM_STEP = 0, /* busy */
     SIM_SYNC,     /* until the device is no more than run_ahead behind */
+    SIM_BARRIER,  /* until the other ranks of the job are there, too */
     SIM_PAUSE,    /* evaluation */
     SIM_WAIT,     /* in next() */
     SIM_END       /* it has all its batches */
@@ -110,7 +111,8 @@ struct sim_loader {
     /* The consumer. */
     enum sim_stage stage;
     double left;             /* of SIM_STEP, at full speed */
-    double until;            /* SIM_SYNC, SIM_PAUSE */
+    double until;            /* SIM_SYNC, SIM_BARRIER, SIM_PAUSE */
+    double own;              /* this step, were nobody to wait for */
     double returned, called; /* from next(), into it */
     double pause;            /* comes after this step */
     double wait_fetch;       /* since called */
@@ -134,6 +136,31 @@ struct sim_span {
     uint64_t from, count;
     /* Knobs that are put in force when a batch is delivered; none: NULL. */
     const struct sim_oracle *schedule;
+};
+
+enum sim_event_kind {
+    SIM_EVENT_LOOK,
+    SIM_EVENT_NEIGHBOUR,
+    SIM_EVENT_HICCUP,
+    SIM_EVENT_THROTTLE,
+    SIM_EVENT_PERIOD,
+    SIM_EVENT_WORKED,
+    SIM_EVENT_CONSUMER,
+    SIM_EVENT_SERVED,
+    SIM_EVENT_TIMED
+};
+
+struct sim_event {
+    double in; /* from now */
+    enum sim_event_kind kind;
+    struct sim_loader *loader;
+    bool productive; /* a batch can come of it */
+};
+
+/* Storage that several worlds share, whose events are in order of time: reads
+ * pass it one by one. */
+struct sim_common {
+    double free, service; /* s of a read */
 };
 
 struct sim_world {
@@ -167,6 +194,8 @@ struct sim_world {
     struct sim_heap storage;
     double storage_clock, storage_speed;
     double pipe_free;
+    struct sim_common *common; /* NULL: none */
+    struct sim_event next;
 
     struct sim_heap timed; /* reads and sleeps that end at a time */
 
@@ -184,7 +213,12 @@ static inline uint32_t sim_job_id(const struct sim_loader *l, uint32_t job)
 bool sim_world_init(struct sim_world *w, uint64_t seed,
                     const struct fdl_knobs *start);
 void sim_world_fini(struct sim_world *w);
-bool sim_world_run(struct sim_world *w); /* events.c */
+
+/* events.c: what comes next, when that is, and to let it happen. */
+void sim_world_begin(struct sim_world *w);
+double sim_world_next(struct sim_world *w);
+void sim_world_pass(struct sim_world *w);
+bool sim_world_run(struct sim_world *w); /* all of it */
 
 /* A run of a part of a scenario, as in sim_run. */
 bool sim_run_span(const struct sim_scenario *s,
@@ -215,7 +249,8 @@ void sim_flow_pump(struct sim_loader *l); /* whatever can go on, goes on */
 uint64_t sim_flow_memory(const struct sim_loader *l);
 
 /* step.c */
-void sim_step_turn(struct sim_loader *l);    /* a stage of the consumer ended */
+void sim_step_turn(struct sim_loader *l); /* a stage of the consumer ended */
+void sim_step_release(struct sim_world *w, double when); /* from the barrier */
 bool sim_step_deliver(struct sim_loader *l); /* it has got the next batch */
 void sim_step_ready(struct sim_loader *l, struct sim_ticket *t);
 

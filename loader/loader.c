@@ -14,6 +14,7 @@
 #include "loader/order/sampler.h"
 #include "loader/report/recorder.h"
 #include "loader/watch/account.h"
+#include "profiler/system/ranks.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -69,6 +70,20 @@ static int32_t make_engine(feedline_loader *l,
                              &l->engine);
 }
 
+/* Where a program deals the samples itself, as torch's samplers do, the engine
+ * has all of them, and only the launcher knows which process of a job this is.
+ */
+static void name_rank(struct fdl_sources *s)
+{
+    struct fdl_ranks found;
+    s->rank = fdl_engine_sampler(s->engine)->rank;
+    s->world = fdl_engine_sampler(s->engine)->world;
+    if (s->world > 1 || fdl_ranks_find(fdl_ranks_getenv, &found) < 0)
+        return;
+    s->rank = found.rank;
+    s->world = found.world;
+}
+
 /* The engine exists: what reports are made from, and who makes them. */
 static int32_t make_reports(feedline_loader *l)
 {
@@ -77,8 +92,8 @@ static int32_t make_reports(feedline_loader *l)
         .watch = &l->watch,
         .control = l->control,
         .started_ns = fdl_now_ns(),
-        .rank = fdl_engine_sampler(l->engine)->rank,
     };
+    name_rank(&l->sources);
     int32_t status = fdl_tracing_create(&l->sources, &l->tracing);
     if (status >= 0)
         status = fdl_exports_init(&l->exports, &l->sources);

@@ -103,6 +103,13 @@ struct feedline_live_stats {
                             memory lies, for people; "": anywhere, or not
                             known */
     int64_t storage_bytes; /* that storage delivered to reads; -1: not known */
+
+    /* Which process of its job it is: as the options or the launcher say; world
+     * 0: a page of a version without it. */
+    uint32_t rank, world;
+    int64_t synced_ns; /* of stats.user_ns, in phases in which ranks wait for
+                          each other: their names have "sync", "barrier" or
+                          "reduce" in them; -1: there is no such phase */
 };
 
 /* A consistent copy of the page. END: the process or its loader is gone; *out

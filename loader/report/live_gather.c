@@ -7,6 +7,7 @@
 #include "loader/stream/snapshot.h"
 #include "loader/watch/gpu_watch.h"
 #include "loader/watch/outside.h"
+#include "loader/watch/phases.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
 #include "profiler/system/affinity.h"
@@ -150,6 +151,14 @@ static void add_placement(const struct fdl_sources *from,
              "%spinned memory %s", n ? "; " : "", nodes);
 }
 
+static void add_job(const struct fdl_sources *from,
+                    struct feedline_live_stats *out)
+{
+    out->rank = from->rank;
+    out->world = from->world;
+    out->synced_ns = fdl_phases_synced(from->watch);
+}
+
 void fdl_live_gather(const struct fdl_sources *from,
                      struct feedline_live_stats *out)
 {
@@ -163,6 +172,7 @@ void fdl_live_gather(const struct fdl_sources *from,
     fdl_stats_get(from->watch, &out->stats);
     fdl_stats_waits(from->watch, &out->waits);
     add_reads(from, out);
+    add_job(from, out);
     add_device(from, out);
     add_placement(from, out);
     fdl_stats_workers(from->watch, &out->threads);

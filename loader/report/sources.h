@@ -18,8 +18,8 @@ struct fdl_sources {
     struct fdl_watch *watch;
     struct fdl_control *control;
     int64_t started_ns;
-    uint32_t rank;
-    uint32_t page; /* number of its live page; 0: none */
+    uint32_t rank, world; /* of the job, also where others share out samples */
+    uint32_t page;        /* number of its live page; 0: none */
 };
 
 #endif

@@ -29,15 +29,31 @@ static double unix_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* What may stand in JSON as it is. */
+static void host_name(char *out, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    if (gethostname(out, size) != 0)
+        out[0] = '\0';
+    out[size - 1] = '\0';
+    for (char *c = out + strspn(out, plain); *c; c += strspn(c, plain))
+        *c = '_';
+}
+
 /* The members before those of the statistics object, whose brace goes. */
 static void add_head(const struct fdl_sources *from, struct fdl_text *text)
 {
+    char host[65];
+    host_name(host, sizeof(host));
     fdl_text_add(text, "{\"time_unix\":");
     fdl_text_add_double(text, unix_seconds());
     fdl_text_add(text, ",\"uptime_seconds\":");
     fdl_text_add_double(text, (double)(fdl_now_ns() - from->started_ns) / 1e9);
-    fdl_text_add(text, ",\"pid\":%ld,\"rank\":%" PRIu32 ",", (long)getpid(),
-                 from->rank);
+    fdl_text_add(text,
+                 ",\"pid\":%ld,\"rank\":%" PRIu32 ",\"world\":%" PRIu32
+                 ",\"host\":\"%s\",",
+                 (long)getpid(), from->rank, from->world, host);
 }
 
 /* Numbers may take more digits the second time, so it may need a third. */

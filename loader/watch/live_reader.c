@@ -237,7 +237,7 @@ int32_t fdl_live_read(const struct feedline_live *live,
                       struct feedline_live_stats *out)
 {
     /* An older page does not have it. */
-    struct feedline_live_stats stats = {.storage_bytes = -1};
+    struct feedline_live_stats stats = {.storage_bytes = -1, .synced_ns = -1};
     bool end = ended(live); /* before the copy: nothing follows it then */
     for (uint32_t i = 0; !copy_once(live, &stats); i++) {
         if (i == TRIES)

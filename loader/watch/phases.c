@@ -9,6 +9,8 @@
 #include "loader/watch/outside.h"
 #include "loader/watch/watcher.h"
 
+#include <string.h>
+
 /* ---- Marks -------------------------------------------------------------- */
 
 static int32_t check_thread(struct fdl_books *c)
@@ -94,4 +96,23 @@ int32_t fdl_phases_get(struct fdl_watch *watch, uint32_t index,
     if (index >= n)
         return fdl_fail(FEEDLINE_ERANGE, "phase %u: there are %u", index, n);
     return FEEDLINE_OK;
+}
+
+static bool is_synced(const char *name)
+{
+    return strstr(name, "sync") || strstr(name, "barrier") ||
+           strstr(name, "reduce");
+}
+
+int64_t fdl_phases_synced(struct fdl_watch *watch)
+{
+    struct fdl_books *c = &watch->books;
+    int64_t sum = -1;
+    fdl_lock(&c->lock);
+    const struct fdl_phases *p = &c->notable.phases;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (is_synced(p->phases[i].name))
+            sum = (sum < 0 ? 0 : sum) + p->phases[i].self_ns;
+    fdl_unlock(&c->lock);
+    return sum;
 }

@@ -17,4 +17,7 @@ uint32_t fdl_phases_count(struct fdl_watch *watch);
 int32_t fdl_phases_get(struct fdl_watch *watch, uint32_t index,
                        struct feedline_phase_stats *out);
 
+/* In phases in which ranks wait for each other, by their names; -1: none. */
+int64_t fdl_phases_synced(struct fdl_watch *watch);
+
 #endif

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * loaderbench merge: the documents of the ranks of one training, side by side.
- *
- * Ranks that exchange gradients wait for each other in every step, so all of
- * them are as slow as the slowest, and each sees it as time of its own: the
- * step times say little. What tells is the wait for data, which no other rank
- * can cause. A rank that waits clearly longer for it than most is the
- * straggler, and its loader the reason; if none does, but one has longer steps,
- * something else on that rank is.
- */
+/* loaderbench merge: the documents of the ranks of one training, side by side;
+ * which of them is slow is judged by straggler.c. */
 #include "tools/loaderbench/cli/commands.h"
 #include "tools/loaderbench/doc.h"
 #include "tools/loaderbench/output.h"
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/report/report.h"
+#include "tools/loaderbench/report/straggler.h"
 #include "tools/loaderbench/stat.h"
 #include "tools/loaderbench/tool.h"
 
@@ -21,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CLEARLY 0.02 /* of a step: more than what equal ranks differ by */
 
 struct merge_options {
     const char *json;
@@ -89,50 +80,22 @@ static void number_ranks(struct rank *ranks, size_t n)
         ranks[i].number = (int64_t)i;
 }
 
-static double median_of(const struct rank *ranks, size_t n, size_t offset)
-{
-    double *x = calloc(n, sizeof(*x));
-    if (!x)
-        return 0;
-    for (size_t i = 0; i < n; i++)
-        memcpy(&x[i], (const char *)&ranks[i] + offset, sizeof(*x));
-    /* The lower one of two: of two ranks the faster is how it should be. */
-    tool_median(x, n);
-    double median = x[(n - 1) / 2];
-    free(x);
-    return median;
-}
-
-/* The index of the largest, n if it is not clearly larger than most. */
-static size_t sticks_out(const struct rank *ranks, size_t n, size_t offset)
-{
-    double step = median_of(ranks, n, offsetof(struct rank, step_ms));
-    double usual = median_of(ranks, n, offset), most = usual + CLEARLY * step;
-    size_t found = n;
-    for (size_t i = 0; i < n; i++) {
-        double x;
-        memcpy(&x, (const char *)&ranks[i] + offset, sizeof(x));
-        if (x > most) {
-            found = i;
-            most = x;
-        }
-    }
-    return found;
-}
-
 static json_t *straggler(const struct rank *ranks, size_t n)
 {
-    size_t by_wait = sticks_out(ranks, n, offsetof(struct rank, wait_ms));
-    size_t by_step = sticks_out(ranks, n, offsetof(struct rank, step_ms));
-    if (by_wait < n)
-        return json_pack("{s:I, s:s, s:b}", "rank",
-                         (json_int_t)ranks[by_wait].number, "cause",
-                         ranks[by_wait].code, "loader_at_fault", 1);
-    if (by_step < n)
-        return json_pack("{s:I, s:s, s:b}", "rank",
-                         (json_int_t)ranks[by_step].number, "cause",
-                         "COMM_OR_STRAGGLER", "loader_at_fault", 0);
-    return json_null();
+    struct straggler_times *times = calloc(n, sizeof(*times));
+    struct straggler found = {.at = n};
+    for (size_t i = 0; times && i < n; i++)
+        times[i] = (struct straggler_times){
+            .step = ranks[i].step_ms, .wait = ranks[i].wait_ms, .busy = NAN};
+    if (times)
+        found = straggler_find(times, n);
+    free(times);
+    if (found.at == n)
+        return json_null();
+    const struct rank *r = &ranks[found.at];
+    return json_pack("{s:I, s:s, s:b}", "rank", (json_int_t)r->number, "cause",
+                     found.loader_at_fault ? r->code : "COMM_OR_STRAGGLER",
+                     "loader_at_fault", found.loader_at_fault);
 }
 
 static json_t *merge(struct rank *ranks, size_t n)

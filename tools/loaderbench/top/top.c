@@ -5,6 +5,7 @@
 #include "tools/loaderbench/cli/commands.h"
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/tool.h"
+#include "tools/loaderbench/top/top_job.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +19,8 @@
 struct top_options {
     uint64_t loader;
     double interval;
-    bool once, wait;
-    const char *json;
+    bool once, wait, job;
+    const char *json, *logs;
 };
 
 #define VALUES struct top_options
@@ -32,6 +33,14 @@ static const struct cli_option options[] = {
      "wait for a loader to appear\n"
      "In the process PID, or in any process of yours.",
      VALUE_SWITCH(wait)},
+    {"job", NULL,
+     "all ranks of a job in one picture\n"
+     "Who holds up the others, and whether its loader is why.",
+     VALUE_SWITCH(job)},
+    {"logs", "PATH",
+     "with --job: ranks of any host, from these logs\n"
+     "A file that option stats_log names, or a folder of files *.jsonl.",
+     VALUE_TEXT(logs)},
     {"once", NULL, "print one update as plain text and exit",
      VALUE_SWITCH(once)},
     {"json", "FILE",
@@ -387,6 +396,50 @@ static int watch_it(struct watch *w)
     return tool_interrupted() ? TOOL_INTERRUPTED : TOOL_DONE;
 }
 
+/* ---- A job -------------------------------------------------------------- */
+
+/* One picture. */
+static int look_at_job(const struct top_options *o, int32_t pid)
+{
+    struct job job = {0};
+    int rc = o->logs ? job_of_logs(&job, o->logs)
+                     : job_of_pages(&job, pid, o->interval);
+    if (rc == TOOL_DONE) {
+        json_t *doc = job_json(&job);
+        if (!o->json)
+            job_print(doc);
+        rc = o->json ? document_deliver(doc, o->json, rc) : rc;
+        if (!o->json)
+            json_decref(doc);
+    }
+    job_fini(&job);
+    return rc;
+}
+
+static int watch_job(const struct top_options *o, int32_t pid)
+{
+    int rc = look_at_job(o, pid);
+    while (rc == TOOL_DONE && !o->once && !o->json) {
+        if (o->logs)
+            tool_sleep_until(tool_seconds() + o->interval);
+        if (tool_interrupted())
+            return TOOL_INTERRUPTED;
+        printf("\n");
+        rc = look_at_job(o, pid);
+    }
+    return rc;
+}
+
+static int main_of_job(const struct top_options *o, int32_t pid)
+{
+    if (o->job && !o->wait && !(pid && o->logs))
+        return watch_job(o, pid);
+    tool_say(!o->job   ? "top --logs needs --job"
+             : o->wait ? "top takes --job and not --wait, or the reverse"
+                       : "top --job takes PID or --logs");
+    return TOOL_USAGE;
+}
+
 int top_main(void *values, const struct cli_parsed *parsed)
 {
     const struct top_options *o = values;
@@ -394,6 +447,8 @@ int top_main(void *values, const struct cli_parsed *parsed)
     int rc = -1;
     if (parsed->positional && !parse_pid(parsed->positional, &pid))
         return TOOL_USAGE;
+    if (o->job || o->logs)
+        return main_of_job(o, pid);
     if (o->wait && !wait_for_loader(pid, (uint32_t)o->loader))
         return TOOL_INTERRUPTED;
     if (!parsed->positional)

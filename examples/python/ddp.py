@@ -5,8 +5,14 @@
 
 Each process reads its own share of each epoch, as DistributedSampler deals it.
 Run again with the same checkpoint it goes on behind the last step it saved, in
-the middle of an epoch too, on as many processes as before. GPUs and nccl are
-used where they are, else CPUs and gloo. Without --data it makes a few images.
+the middle of an epoch too. So it does by itself where torchrun starts it again:
+
+    torchrun --max-restarts 3 --nproc-per-node 2 ddp.py --data FOLDER \\
+        --checkpoint state.pt --save-every 100
+
+A worker that dies costs the steps since the last save, and each sample counts
+once. GPUs and nccl are used where they are, else CPUs and gloo. Without --data
+it makes a few images.
 """
 
 from __future__ import annotations
@@ -38,7 +44,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--size", type=int, default=64)
     parser.add_argument("--checkpoint", help="a file to go on from and to save")
-    return parser.parse_args()
+    parser.add_argument("--save-every", type=int, help="steps; else at the end")
+    args = parser.parse_args()
+    if args.save_every and not args.checkpoint:
+        parser.error("--save-every needs --checkpoint")
+    return args
 
 
 def own_device() -> torch.device:
@@ -144,6 +154,8 @@ def train(args: argparse.Namespace, folder: str) -> None:
         for images, labels in run.loader:
             loss = run.step(images, labels)
             seen += len(labels)
+            if args.save_every and run.steps % args.save_every == 0:
+                run.save(args.checkpoint)
             if run.steps == args.steps:
                 break
         else:
@@ -157,11 +169,36 @@ def train(args: argparse.Namespace, folder: str) -> None:
         run.save(args.checkpoint)
 
 
+def join(backend: str) -> None:
+    """init_process_group(backend), also where torchrun starts workers again.
+
+    The store of its agent lives on, and with torch 2.15 a worker may find in it
+    the address of one that is dead: each start has a part of its own here.
+    """
+    environ = os.environ
+    if environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        dist.init_process_group(backend)
+        return
+    store = dist.TCPStore(
+        environ["MASTER_ADDR"],
+        int(environ["MASTER_PORT"]),
+        is_master=False,
+        wait_for_workers=False,
+    )
+    start = "start-" + environ["TORCHELASTIC_RESTART_COUNT"]
+    dist.init_process_group(
+        backend,
+        store=dist.PrefixStore(start, store),
+        rank=int(environ["RANK"]),
+        world_size=int(environ["WORLD_SIZE"]),
+    )
+
+
 def main() -> None:
     args = arguments()
     gpus = torch.cuda.device_count()
     local_world = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    dist.init_process_group("nccl" if gpus >= local_world else "gloo")
+    join("nccl" if gpus >= local_world else "gloo")
     try:
         if args.data:
             train(args, args.data)

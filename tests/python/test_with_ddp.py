@@ -59,7 +59,12 @@ def example(folder: str, checkpoints: str) -> Dict[str, Any]:
         for steps in parts:
             torch.manual_seed(11)  # of the network and of the draws
             args = argparse.Namespace(
-                epochs=4, steps=steps, batch_size=4, size=32, checkpoint=path
+                epochs=4,
+                steps=steps,
+                batch_size=4,
+                size=32,
+                checkpoint=path,
+                save_every=None,
             )
             ddp.train(args, folder)
         network = torch.load(path)["network"]

@@ -31,7 +31,7 @@ from array import array
 from typing import Any, Dict, Iterator, List, NamedTuple, NoReturn
 from typing import Optional, Sequence, Tuple, Type, Union
 
-from . import _c, lifetime, log_lines, torch_ranges
+from . import _c, agreement, lifetime, log_lines, torch_ranges
 from ._library import converted, lib
 from .batch import Batch
 from .dataset import Dataset
@@ -124,6 +124,7 @@ class Loader(Observable):
         self._taken = array("Q", [0])
         self._given: Optional[_Given] = None  # where _append has its samples
         self._midway = False  # in an epoch of a `for` that was left
+        self._compared = False  # with the other ranks
         # Memory that batches are written into, by its address: with its owner.
         self._lent: Dict[int, Any] = {}
         self._closing = False
@@ -234,6 +235,8 @@ class Loader(Observable):
         self, status: int, timeout: Optional[float], batch: Batch
     ) -> int:
         """What is not a batch that is ready at once. Returns OK or END."""
+        if timeout is None and status == _c.TIMEOUT and not self._compared:
+            self._compare_ranks()
         left = None if timeout is None else max(0, round(timeout * 1e9))
         while status in (_c.TIMEOUT, _c.INTERRUPTED):
             log_lines.tell()
@@ -255,6 +258,22 @@ class Loader(Observable):
         if status < 0:
             raise self._explained(error(status))
         return status
+
+    def _compare_ranks(self) -> None:
+        """Whether the others of the job load the same (agreement.py), while the
+        first batch is made. A wait with an end leaves that to the next one
+        without."""
+        self._compared = True
+        if self.options.get("order", "own") == "given":
+            return
+        world = self.get("world")
+        if world > 1:
+            state = json.loads(self.save())
+            del state["feedline_state"]
+            terms = {"samples": state.pop("count"), **state}
+            for name in ("batch_size", "drop_last", "shard_tail", "epochs"):
+                terms[name] = self.get(name)
+            agreement.attend(self.get("rank"), world, terms)
 
     def set_stream(self, stream: int) -> None:
         """The stream (a cudaStream_t) on which the program computes.

@@ -256,6 +256,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     def __iter__(self) -> _BaseDataLoaderIter:
         warn_of_lost_state()
         epochs = self._feedline.epochs
+        epochs.compare_ranks(self)
         waiting, epochs.waiting = epochs.waiting, None
         if waiting is not None:
             return waiting

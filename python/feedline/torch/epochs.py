@@ -13,6 +13,7 @@ import torch
 import feedline
 
 from ..watching import Meter, samples_of
+from . import rank_terms
 from . import state_dict as states
 from ._compat import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
 from ._compat import _SingleProcessDataLoaderIter, batch_is_there
@@ -168,6 +169,7 @@ class Epochs:
         self.meter: Optional[Meter] = None
         self.by_torch = False
         self.processes: Optional[Processes] = None
+        self.compared = False  # with the other ranks of the job
         # Told the number of the epoch that comes, when a state is loaded.
         self.on_load: Optional[Callable[[int], None]] = None
 
@@ -176,6 +178,12 @@ class Epochs:
         then on belongs to a state."""
         if not is_stream(loader):
             parts_of(index_sampler_of(loader), loader)
+
+    def compare_ranks(self, loader: Any) -> None:
+        """Whether the other ranks of the job load the same, once."""
+        if not self.compared:
+            self.compared = True
+            rank_terms.compare(loader, _fingerprint, self.saved)
 
     def next_round(self, iterator: Any) -> None:
         """A persistent iterator keeps its seed; its rounds are numbered."""

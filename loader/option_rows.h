@@ -26,7 +26,8 @@ OPTION(IO_DEPTH,
            "or 4 (pread) on"))
 OPTION(READER, ENUM("reader", FDL_READER_CHOICE_TEXT, "auto",
                     "how files are read; memory: keep every file in "
-                    "memory after its first read"))
+                    "memory after its first read; remote: what is on other "
+                    "machines, which auto does too"))
 OPTION(DIRECT, SWITCH("direct", FDL_CHOICE_TEXT(FDL_DIRECT_CHOICES), "auto",
                       "read files past the page cache (O_DIRECT), where the "
                       "file system can; auto: shards that are larger than the "

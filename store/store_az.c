@@ -7,6 +7,7 @@
 #include "store/dates.h"
 #include "store/environment.h"
 #include "store/remote.h"
+#include "store/store.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "store/percent.h"
 #include "store/remote.h"
 #include "store/s3_request.h"
+#include "store/store.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "store/environment.h"
 #include "store/percent.h"
 #include "store/remote.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -47,9 +47,4 @@ struct fdl_store {
     const struct fdl_store_ops *ops;
 };
 
-extern const struct fdl_store_ops fdl_store_s3;
-extern const struct fdl_store_ops fdl_store_gs;
-extern const struct fdl_store_ops fdl_store_az;
-extern const struct fdl_store_ops fdl_store_hf;
-
 #endif

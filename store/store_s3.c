@@ -15,6 +15,7 @@
 #include "store/refusal.h"
 #include "store/remote.h"
 #include "store/s3_request.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -18,6 +18,7 @@
 #include "base/thread.h"
 #include "loader/dataset/dataset_build.h"
 #include "loader/dataset/dataset_objects.h"
+#include "loader/dataset/dataset_remote.h"
 
 #define XXH_INLINE_ALL
 #include <endian.h>
@@ -95,10 +96,25 @@ void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
 int32_t fdl_dataset_hand_out(feedline_dataset *ds, int32_t status,
                              feedline_dataset **out)
 {
+    if (!status)
+        status = fdl_dataset_remote_finish(ds->remote, ds->files.n);
     if (status)
         fdl_dataset_unref(ds);
     else
         *out = ds;
+    return status;
+}
+
+/* A path or a location. */
+int32_t fdl_dataset_add_location(feedline_dataset *ds, const char *location,
+                                 int64_t label)
+{
+    char *cut;
+    int32_t status =
+        fdl_dataset_remote_admit(&ds->remote, ds->count, &location, &cut);
+    if (status == FEEDLINE_OK)
+        status = fdl_dataset_add_joined(ds, "", location, label);
+    free(cut);
     return status;
 }
 
@@ -112,8 +128,8 @@ int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
     int32_t status = fdl_dataset_create(&ds);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < count; i++) {
         if (paths[i])
-            status = fdl_dataset_add_joined(ds, "", paths[i],
-                                            labels ? labels[i] : 0);
+            status =
+                fdl_dataset_add_location(ds, paths[i], labels ? labels[i] : 0);
         else
             status = fdl_fail(FEEDLINE_EINVAL, "path %" PRIu64 " is NULL", i);
     }
@@ -211,6 +227,7 @@ void fdl_dataset_unref(feedline_dataset *ds)
     free(ds->cells);
     free(ds->numbers);
     fdl_object_table_free(ds->objects);
+    fdl_dataset_remote_free(ds->remote);
     fdl_field_set_free(&ds->fields);
     fdl_dataset_forget_names(ds);
     free(ds->full_names);
@@ -223,6 +240,16 @@ void fdl_dataset_unref(feedline_dataset *ds)
 static const char *file_of(const feedline_dataset *ds, uint64_t index)
 {
     return fdl_string_list_at(&ds->files, ds->extents[index].file);
+}
+
+void fdl_dataset_locate_file(const feedline_dataset *ds, uint32_t file,
+                             struct fdl_source *out)
+{
+    out->path = fdl_string_list_at(&ds->files, file);
+    out->file = file;
+    if (ds->remote)
+        out->store = fdl_dataset_remote_find(ds->remote, out->path, file,
+                                             &out->query, &out->tag);
 }
 
 static bool is_whole_file(const struct feedline_extent *e)
@@ -247,12 +274,17 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
     };
     if (ds->user)
         out->offset = ds->user->numbers ? ds->user->numbers[index] : index;
+    if (ds->remote && !ds->extents)
+        out->store = fdl_dataset_remote_find(ds->remote, out->path, index,
+                                             &out->query, &out->tag);
     if (!ds->extents)
         return;
     const struct feedline_extent *e = &ds->extents[index];
-    out->path = file_of(ds, index);
-    if (!is_whole_file(e))
-        out->file = e->file; /* kept open for the next sample */
+    fdl_dataset_locate_file(ds, e->file, out);
+    if (is_whole_file(e)) { /* else it is kept open for the next sample */
+        out->file = FDL_OWN_FILE;
+        out->tag = NULL;
+    }
     out->offset = e->offset;
     if (e->length != FEEDLINE_TO_END)
         out->length = e->length;

@@ -20,6 +20,7 @@
 #include "base/lock.h"
 #include "base/name_list.h"
 #include "base/status.h"
+#include "store/downloads.h"
 
 #include <feedline/files.h>
 #include <feedline/source.h>
@@ -44,6 +45,9 @@ struct fdl_source {
     uint64_t sum_before, sum_after; /* of it, and sum_after behind it */
     enum fdl_checksums checksums;   /* as asked for */
     struct fdl_user_reader *user;   /* reads it; NULL: feedline does */
+    struct fdl_store *store;        /* has it; NULL: a file of this machine */
+    const char *query;              /* of its location, behind path; or NULL */
+    fdl_tag *tag;                   /* which object that is; or NULL */
 };
 
 /* A reader of the program's. */
@@ -66,6 +70,7 @@ static inline bool fdl_user_reader_reads_anew(
 
 struct fdl_index_format;
 struct fdl_object_table;
+struct fdl_dataset_remote;
 
 struct feedline_dataset {
     _Atomic uint32_t refs;
@@ -86,6 +91,8 @@ struct feedline_dataset {
     struct fdl_user_reader *user; /* NULL: feedline reads */
     uint8_t *owned;               /* what data points into, if it is ours */
     int32_t raw_width, raw_height, raw_channels;
+
+    struct fdl_dataset_remote *remote; /* NULL: all of it is here */
 
     struct fdl_field_set fields;
     struct fdl_cell *cells; /* [count][fields.n], or NULL; file: of files */
@@ -147,6 +154,17 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
  * is to be checked, and fields that lie close to it in its file. */
 void fdl_dataset_locate(const feedline_dataset *ds, uint64_t index,
                         enum fdl_checksums checksums, struct fdl_source *out);
+
+/* Where a file of the data set is, by its number: fills path, file and what
+ * belongs to them. */
+void fdl_dataset_locate_file(const feedline_dataset *ds, uint32_t file,
+                             struct fdl_source *out);
+
+/* Some of its samples or files are on other machines. */
+static inline bool fdl_dataset_is_remote(const feedline_dataset *ds)
+{
+    return ds->remote != NULL;
+}
 
 /* Adds a field of bytes: the whole file paths[i] for sample i; NULL: none.
  * Before anybody else has the data set. EINVAL, ENOMEM. */

@@ -21,6 +21,10 @@
 int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
                                const char *name, int64_t label);
 
+/* A sample that is a file, or an object. */
+int32_t fdl_dataset_add_location(feedline_dataset *ds, const char *location,
+                                 int64_t label);
+
 /* For samples that are parts of files: adds a file, whose number is how many
  * there were before; then a sample, with its name within that file ("": none).
  * EINVAL, ENOMEM. */

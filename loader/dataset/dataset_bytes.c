@@ -33,6 +33,8 @@ uint64_t fdl_dataset_bytes(const feedline_dataset *ds)
     uint64_t known, n_known = 0, asked = 0, n_asked = 0;
     if (ds->data || ds->user)
         return 0;
+    if (ds->remote) /* each would be a request */
+        return fdl_dataset_extent_bytes(ds);
     for (uint64_t i = 0; ds->extents && i < ds->count; i++)
         n_known += is_known(ds, i) ? 1 : 0;
     known = fdl_dataset_extent_bytes(ds);

@@ -6,6 +6,7 @@
 #include "base/abi.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
+#include "loader/dataset/dataset_remote.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +16,13 @@ int32_t fdl_dataset_add_file(feedline_dataset *ds, const char *path)
     if (ds->files.n >= FDL_OWN_FILE)
         return fdl_fail(FEEDLINE_EINVAL, "more than %" PRIu32 " files",
                         FDL_OWN_FILE);
-    return fdl_string_list_add(&ds->files, "", path);
+    char *cut;
+    int32_t status =
+        fdl_dataset_remote_admit(&ds->remote, ds->files.n, &path, &cut);
+    if (status == FEEDLINE_OK)
+        status = fdl_string_list_add(&ds->files, "", path);
+    free(cut);
+    return status;
 }
 
 int32_t fdl_dataset_add_extent(feedline_dataset *ds, const char *name,

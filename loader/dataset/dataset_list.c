@@ -11,7 +11,8 @@
  * line without either is a path with label 0. A path that contains blanks
  * therefore needs the TAB: "a picture.jpg" alone is refused, as guessing would
  * turn a forgotten label into a wrong file name. Paths are relative to the
- * list's folder. Windows line ends and a byte order mark do no harm.
+ * list's folder; "https://..." and the like are locations. Windows line ends
+ * and a byte order mark do no harm.
  *
  * Samples that are parts of files have two more columns, and the first line
  * says so, TABs between all of them (without it "offset" would be a label that
@@ -83,6 +84,12 @@ static int32_t parse_label(const struct list *l, const char *text, int64_t *out)
     return FEEDLINE_OK;
 }
 
+/* What a path is relative to. */
+static const char *folder_of(const struct list *l, const char *path)
+{
+    return *path == '/' || fdl_store_has(path) ? "" : l->folder;
+}
+
 static int32_t add_whole(struct list *l, char *path)
 {
     char *blank = strrchr(path, '\t');
@@ -101,8 +108,9 @@ static int32_t add_whole(struct list *l, char *path)
         }
         path = stripped(path);
     }
-    return fdl_dataset_add_joined(l->ds, *path == '/' ? "" : l->folder, path,
-                                  label);
+    return fdl_store_has(path)
+               ? fdl_dataset_add_location(l->ds, path, label)
+               : fdl_dataset_add_joined(l->ds, folder_of(l, path), path, label);
 }
 
 /* ---- Parts of files ------------------------------------------------------ */
@@ -130,8 +138,7 @@ static int32_t number_file(struct list *l, const char *path, uint32_t *out)
     struct fdl_strings full = {0};
     int32_t status = fdl_name_table_add(&l->files, path, &number);
     if (status == FEEDLINE_OK && number == l->ds->files.n) {
-        status =
-            fdl_strings_add(&full, *path == '/' ? "" : l->folder, path, &at);
+        status = fdl_strings_add(&full, folder_of(l, path), path, &at);
         if (status == FEEDLINE_OK)
             status = fdl_dataset_add_file(l->ds, full.text);
         free(full.text);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
+#include "loader/dataset/dataset_remote.h"
 #include "loader/index/index.h"
 
 #include <inttypes.h>
@@ -294,6 +295,9 @@ static int32_t fill(feedline_dataset *ds, const struct fdl_index *index)
     for (uint64_t i = 0; status == FEEDLINE_OK && i < index->shards.n; i++) {
         status =
             fdl_dataset_add_file(ds, fdl_string_list_at(&index->shards, i));
+        if (status == FEEDLINE_OK && index->listings[i].tag)
+            status = fdl_dataset_remote_set_tag(
+                ds->remote, (uint32_t)i, ds->files.n, index->listings[i].tag);
         if (status == FEEDLINE_OK)
             status = add_samples(ds, (uint32_t)i, &index->listings[i]);
     }

@@ -11,6 +11,8 @@
  *     any other file                             list
  *     no file, but named like a shard            its format ("{00..99}.tar")
  *
+ * A location ("https://...") is named like a shard, or has a format in front.
+ *
  * A path may contain a colon, or a '?': what exists is a path, unless it starts
  * with one of our schemes. What does not is looked at without its options.
  *
@@ -162,6 +164,11 @@ static int32_t open_known(const char *uri, feedline_dataset **out)
     free(bare);
     if (found)
         return status;
+    if (fdl_store_has(uri))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%.*s: not named like a shard; put its format in front "
+                        "(tar:https://...), or name single objects in a list",
+                        (int)fdl_store_shown_bytes(uri), uri);
     if (scheme > 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: unknown kind of data set '%.*s'; use folder:, "

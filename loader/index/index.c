@@ -28,15 +28,17 @@ struct work {
     } * states;                 /* [shards] */
 };
 
-static bool take_cached(const struct work *w, uint64_t i)
+/* s: the shard if it is open, as objects are. */
+static bool take_cached(const struct work *w, uint64_t i,
+                        const struct fdl_shard *s)
 {
     struct stat st;
     uint64_t bytes;
     struct state *state = &w->states[i];
     const char *path = fdl_string_list_at(&w->index->shards, i);
-    if (w->cache->n == 0 || stat(path, &st) != 0)
+    if (w->cache->n == 0 || (!s->store && stat(path, &st) != 0))
         return false;
-    state->stamp = fdl_stamp_of(&st);
+    state->stamp = fdl_stamp_of(s->store ? &s->state : &st);
     const uint8_t *data = fdl_cache_find(w->cache, path, &state->stamp, &bytes);
     state->cached = data && fdl_listing_unpack(data, bytes, state->stamp.size,
                                                &w->index->listings[i]);
@@ -62,6 +64,8 @@ static int32_t look(void *arg, uint64_t i)
     uint64_t number = n <= LOOKED_AT ? i : (l->first + i * n / LOOKED_AT) % n;
     const char *path = fdl_string_list_at(&l->work->index->shards, number);
     struct fdl_shard s = {.fd = -1};
+    if (fdl_store_has(path)) /* its stamp is of its contents */
+        return FEEDLINE_OK;
     if (fdl_shard_open(&s, path) == FEEDLINE_OK) {
         struct fdl_stamp kept = fdl_stamp_of(&s.state);
         if (fdl_cache_find(l->work->cache, path, &kept, &bytes) &&
@@ -94,6 +98,12 @@ static void look_at_contents(const struct work *w)
 
 /* ---- Shards -------------------------------------------------------------- */
 
+static void take_tag(struct fdl_listing *list, struct fdl_shard *s)
+{
+    list->tag = atomic_load_explicit(&s->tag, memory_order_relaxed);
+    atomic_init(&s->tag, NULL);
+}
+
 static int32_t list_shard(void *arg, uint64_t i)
 {
     const struct work *w = arg;
@@ -101,10 +111,16 @@ static int32_t list_shard(void *arg, uint64_t i)
     struct fdl_shard s = {.fd = -1, .list = list, .options = w->options};
     list->fields = w->index->fields;
     list->path = fdl_string_list_at(&w->index->shards, i);
-    if (take_cached(w, i))
+    bool remote = fdl_store_has(list->path);
+    int32_t status = remote ? fdl_shard_open(&s, list->path) : FEEDLINE_OK;
+    if (status == FEEDLINE_OK && take_cached(w, i, &s)) {
+        take_tag(list, &s);
+        fdl_shard_close(&s);
         return FEEDLINE_OK;
+    }
     w->states[i] = (struct state){0};
-    int32_t status = fdl_shard_open(&s, list->path);
+    if (!remote)
+        status = fdl_shard_open(&s, list->path);
     struct fdl_stamp stamp = fdl_stamp_of(&s.state); /* before it is read */
     if (status == FEEDLINE_OK)
         status = w->format->index(&s);
@@ -114,6 +130,7 @@ static int32_t list_shard(void *arg, uint64_t i)
         else
             fdl_clear_error();
     }
+    take_tag(list, &s);
     fdl_shard_close(&s);
     if (status == FEEDLINE_EINVAL &&
         fdl_option_int(w->options, FDL_INDEX_ROW_DAMAGED) == FDL_DAMAGED_SKIP) {

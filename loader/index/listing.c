@@ -10,6 +10,7 @@
 
 void fdl_listing_free(struct fdl_listing *l)
 {
+    free(l->tag);
     free(l->samples);
     free(l->names.text);
     free(l->cells);

@@ -48,6 +48,7 @@ struct fdl_oddity {
 
 struct fdl_listing {
     const char *path; /* of the shard, for messages; NULL: not known */
+    char *tag;        /* of an object: what it was when it was listed */
     struct fdl_listed *samples;
     uint64_t count, capacity;
     struct fdl_strings names;

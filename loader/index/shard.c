@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text_hash.h"
+#include "loader/index/shard_remote.h"
 
 #define XXH_INLINE_ALL
 #include <errno.h>
@@ -27,6 +28,8 @@ static int32_t fail_system(const char *path, int error)
 int32_t fdl_shard_open(struct fdl_shard *s, const char *path)
 {
     s->path = path;
+    if (fdl_store_has(path))
+        return fdl_shard_remote_open(s, path);
     /* O_NONBLOCK: a FIFO without a writer must not hang here. */
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (s->fd < 0)
@@ -43,6 +46,7 @@ void fdl_shard_close(struct fdl_shard *s)
 {
     if (s->fd >= 0)
         close(s->fd);
+    fdl_shard_remote_close(s);
     free(s->buffer);
     s->fd = -1;
     s->buffer = NULL;
@@ -57,6 +61,8 @@ bool fdl_shard_has(const struct fdl_shard *s, uint64_t offset, uint64_t length)
  * is not much. */
 static int32_t load(struct fdl_shard *s, uint64_t offset, uint64_t n)
 {
+    if (s->store)
+        return fdl_shard_remote_load(s, offset, n);
     uint64_t wanted = n < READ_BYTES ? READ_BYTES : n;
     if (wanted > s->size - offset)
         wanted = s->size - offset;
@@ -122,6 +128,8 @@ int32_t fdl_shard_sample(struct fdl_shard *s, uint64_t *hash)
     uint64_t blocks = (s->size + READ_BYTES - 1) / READ_BYTES;
     uint64_t draw = fdl_hash_text(s->path), found = s->size;
     int32_t status = FEEDLINE_OK;
+    if (s->store) /* its stamp is of its contents */
+        blocks = 0;
     for (uint32_t i = 0; blocks > 0 && status == FEEDLINE_OK && i < 4; i++) {
         const uint64_t block[] = {0, draw % blocks, (draw >> 32) % blocks,
                                   blocks - 1};

@@ -8,6 +8,7 @@
 #define FDL_LOADER_SHARD_H
 
 #include "loader/index/listing.h"
+#include "store/get.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,10 @@ struct fdl_shard {
     /* A format sets it that read other files as well, such as an index beside
      * the shard: what it found is not kept for the next start. */
     bool others;
+
+    struct fdl_store *store; /* has it; NULL: fd */
+    fdl_tag tag;             /* of the object; whoever keeps it sets NULL */
+    uint64_t ahead;          /* bytes that the next part of it has */
 
     int fd;
     uint8_t *buffer; /* the file from `at` on, `have` bytes */

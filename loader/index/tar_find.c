@@ -21,10 +21,13 @@
 #define MAX_DEPTH 16u
 #define URL_BYTES 4096u
 
+/* Locations of stores are none. */
 static int32_t refuse_streams(const char *path)
 {
     static const char *const streams[] = {
         "pipe:", "http:", "https:", "s3:", "gs:"};
+    if (fdl_store_has(path))
+        return FEEDLINE_OK;
     for (uint32_t i = 0; i < FDL_COUNT_OF(streams); i++)
         if (strncmp(path, streams[i], strlen(streams[i])) == 0)
             return fdl_fail(FEEDLINE_ENOSYS,
@@ -76,8 +79,9 @@ static int32_t add_shard(const struct wids *w)
     struct stat st;
     int32_t status = refuse_streams(w->url);
     if (status == FEEDLINE_OK)
-        status = fdl_shard_list_add(w->shards, *w->url == '/' ? "" : w->folder,
-                                    w->url);
+        status = fdl_shard_list_add(
+            w->shards, *w->url == '/' || fdl_store_has(w->url) ? "" : w->folder,
+            w->url);
     if (status)
         return status;
     const char *path = fdl_string_list_at(w->shards, w->shards->n - 1);

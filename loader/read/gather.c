@@ -17,13 +17,13 @@ bool fdl_gather_accepts(const struct fdl_keep *keep,
                         const struct fdl_source *next)
 {
     const struct fdl_source *f = &first->source, *l = &last->source;
+    uint64_t most = f->store ? FDL_GATHER_REMOTE_BYTES : FDL_GATHER_BYTES;
+    uint64_t gap = f->store ? FDL_GATHER_REMOTE_GAP : FDL_GATHER_GAP;
     if (f->file != next->file || f->length < 0 || next->length < 0 ||
-        (uint64_t)next->length > FDL_GATHER_BYTES ||
-        next->offset > UINT64_MAX - FDL_GATHER_BYTES)
+        (uint64_t)next->length > most || next->offset > UINT64_MAX - most)
         return false;
-    return next->offset >= end_of(l) &&
-           next->offset - end_of(l) <= FDL_GATHER_GAP &&
-           end_of(next) - f->offset <= FDL_GATHER_BYTES &&
+    return next->offset >= end_of(l) && next->offset - end_of(l) <= gap &&
+           end_of(next) - f->offset <= most &&
            fdl_keep_begins(keep, f->path, f->offset) ==
                fdl_keep_begins(keep, next->path, next->offset);
 }

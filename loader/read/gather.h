@@ -29,6 +29,10 @@
 #define FDL_GATHER_BYTES ((uint64_t)256 << 10) /* of a read, at most */
 #define FDL_GATHER_GAP   ((uint64_t)8 << 10)   /* between two samples */
 
+/* Of objects. A request takes as long as some hundred kilobytes more do. */
+#define FDL_GATHER_REMOTE_BYTES ((uint64_t)2 << 20)
+#define FDL_GATHER_REMOTE_GAP   ((uint64_t)64 << 10)
+
 /* Whether a sample of `next` may ride behind `last` in the read of `first`. */
 bool fdl_gather_accepts(const struct fdl_keep *keep,
                         const struct fdl_read *first,

@@ -41,6 +41,14 @@ int32_t fdl_reader_start(enum fdl_reader_kind kind,
     chosen = fdl_readers[kind];
     if (cfg->dataset->data)
         chosen = &fdl_reader_memory; /* there is nothing to read from disk */
+    if (fdl_dataset_is_remote(cfg->dataset) &&
+        (kind == FDL_READER_uring || kind == FDL_READER_pread))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "reader=%s reads files, and the data set is on other "
+                        "machines; use reader=auto, remote or memory",
+                        chosen->name);
+    if (fdl_dataset_is_remote(cfg->dataset) && !chosen)
+        chosen = &fdl_reader_remote;
     if (cfg->dataset->user && kind == FDL_READER_uring)
         return fdl_fail(FEEDLINE_EINVAL,
                         "reader=uring reads files, and %s is read by the "

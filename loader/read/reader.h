@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readers: whoever fills the read window. One contract, three backends so far:
+ * Readers: whoever fills the read window. One contract, four backends so far:
  *
  *   pread   a pool of threads: open, fstat, pread, close. Works everywhere;
  *           many containers forbid io_uring, so it is no second choice.
  *   uring   one thread, one ring, `depth` reads in flight.
+ *   remote  one thread, `depth` requests to object stores in flight.
  *   memory  no thread: the worker that needs a sample reads it itself, once,
  *           and the bytes stay. Data sets that are in memory anyway use it.
  *
@@ -28,7 +29,8 @@
 #define FDL_READERS(READER)                                                    \
   READER(uring)                                                                \
   READER(pread)                                                                \
-  READER(memory)
+  READER(memory)                                                               \
+  READER(remote)
 
 /* The choices of option `reader`. */
 #define FDL_READER_KIND(name) FDL_READER_##name,

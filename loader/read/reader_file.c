@@ -9,6 +9,7 @@
  */
 #include "loader/read/reader_file.h"
 
+#include "loader/read/remote_read.h"
 #include "loader/read/user_read.h"
 
 #include <errno.h>
@@ -396,6 +397,10 @@ void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
         fdl_user_read(w, r);
         return;
     }
+    if (r->source.store) {
+        fdl_remote_read(w, r);
+        return;
+    }
     int fd = fdl_file_take(w, r);
     if (fd < 0)
         fd = fdl_file_open_patiently(w, r->source.path);
@@ -416,7 +421,7 @@ static void advise(int fd, const struct fdl_source *source)
 void fdl_read_ahead(struct fdl_window *w, const struct fdl_source *source)
 {
     struct fdl_shard_files *files = fdl_window_shards(w);
-    if (source->file == FDL_OWN_FILE || source->length < 0)
+    if (source->file == FDL_OWN_FILE || source->length < 0 || source->store)
         return;
     struct fdl_open_shard *shard = fdl_shard_take(files, source->file);
     int fd = shard ? shard->fd : open(source->path, FDL_FILE_FLAGS);

@@ -36,12 +36,13 @@ static int32_t read_part(struct fdl_worker *w, const struct fdl_cell *c)
     struct fdl_read *r = &w->part;
     r->status = FEEDLINE_OK;
     r->source = (struct fdl_source){
-        .path = fdl_string_list_at(&ds->files, c->file),
-        .file = is_whole(c) ? FDL_OWN_FILE : c->file,
         .offset = c->word,
         .length = is_whole(c) ? -1 : (int64_t)c->length,
         .image_length = -1,
     };
+    fdl_dataset_locate_file(ds, c->file, &r->source);
+    if (is_whole(c))
+        r->source.file = FDL_OWN_FILE;
     if (w->engine->config.checksums != FDL_CHECKSUMS_FALSE && !is_whole(c))
         r->source.sum = c->sum;
     fdl_read_file(window, r);

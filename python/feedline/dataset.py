@@ -77,7 +77,8 @@ class Dataset:
         chooses: text, or "NAME:json", ":int", ":floats"), "idx:DIR" (MNIST),
         "coco:FILE.json?images=DIR" (batch.objects; its label is an image's id),
         shards such as "zip:DIR/{000..146}.zip" (docs/options.md lists their
-        formats), or a bare path, whose kind is detected. "URI?quarantine=FILE"
+        formats), or a bare path, whose kind is detected. Shards, and lines of
+        a list, may be "https://..." (docs/remote.md). "URI?quarantine=FILE"
         leaves out the samples that FILE names (`loaderbench scan`).
         "tar:...?fields=txt,json" also delivers those parts of each sample, by
         the format's names for them (batch.fields).
@@ -458,7 +459,7 @@ class Dataset:
             return ctypes.string_at(address, size)
         if not info.file:
             raise NotSupported("%s is no encoded image" % self.path(index))
-        if is_whole_file(info):
+        if is_whole_file(info) and b"://" not in info.file:
             return bytes_in_file(info)
         return self._read_part(operator.index(index) % self._count)
 

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "fetch_script.h"
 #include "store/refusal.h"
-#include "store/store_ops.h"
+#include "store/store.h"
 #include "wrap_memory.h"
 
 #define ATTEMPTS 2000

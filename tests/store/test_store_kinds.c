@@ -4,7 +4,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "fetch_script.h"
-#include "store/store_ops.h"
+#include "store/store.h"
 
 static const struct fdl_store_options options = SCRIPT_OPTIONS;
 static struct fdl_store *store;

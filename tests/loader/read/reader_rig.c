@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 bool rig_reads;
+uint16_t (*rig_serve)(const char *folder, uint32_t delay_ms);
 
 static uint8_t byte_at(uint64_t file, uint64_t offset)
 {
@@ -40,13 +41,18 @@ static int32_t read_as_program(struct feedline_read_call *call)
 
 static void peek(void *user, uint64_t sample, struct fdl_source *out)
 {
-    const struct rig *rig = user;
+    struct rig *rig = user;
     uint64_t i = sample % rig->n_files;
     const struct rig_extent *e = &rig->extents[i];
     *out = (struct fdl_source){.path = rig->paths[i],
                                .file = e->part ? e->file : FDL_OWN_FILE,
                                .offset = e->offset,
                                .length = e->length};
+    if (!rig->store)
+        return;
+    out->path = rig->urls[i];
+    out->store = rig->store;
+    out->tag = e->part ? &rig->tags[e->file] : NULL;
 }
 
 static void resolve(void *user, struct fdl_read *r)
@@ -93,9 +99,12 @@ void rig_destroy(struct rig *rig)
 {
     rig_stop(rig);
     remove_tree(rig->folder);
+    fdl_store_close(rig->store);
     for (uint32_t i = 0; i < rig->n_files; i++) {
         free(rig->paths[i]);
         free(rig->bytes[i]);
+        free(rig->urls[i]);
+        free(rig->tags[i]);
     }
     fdl_pages_free(rig->stages, RIG_MAX_DEPTH * sizeof(*rig->stages));
     free(rig);
@@ -155,8 +164,28 @@ static void wake_workers(void *user)
     fdl_event_notify(fdl_window_ready(rig->window), UINT32_MAX);
 }
 
+static void serve(struct rig *rig)
+{
+    char url[192];
+    if (!rig->store) {
+        snprintf(rig->base, sizeof(rig->base), "http://127.0.0.1:%u",
+                 rig_serve(rig->folder, 0));
+        assert_int_equal(fdl_store_open(rig->base, &rig->store), FEEDLINE_OK);
+    }
+    for (uint32_t i = 0; i < rig->n_files; i++) {
+        if (rig->urls[i])
+            continue;
+        snprintf(url, sizeof(url), "%s%s", rig->base,
+                 rig->paths[i] + strlen(rig->folder));
+        rig->urls[i] = fdl_strdup(url);
+        assert_non_null(rig->urls[i]);
+    }
+}
+
 int32_t rig_try_start(struct rig *rig, const struct fdl_reader_ops *ops)
 {
+    if (ops == &fdl_reader_remote)
+        serve(rig);
     rig_open_window(rig);
     struct fdl_reader_config cfg = {
         .window = rig->window,
@@ -267,7 +296,7 @@ uint64_t rig_drain(struct rig *rig, uint64_t n)
         if (r->status == FEEDLINE_OK)
             rig_check(rig, r);
         else
-            failures++;
+            failures += printf("%s\n", r->reason) > 0;
         fdl_window_free(rig->window, r);
     }
     return failures;

@@ -12,6 +12,7 @@
 #include "loader/options.h"
 #include "loader/read/reader.h"
 #include "profiler/measure/total.h"
+#include "store/store.h"
 #include "test.h"
 
 #define RIG_FILES     512
@@ -46,7 +47,16 @@ struct rig {
     int32_t direct; /* enum fdl_direct_choice */
 
     struct fdl_user_reader user; /* for rig_reads: the rig is the program */
+
+    /* For the remote reader, once it was started: names of the files there. */
+    struct fdl_store *store;
+    char base[64];
+    char *urls[RIG_FILES];
+    fdl_tag tags[RIG_FILES];
 };
+
+/* Starts a server on a folder: tests/store/server.h, for who links it. */
+extern uint16_t (*rig_serve)(const char *folder, uint32_t delay_ms);
 
 /* The test reads the files, as a program with a reader of its own. */
 extern bool rig_reads;
@@ -116,7 +126,10 @@ struct rig *rig_start_shard(const struct fdl_reader_ops *ops);
  * are read together. */
 struct rig *rig_neighbours(uint32_t n);
 
-/* The three cases of a contract. */
+/* The cases of a contract: three, and one more where a file says so. */
+#ifndef RIG_REMOTE
+#  define RIG_REMOTE(contract)
+#endif
 #define TEST_EACH(contract)                                                    \
   TEST(pread_##contract)                                                       \
   {                                                                            \
@@ -129,7 +142,8 @@ struct rig *rig_neighbours(uint32_t n);
   TEST(memory_##contract)                                                      \
   {                                                                            \
     contract(&fdl_reader_memory);                                              \
-  }
+  }                                                                            \
+  RIG_REMOTE(contract)
 
 /* Over all threads of the reader; for free(). */
 struct fdl_total *rig_total(const struct rig *rig);

@@ -16,10 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place of rows of a source. */
+/* In place of rows of a source: puts pixels into the image of the canvas, or
+ * gives it lines. */
 struct fdl_drawing {
     void (*draw)(const struct fdl_drawing *drawing, const struct fdl_plan *plan,
-                 const struct fdl_image *image);
+                 struct fdl_canvas *canvas);
     const void *arg;
 };
 

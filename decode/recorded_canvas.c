@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "decode/decoder_state.h"
 #include "decode/formats/format.h"
+#include "decode/kernels/levels.h"
 #include "decode/plan/cv_warp_step.h"
 #include "decode/plan/plan.h"
 #include "decode/recorded_image.h"
@@ -137,83 +138,109 @@ void fdl_recorded_compose(const struct feedline_canvas *canvas,
 
 /* ---- Planes -------------------------------------------------------------- */
 
-static void fill_planes(const struct feedline_canvas *canvas,
-                        const struct fdl_box *box,
-                        const struct fdl_image *image)
-{
-    for (int32_t c = 0; c < canvas->channels; c++) {
-        for (int32_t y = box->y; y < box->y + box->height; y++)
-            memset(fdl_image_row(image, c, y) + box->x, canvas->fill[c],
-                   (size_t)box->width);
-    }
-}
-
-/* n pixels of a row, to its place in each plane. */
-static void split_row(const uint8_t *from, const uint8_t *mask, size_t n,
-                      uint8_t *to, size_t plane)
-{
-    uint8_t *restrict r = to, *restrict g = to + plane;
-    uint8_t *restrict b = to + 2 * plane;
-    for (size_t x = 0; x < n; x++, from += 3) {
-        if (mask && !mask[x])
-            continue;
-        r[x] = from[0];
-        g[x] = from[1];
-        b[x] = from[2];
-    }
-}
-
-/* What is inside of the box. */
-static void paste_planes(const struct feedline_canvas_part *part,
-                         const struct fdl_canvas_source *from,
-                         const struct fdl_box *box,
-                         const struct fdl_image *image)
-{
-    int32_t left = FDL_MAX(part->left, box->x);
-    int32_t top = FDL_MAX(part->top, box->y);
-    int32_t right = FDL_MIN(part->left + from->width, box->x + box->width);
-    int32_t bottom = FDL_MIN(part->top + from->height, box->y + box->height);
-    size_t pixel = (size_t)image->channels, x = (size_t)(left - part->left);
-    for (int32_t y = top; y < bottom && left < right; y++) {
-        size_t row = (size_t)(y - part->top), n = (size_t)(right - left);
-        const uint8_t *pixels = from->pixels + row * from->stride + x * pixel;
-        const uint8_t *mask =
-            part->mask ? part->mask + row * (size_t)from->width + x : NULL;
-        uint8_t *to = fdl_image_row(image, 0, y) + left;
-        if (pixel == 1)
-            paste_row(to, pixels, mask, n, 1);
-        else
-            split_row(pixels, mask, n, to, image->plane);
-    }
-}
-
-void fdl_recorded_compose_planes(const struct feedline_canvas *canvas,
-                                 const struct fdl_canvas_source *parts,
-                                 const struct fdl_box *box,
-                                 const struct fdl_image *image)
-{
-    if (!is_covered(canvas, parts))
-        fill_planes(canvas, box, image);
-    for (uint32_t k = 0; k < canvas->n_parts; k++)
-        paste_planes(&canvas->parts[k], &parts[k], box, image);
-}
-
-/* ---- All of it ----------------------------------------------------------- */
-
 struct planes {
     struct fdl_drawing drawing;
     const struct feedline_canvas *canvas;
     const struct fdl_canvas_source *parts;
+    const struct fdl_finish_kernels *kernels;
+    struct fdl_cv_lines lines;
+    bool covered;
 };
+
+/* n pixels of a row, to their places in each plane. */
+static void split_row(const struct planes *p, const uint8_t *from,
+                      const uint8_t *mask, size_t n, uint8_t *const to[])
+{
+    if (!mask) {
+        p->kernels->split(from, n, to);
+        return;
+    }
+    for (size_t x = 0; x < n; x++, from += 3) {
+        for (size_t c = 0; c < 3 && mask[x]; c++)
+            to[c][x] = from[c];
+    }
+}
+
+/* What pixels [x, x + n) of row y have of a part. */
+static void paste_line(const struct planes *p, uint32_t k, int32_t y, int32_t x,
+                       int32_t n, uint8_t *const to[])
+{
+    const struct feedline_canvas_part *part = &p->canvas->parts[k];
+    const struct fdl_canvas_source *from = &p->parts[k];
+    size_t channels = (size_t)p->canvas->channels;
+    int32_t begin = FDL_MAX(part->left, x);
+    int32_t end = FDL_MIN(part->left + from->width, x + n);
+    if (y < part->top || y >= part->top + from->height || begin >= end)
+        return;
+    size_t row = (size_t)(y - part->top), skip = (size_t)(begin - part->left);
+    const uint8_t *pixels = from->pixels + row * from->stride + skip * channels;
+    const uint8_t *mask =
+        part->mask ? part->mask + row * (size_t)from->width + skip : NULL;
+    uint8_t *places[3] = {NULL};
+    for (size_t c = 0; c < channels; c++)
+        places[c] = to[c] + (begin - x);
+    if (channels == 1)
+        paste_row(places[0], pixels, mask, (size_t)(end - begin), 1);
+    else
+        split_row(p, pixels, mask, (size_t)(end - begin), places);
+}
+
+static void compose_line(const struct planes *p, int32_t y, int32_t x,
+                         int32_t n, uint8_t *const to[])
+{
+    const struct feedline_canvas *canvas = p->canvas;
+    for (int32_t c = 0; c < canvas->channels && !p->covered; c++)
+        memset(to[c], canvas->fill[c], (size_t)n);
+    for (uint32_t k = 0; k < canvas->n_parts; k++)
+        paste_line(p, k, y, x, n, to);
+}
+
+static void get_line(const struct fdl_cv_lines *lines, int32_t y, int32_t x,
+                     int32_t n, uint8_t *const to[])
+{
+    compose_line(lines->arg, y, x, n, to);
+}
+
+static void compose_box(const struct planes *p, const struct fdl_box *box,
+                        const struct fdl_image *image)
+{
+    for (int32_t y = box->y; y < box->y + box->height; y++) {
+        uint8_t *to[3] = {NULL};
+        for (int32_t c = 0; c < image->channels; c++)
+            to[c] = fdl_image_row(image, c, y) + box->x;
+        compose_line(p, y, box->x, box->width, to);
+    }
+}
+
+static void begin_planes(struct planes *p, const struct feedline_canvas *canvas,
+                         const struct fdl_canvas_source *parts)
+{
+    *p = (struct planes){.canvas = canvas,
+                         .parts = parts,
+                         .kernels = fdl_kernels[fdl_cpu_level()].finish,
+                         .covered = is_covered(canvas, parts)};
+    p->lines = (struct fdl_cv_lines){.get = get_line,
+                                     .width = canvas->width,
+                                     .height = canvas->height,
+                                     .channels = canvas->channels,
+                                     .arg = p};
+}
+
+/* ---- All of it ----------------------------------------------------------- */
 
 /* As far as the first step sees it. */
 static void draw(const struct fdl_drawing *drawing, const struct fdl_plan *plan,
-                 const struct fdl_image *image)
+                 struct fdl_canvas *canvas)
 {
     const struct planes *p = drawing->arg;
+    const struct fdl_image *image = &canvas->image;
+    if (fdl_cv_warp_takes_lines(&plan->steps[0])) {
+        canvas->lines = &p->lines;
+        return;
+    }
     struct fdl_box box =
         fdl_cv_warp_reach(&plan->steps[0], image->width, image->height);
-    fdl_recorded_compose_planes(p->canvas, p->parts, &box, image);
+    compose_box(p, &box, image);
 }
 
 /* Whether the first step works on the canvas as it is. */
@@ -251,12 +278,14 @@ static int32_t render_open(struct fdl_decoder *d,
                            uint8_t *pixels, struct fdl_render_cost *cost)
 {
     struct fdl_plan plan;
-    struct planes planes = {{draw, &planes}, image->canvas, parts};
+    struct planes planes;
     int32_t status = fdl_recorded_plan(d, image, &plan);
     if (status)
         return status;
     int64_t begin = fdl_now_ns(), spent = 0;
     if (begins_with_step(d, &plan, image->canvas)) {
+        begin_planes(&planes, image->canvas, parts);
+        planes.drawing = (struct fdl_drawing){draw, &planes};
         d->drawing = &planes.drawing;
     } else {
         fdl_recorded_compose(image->canvas, parts, pixels);

@@ -45,13 +45,6 @@ struct fdl_canvas_source {
 void fdl_recorded_compose(const struct feedline_canvas *canvas,
                           const struct fdl_canvas_source *parts, uint8_t *out);
 
-/* The same for `box` of it alone, as planes of an image of its size; not of
- * sums. */
-void fdl_recorded_compose_planes(const struct feedline_canvas *canvas,
-                                 const struct fdl_canvas_source *parts,
-                                 const struct fdl_box *box,
-                                 const struct fdl_image *image);
-
 /* As fdl_recorded_render, of an image with a canvas. pixels: memory for as many
  * as it has. */
 int32_t fdl_recorded_render_canvas(struct fdl_decoder *d,

@@ -530,7 +530,7 @@ static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
 static void draw(const struct render *r, struct fdl_render_cost *cost)
 {
     int64_t begin = fdl_now_ns();
-    r->d->drawing->draw(r->d->drawing, r->plan, &r->d->canvas.image);
+    r->d->drawing->draw(r->d->drawing, r->plan, &r->d->canvas);
     cost->augment_ns += fdl_now_ns() - begin;
     cost->clock_reads += 2;
 }

@@ -56,6 +56,7 @@ struct fdl_blend_kernels {
 };
 
 /* Of each level; levels.h has them all. */
-extern const struct fdl_blend_kernels fdl_blend_c, fdl_blend_avx2;
+extern const struct fdl_blend_kernels fdl_blend_c, fdl_blend_avx2,
+    fdl_blend_avx512;
 
 #endif

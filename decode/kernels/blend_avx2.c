@@ -185,17 +185,15 @@ AVX2 static void smooth(const uint8_t *above, const uint8_t *row,
     out[n - 1] = row[n - 1];
 }
 
-const struct fdl_blend_kernels fdl_blend_avx2 = {
-    .constant = constant,
-    .line = line,
-    .luma = luma,
-    .sum = sum,
-    .hue = fdl_hue_shift_avx2,
-    .cut = fdl_cut_line_avx2,
-    .lookup = fdl_lookup_avx2,
-    .range = fdl_range_avx2,
-    .smooth = smooth,
-    .torch_luma = fdl_torch_luma_avx2,
-    .torch_line = fdl_torch_line_avx2,
-    .torch_hue = fdl_torch_hue_avx2,
-};
+/* All but what AVX-512 has of its own. */
+#define KERNELS                                                                \
+  .constant = constant, .line = line, .luma = luma, .sum = sum,                \
+  .hue = fdl_hue_shift_avx2, .cut = fdl_cut_line_avx2,                         \
+  .range = fdl_range_avx2, .smooth = smooth,                                   \
+  .torch_luma = fdl_torch_luma_avx2, .torch_line = fdl_torch_line_avx2,        \
+  .torch_hue = fdl_torch_hue_avx2
+
+const struct fdl_blend_kernels fdl_blend_avx2 = {KERNELS,
+                                                 .lookup = fdl_lookup_avx2};
+const struct fdl_blend_kernels fdl_blend_avx512 = {KERNELS,
+                                                   .lookup = fdl_lookup_avx512};

@@ -8,6 +8,7 @@
 #include "decode/kernels/cv_colour_loops.h"
 #include "decode/kernels/cv_hls_loops.h"
 #include "decode/kernels/cv_hsv_float_loops.h"
+#include "decode/kernels/cv_hsv_loops.h"
 #include "decode/kernels/cv_lab_loops.h"
 
 const struct fdl_cv_colour_kernels fdl_cv_colour_avx2 = {

@@ -7,6 +7,7 @@
 #include "decode/kernels/cv_colour.h"
 #include "decode/kernels/cv_colour_loops.h"
 #include "decode/kernels/cv_hls_loops.h"
+#include "decode/kernels/cv_hsv_avx512.h"
 #include "decode/kernels/cv_hsv_float_loops.h"
 #include "decode/kernels/cv_lab_loops.h"
 

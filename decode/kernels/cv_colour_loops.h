@@ -67,6 +67,13 @@ TARGET FDL_INLINE int32_t round_even(float v)
     return (int32_t)((v + WHOLE) - WHOLE);
 }
 
+/* Without branches, which compilers make no vectors of. */
+TARGET FDL_INLINE int32_t choose(bool first, int32_t a, int32_t b)
+{
+    int32_t mask = -(int32_t)first;
+    return (a & mask) | (b & ~mask);
+}
+
 /* ---- Gray, YCrCb -------------------------------------------------------- */
 
 TARGET static void gray_block(struct block *b)
@@ -119,44 +126,8 @@ TARGET static void from_ycrcb(const struct fdl_cv_planes *p)
 
 /* ---- HSV ---------------------------------------------------------------- */
 
-#define DIVIDE_BITS 12
-
-/* OpenCV has a table of what its doubles round to: these floats do, too. */
-TARGET FDL_INLINE int32_t part_of(int32_t whole, int32_t by, int32_t v)
-{
-    return round_even((float)(whole << DIVIDE_BITS) /
-                      ((float)by * (float)FDL_MAX(v, 1)));
-}
-
-/* Without branches, which compilers make no vectors of. */
-TARGET FDL_INLINE int32_t choose(bool first, int32_t a, int32_t b)
-{
-    int32_t mask = -(int32_t)first;
-    return (a & mask) | (b & ~mask);
-}
-
-/* In sixths of the circle, times d. */
-TARGET FDL_INLINE int32_t hue_of(int32_t r, int32_t g, int32_t b, int32_t v,
-                                 int32_t d)
-{
-    int32_t other = choose(v == g, b - r + 2 * d, r - g + 4 * d);
-    return choose(v == r, g - b, other);
-}
-
-TARGET FDL_INLINE void hsv_pixels(struct block *p, int32_t circle)
-{
-    for (size_t i = 0; i < BLOCK; i++) {
-        int32_t r = p->p[0][i], g = p->p[1][i], b = p->p[2][i];
-        int32_t most = FDL_MAX(r, g), least = FDL_MIN(r, g);
-        int32_t v = FDL_MAX(most, b), d = v - FDL_MIN(least, b);
-        int32_t h =
-            down(hue_of(r, g, b, v, d) * part_of(circle, 6, d), DIVIDE_BITS);
-        h = h + ((h >> 31) & circle);
-        p->p[0][i] = to_byte(h);
-        p->p[1][i] = (uint8_t)down(d * part_of(255, 1, v), DIVIDE_BITS);
-        p->p[2][i] = (uint8_t)v;
-    }
-}
+/* In cv_hsv_loops.h, or cv_hsv_avx512.h; circle: 180 or 256. */
+TARGET FDL_INLINE void hsv_pixels(struct block *p, int32_t circle);
 
 TARGET static void hsv_block(struct block *p)
 {

@@ -18,11 +18,18 @@
 
 #define CUBIC_BYTES ((size_t)PARTS * PARTS * TAPS * sizeof(int16_t))
 
-size_t fdl_cv_warp_scratch(const struct fdl_cv_warp *w)
+size_t fdl_cv_warp_job_bytes(const struct fdl_cv_warp *w)
 {
     size_t bytes;
-    if (!fdl_mul_size((size_t)w->width, ARRAYS * sizeof(int32_t), &bytes) ||
-        !fdl_add_size(bytes, CUBIC_BYTES, &bytes))
+    if (!fdl_mul_size((size_t)w->width, ARRAYS * sizeof(int32_t), &bytes))
+        return 0;
+    return bytes;
+}
+
+size_t fdl_cv_warp_scratch(const struct fdl_cv_warp *w)
+{
+    size_t bytes = fdl_cv_warp_job_bytes(w);
+    if (bytes == 0 || !fdl_add_size(bytes, CUBIC_BYTES, &bytes))
         return 0;
     return bytes;
 }
@@ -60,6 +67,13 @@ static void set_steps(const struct fdl_cv_warp_job *j)
         j->step_x[i] = fdl_cv_round(j->w->m[0] * i * unit);
         j->step_y[i] = fdl_cv_round(j->w->m[3] * i * unit);
     }
+}
+
+void fdl_cv_warp_job_begin(struct fdl_cv_warp_job *j, uint8_t *memory)
+{
+    set_arrays(j, memory);
+    if (j->w->kind == FDL_CV_AFFINE && !j->w->floats)
+        set_steps(j);
 }
 
 /* ---- Matrices ----------------------------------------------------------- */
@@ -261,9 +275,7 @@ void fdl_cv_warp(const struct fdl_cv_warp_kernels *k,
 {
     struct fdl_cv_warp_job j = {.w = w, .in = in, .out = out};
     j.cubic = (int16_t(*)[TAPS])(void *)scratch;
-    set_arrays(&j, scratch + CUBIC_BYTES);
-    if (w->kind == FDL_CV_AFFINE && !w->floats)
-        set_steps(&j);
+    fdl_cv_warp_job_begin(&j, scratch + CUBIC_BYTES);
     if (w->between == FDL_CV_MIX_16)
         make_cubic(j.cubic);
     for (int32_t y = 0; y < w->height; y++) {

@@ -3,13 +3,15 @@
  * Warps with AVX2 and FMA: eight pixels of a row at a time. If none of them
  * needs a border, a gather brings a pixel and its neighbour to the right; else
  * each of the four that are mixed has a gather of its own, which leaves the
- * border's value where there is none.
+ * border's value where there is none. Lines of maps without rotation have a
+ * border of their own, so a gather brings both pixels.
  */
 #include "base/compiler.h"
 
 #define TARGET FDL_TARGET("avx2,fma")
 
 #include "decode/kernels/cv_warp_points.h"
+#include "decode/kernels/cv_warp_straight.h"
 
 #include <immintrin.h>
 
@@ -80,17 +82,22 @@ TARGET FDL_INLINE __m256i words_of(__m256i v)
     return _mm256_or_si256(first, _mm256_slli_epi32(second, 8));
 }
 
+/* Of two that were mixed along x; y: as pairs. */
+TARGET FDL_INLINE __m256i down_fixed(__m256i above, __m256i below, __m256i y)
+{
+    __m256i both = _mm256_or_si256(above, _mm256_slli_epi32(below, 16));
+    __m256i sum = _mm256_madd_epi16(both, y);
+    sum = _mm256_add_epi32(sum,
+                           _mm256_set1_epi32(1 << (2 * FDL_CV_PART_BITS - 1)));
+    return _mm256_srli_epi32(sum, 2 * FDL_CV_PART_BITS);
+}
+
 TARGET FDL_INLINE __m256i mix_fixed(__m256i above, __m256i below, __m256i x,
                                     __m256i y)
 {
     __m256i pair = pair_of(x);
-    above = _mm256_madd_epi16(words_of(above), pair);
-    below = _mm256_madd_epi16(words_of(below), pair);
-    __m256i both = _mm256_or_si256(above, _mm256_slli_epi32(below, 16));
-    __m256i sum = _mm256_madd_epi16(both, pair_of(y));
-    sum = _mm256_add_epi32(sum,
-                           _mm256_set1_epi32(1 << (2 * FDL_CV_PART_BITS - 1)));
-    return _mm256_srli_epi32(sum, 2 * FDL_CV_PART_BITS);
+    return down_fixed(_mm256_madd_epi16(words_of(above), pair),
+                      _mm256_madd_epi16(words_of(below), pair), pair_of(y));
 }
 
 /* Between the two low bytes of each. */
@@ -103,12 +110,16 @@ TARGET FDL_INLINE __m256 between(__m256i v, __m256 x)
     return _mm256_fmadd_ps(_mm256_sub_ps(second, first), x, first);
 }
 
+TARGET FDL_INLINE __m256i down_floats(__m256 above, __m256 below, __m256 y)
+{
+    return _mm256_cvtps_epi32(
+        _mm256_fmadd_ps(_mm256_sub_ps(below, above), y, above));
+}
+
 TARGET FDL_INLINE __m256i mix_floats(__m256i above, __m256i below, __m256 x,
                                      __m256 y)
 {
-    __m256 high = between(above, x), low = between(below, x);
-    return _mm256_cvtps_epi32(
-        _mm256_fmadd_ps(_mm256_sub_ps(low, high), y, high));
+    return down_floats(between(above, x), between(below, x), y);
 }
 
 /* The pixels above, or below: two in the low bytes of each. */
@@ -159,8 +170,52 @@ TARGET static void mix_avx2(const struct fdl_cv_warp_job *j, int32_t c,
         to[i] = fdl_cv_mix_edge(j, c, i);
 }
 
+/* ---- Without rotation --------------------------------------------------- */
+
+TARGET static void across_avx2(const struct fdl_cv_columns *x,
+                               const uint8_t *line, union fdl_cv_number *out)
+{
+    for (int32_t i = 0; i < x->n; i += LANES) {
+        __m256i pixels = gather(line, load(x->at + i));
+        if (x->floats)
+            _mm256_storeu_ps(
+                &out[i].real,
+                between(pixels, _mm256_loadu_ps(&x->part[i].real)));
+        else
+            _mm256_storeu_si256(
+                (__m256i *)(void *)(out + i),
+                _mm256_madd_epi16(words_of(pixels), load(x->part + i)));
+    }
+}
+
+TARGET static void down_avx2(const struct fdl_cv_columns *x,
+                             const union fdl_cv_number *above,
+                             const union fdl_cv_number *below,
+                             union fdl_cv_number part, uint8_t *to)
+{
+    __m256i pair = pair_of(_mm256_set1_epi32(part.whole));
+    __m256 real = _mm256_set1_ps(part.real);
+    for (int32_t i = 0; i < x->n; i += LANES) {
+        uint8_t end[LANES];
+        int32_t n = FDL_MIN(x->n - i, LANES);
+        uint8_t *at = n < LANES ? end : to + i;
+        if (x->floats)
+            store_8(at, down_floats(_mm256_loadu_ps(&above[i].real),
+                                    _mm256_loadu_ps(&below[i].real), real));
+        else
+            store_8(at, down_fixed(load(above + i), load(below + i), pair));
+        if (n < LANES)
+            memcpy(to + i, end, (size_t)n);
+    }
+}
+
 const struct fdl_cv_warp_kernels fdl_cv_warp_avx2 = {
     .find = find_points,
     .pick = pick_avx2,
     .mix = mix_avx2,
+};
+
+const struct fdl_cv_straight_kernels fdl_cv_straight_avx2 = {
+    .across = across_avx2,
+    .down = down_avx2,
 };

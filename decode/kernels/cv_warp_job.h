@@ -31,6 +31,11 @@ struct fdl_cv_warp_job {
     int16_t (*cubic)[16];     /* weights, of y * FDL_CV_PARTS + x */
 };
 
+/* Bytes of the arrays of a job, and laying them out; 0: they do not fit a
+ * size_t. With w, `in` and `out` set. */
+size_t fdl_cv_warp_job_bytes(const struct fdl_cv_warp *w);
+void fdl_cv_warp_job_begin(struct fdl_cv_warp_job *j, uint8_t *memory);
+
 /* As the processor rounds what does not fit. */
 int32_t fdl_cv_round(double v);
 

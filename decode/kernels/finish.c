@@ -212,6 +212,17 @@ static void mix(const uint8_t *const x[], const struct fdl_finish_mix *m,
     }
 }
 
+void fdl_finish_split(const uint8_t *pixels, size_t n, uint8_t *const planes[3])
+{
+    uint8_t *restrict r = planes[0], *restrict g = planes[1];
+    uint8_t *restrict b = planes[2];
+    for (size_t x = 0; x < n; x++, pixels += 3) {
+        r[x] = pixels[0];
+        g[x] = pixels[1];
+        b[x] = pixels[2];
+    }
+}
+
 void fdl_finish_end(void)
 {
 #if defined(__x86_64__)
@@ -229,6 +240,7 @@ const struct fdl_finish_kernels fdl_finish_c = {
     .f32_nchw = f32_nchw,
     .f32_nhwc = f32_nhwc,
     .mix = mix,
+    .split = fdl_finish_split,
 };
 
 fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,

@@ -86,7 +86,14 @@ struct fdl_finish_kernels {
     fdl_finish_fn u8_nchw, u8_nhwc, f16_nchw, f16_nhwc;
     fdl_finish_fn bf16_nchw, bf16_nhwc, f32_nchw, f32_nhwc;
     fdl_finish_mix_fn mix;
+
+    /* The way back: n pixels of three bytes, apart from the planes. */
+    void (*split)(const uint8_t *pixels, size_t n, uint8_t *const planes[3]);
 };
+
+/* split of plain C. */
+void fdl_finish_split(const uint8_t *pixels, size_t n,
+                      uint8_t *const planes[3]);
 
 /* Of each level; levels.h has them all. */
 extern const struct fdl_finish_kernels fdl_finish_c, fdl_finish_avx2;

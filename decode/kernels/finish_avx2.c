@@ -111,6 +111,41 @@ AVX2 static void u8_nhwc(const uint8_t *const planes[],
         bytes_row(planes, width, 2, to);
 }
 
+/* ---- Pixels to planes --------------------------------------------------- */
+
+/* Byte k of plane c is byte 3 k + c of the pixels: for each of their vectors
+ * the shuffle that puts it there. */
+#define Z -1
+static const int8_t apart[3][3][16] FDL_ALIGNED(16) = {
+    {{0, 3, 6, 9, 12, 15, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z},
+     {Z, Z, Z, Z, Z, Z, 2, 5, 8, 11, 14, Z, Z, Z, Z, Z},
+     {Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, 1, 4, 7, 10, 13}},
+    {{1, 4, 7, 10, 13, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z},
+     {Z, Z, Z, Z, Z, 0, 3, 6, 9, 12, 15, Z, Z, Z, Z, Z},
+     {Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, 2, 5, 8, 11, 14}},
+    {{2, 5, 8, 11, 14, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z},
+     {Z, Z, Z, Z, Z, 1, 4, 7, 10, 13, Z, Z, Z, Z, Z, Z},
+     {Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, 0, 3, 6, 9, 12, 15}},
+};
+#undef Z
+
+AVX2 static void split(const uint8_t *pixels, size_t n,
+                       uint8_t *const planes[3])
+{
+    size_t x = 0;
+    for (; x + BLOCK <= n; x += BLOCK) {
+        const uint8_t *from = pixels + 3 * x;
+        for (size_t c = 0; c < 3; c++) {
+            __m128i bytes = pick(from, apart[c][0]);
+            bytes = _mm_or_si128(bytes, pick(from + 16, apart[c][1]));
+            bytes = _mm_or_si128(bytes, pick(from + 32, apart[c][2]));
+            _mm_storeu_si128((__m128i *)(planes[c] + x), bytes);
+        }
+    }
+    uint8_t *const rest[3] = {planes[0] + x, planes[1] + x, planes[2] + x};
+    fdl_finish_split(pixels + 3 * x, n - x, rest);
+}
+
 /* ---- Numbers ------------------------------------------------------------ */
 
 enum kind { F32, F16, BF16 };
@@ -373,4 +408,5 @@ const struct fdl_finish_kernels fdl_finish_avx2 = {
     .f32_nchw = f32_nchw,
     .f32_nhwc = f32_nhwc,
     .mix = mix,
+    .split = split,
 };

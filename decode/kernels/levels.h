@@ -15,6 +15,7 @@
 #include "decode/kernels/cv_floats.h"
 #include "decode/kernels/cv_resize.h"
 #include "decode/kernels/cv_warp.h"
+#include "decode/kernels/cv_warp_straight.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/gauss.h"
 #include "decode/kernels/map.h"
@@ -34,6 +35,7 @@ struct fdl_kernels {
     const struct fdl_cv_float_kernels *cv_floats;
     const struct fdl_cv_colour_kernels *cv_colour;
     const struct fdl_cv_equalize_kernels *cv_equalize;
+    const struct fdl_cv_straight_kernels *cv_straight;
 };
 
 extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];

@@ -22,6 +22,7 @@ void fdl_cut_line_avx2(uint8_t *x, size_t n, const struct fdl_cut *cut);
 /* x becomes table[x]. */
 void fdl_lookup(uint8_t *x, size_t n, const uint8_t table[256]);
 void fdl_lookup_avx2(uint8_t *x, size_t n, const uint8_t table[256]);
+void fdl_lookup_avx512(uint8_t *x, size_t n, const uint8_t table[256]);
 
 /* The least and the greatest value; n is not 0. */
 void fdl_range(const uint8_t *x, size_t n, uint8_t *low, uint8_t *high);

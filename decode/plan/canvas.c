@@ -28,6 +28,7 @@ int32_t fdl_canvas_begin(struct fdl_canvas *c, int32_t width, int32_t height,
 {
     c->turn = 0;
     c->view = 0;
+    c->lines = NULL;
     c->kernels = fdl_kernels[fdl_cpu_level()].blend;
     return image_in(&c->images[0], width, height, channels, &c->image);
 }

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct fdl_cv_lines; /* kernels/cv_warp_straight.h */
+
 enum fdl_canvas_scratch {
     FDL_SCRATCH_STEP,
     FDL_SCRATCH_CUSTOM,
@@ -25,7 +27,10 @@ enum fdl_canvas_scratch {
 };
 
 struct fdl_canvas {
-    struct fdl_image image; /* steps work on this */
+    struct fdl_image image;           /* steps work on this */
+    const struct fdl_cv_lines *lines; /* NULL, or the first step takes these
+                                         in place of the image, which is not
+                                         there */
     const struct fdl_blend_kernels *kernels;
     struct fdl_render_cost *cost; /* custom operations add theirs */
     _Atomic uint32_t *step;       /* see fdl_decoder_tell; NULL: nobody asks */

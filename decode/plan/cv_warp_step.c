@@ -8,13 +8,25 @@
 
 #include <math.h>
 
+static bool is_straight(const struct fdl_cv_warp *w)
+{
+    return fdl_cv_warp_is_straight(fdl_kernels[fdl_cpu_level()].cv_straight, w);
+}
+
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
 {
+    const struct fdl_kernels *k = &fdl_kernels[fdl_cpu_level()];
+    struct fdl_cv_lines lines = fdl_cv_lines_of(&c->image);
     struct fdl_cv_warp w;
     struct fdl_image out;
     uint8_t *scratch;
+    if (c->lines)
+        lines = *c->lines;
+    c->lines = NULL;
     fdl_step_values(step, &w, sizeof(w));
-    size_t bytes = fdl_cv_warp_scratch(&w);
+    bool straight = is_straight(&w);
+    size_t bytes = straight ? fdl_cv_straight_scratch(&w, &lines)
+                            : fdl_cv_warp_scratch(&w);
     if (bytes == 0)
         return fdl_fail_memory(UINT64_MAX, "scratch of an operation");
     int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP, bytes, &scratch);
@@ -22,8 +34,11 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
         status = fdl_canvas_spare(c, w.width, w.height, &out);
     if (status)
         return status;
-    fdl_cv_warp(fdl_kernels[fdl_cpu_level()].cv_warp, &w, &c->image, &out,
-                scratch);
+    if (straight)
+        fdl_cv_warp_straight(k->cv_straight, k->cv_warp, &w, &lines, &out,
+                             scratch);
+    else
+        fdl_cv_warp(k->cv_warp, &w, &c->image, &out, scratch);
     fdl_canvas_swap(c, &out);
     return FEEDLINE_OK;
 }
@@ -65,6 +80,15 @@ struct fdl_box fdl_cv_warp_reach(const struct fdl_step *step, int32_t width,
     limit(low[0], high[0], width, &box.x, &box.width);
     limit(low[1], high[1], height, &box.y, &box.height);
     return box;
+}
+
+bool fdl_cv_warp_takes_lines(const struct fdl_step *step)
+{
+    struct fdl_cv_warp w;
+    if (step->kind != &kind)
+        return false;
+    fdl_step_values(step, &w, sizeof(w));
+    return is_straight(&w);
 }
 
 void fdl_plan_cv_warp(struct fdl_plan *plan, const struct fdl_cv_warp *w)

@@ -11,6 +11,9 @@
 struct fdl_box fdl_cv_warp_reach(const struct fdl_step *step, int32_t width,
                                  int32_t height);
 
+/* Whether the step takes lines in place of an image (canvas.h). */
+bool fdl_cv_warp_takes_lines(const struct fdl_step *step);
+
 void fdl_plan_cv_warp(struct fdl_plan *plan, const struct fdl_cv_warp *w);
 
 #endif

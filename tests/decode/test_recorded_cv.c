@@ -579,7 +579,13 @@ static struct feedline_recorded_step draw_step(uint64_t *state,
     double filter = filters[make_within(state, 0, 3)];
     double mix = make_within(state, 0, 1), border = make_within(state, 0, 4);
     double version = make_within(state, 4, 5);
+    double zoom = make_within(state, 1, 400) / 100.0 - (odd > 7 ? 4 : 0);
+    double left = make_within(state, -9000, 9000) / 100.0;
     const struct feedline_recorded_step steps[] = {
+        {STEP(WARP_AFFINE, width, height, 17, 0, version, zoom, 0, left, 0,
+              zoom * odd / 5, left / odd)},
+        {STEP(WARP_AFFINE, width, height, 1, 0, version, zoom, 0, left, 0,
+              zoom + 0.1, left / odd, 9, 77, 255)},
         {STEP(RESIZE, width, height, filter)},
         {STEP(RESIZE, width, height, filter)},
         {STEP(GAUSSIAN_BLUR, odd, 3, 1.5, 0.7)},

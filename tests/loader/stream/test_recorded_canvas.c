@@ -13,14 +13,15 @@
 #define CUT   12 /* side of the second part */
 #define ONE   0.3
 #define OTHER 0.7
-#define MINE  6u /* images of a sample, behind the rig's */
+#define MINE  7u /* images of a sample, behind the rig's */
 
 static struct recorded_rig rig;
 
 static struct output {
     uint64_t index;
     uint8_t mosaic[SIDE * SIDE * 3];
-    uint8_t moved[SIDE * SIDE * 3]; /* the same by a step */
+    uint8_t moved[SIDE * SIDE * 3];  /* the same by a step */
+    uint8_t mapped[SIDE * SIDE * 3]; /* and by one that takes lines */
     float mixed[3 * SIDE * SIDE];
 } outputs[RECORDED_TICKETS][RECORDED_BATCH];
 
@@ -63,6 +64,11 @@ static const struct feedline_recorded_step move = {
     .op = FEEDLINE_STEP_CV_WARP_AFFINE,
     .n = 14,
     .value = {SIDE, SIDE, 16, 0, 5, 1, 0, 2, 0, 1, 1, 7, 8, 9}};
+
+static const struct feedline_recorded_step map = {
+    .op = FEEDLINE_STEP_CV_WARP_AFFINE,
+    .n = 14,
+    .value = {SIDE, SIDE, 17, 0, 5, 1, 0, 2, 0, 1, 1, 7, 8, 9}};
 
 /* Numbers of images in canvases follow from `first`. */
 static void set_canvases(uint32_t first)
@@ -143,6 +149,10 @@ static int32_t read_mosaic(struct feedline_read_call *call,
     mine[5].canvas = &canvases[0];
     mine[5].n_steps = 1;
     mine[5].steps = &move;
+    mine[6] = plain(SIDE, SIDE, out->mapped);
+    mine[6].canvas = &canvases[0];
+    mine[6].n_steps = 1;
+    mine[6].steps = &map;
     if (keeps)
         keep_files(mine, n, call);
     if (spoil && call->index == 5)
@@ -198,6 +208,7 @@ static void check_output(const struct output *out)
 {
     static const uint8_t fill[3] = {7, 8, 9};
     assert_memory_equal(out->moved + sizeof(out->moved) - 3, fill, 3);
+    assert_memory_equal(out->moved, out->mapped, sizeof(out->moved));
     static const uint8_t gray[3] = {9, 9, 9};
     for (int32_t y = 0; y < SIDE; y++) {
         for (int32_t x = 0; x < SIDE; x++) {

@@ -487,7 +487,7 @@ static int32_t plan_channels(struct program *p,
     }
     if (status)
         return status;
-    fdl_plan_channels(p->plan, (int32_t)s->n, from);
+    fdl_plan_channels(p->plan, channels_of(p->mode), (int32_t)s->n, from);
     set_mode(p, by_channels[s->n]);
     return FEEDLINE_OK;
 }

@@ -41,6 +41,7 @@
 #include "decode/kernels/alpha.h"
 #include "decode/kernels/colour.h"
 #include "decode/kernels/levels.h"
+#include "decode/plan/channels.h"
 #include "decode/render_axes.h"
 
 #include <inttypes.h>
@@ -65,6 +66,9 @@ struct render {
     const struct fdl_resample_kernels *kernels;
     fdl_finish_fn finish;
     void *dst;
+    uint32_t pixel_steps;           /* that are carried out */
+    uint8_t last[FDL_CHANNELS_MAX]; /* order of planes in the last pass */
+    const uint8_t *order;           /* and now */
     int32_t channels;   /* that are resampled, without alpha: 1 or 3 */
     bool alpha;         /* is resampled too */
     bool multiplied;    /* colours are, with alpha, on their way */
@@ -191,7 +195,7 @@ static void finish_row(const struct render *r, const uint8_t *line, size_t step,
     int32_t colours = FDL_COLOURS(r->format->channels);
     const uint8_t *planes[FDL_CHANNELS_MAX];
     for (int32_t c = 0; c < colours; c++) /* gray is in all planes */
-        planes[c] = line + (size_t)FDL_MIN(c, r->channels - 1) * step;
+        planes[c] = line + (size_t)FDL_MIN(r->order[c], r->channels - 1) * step;
     for (int32_t c = colours; c < FDL_CHANNELS_MAX; c++)
         planes[c] =
             r->alpha ? line + (size_t)r->channels * step : r->d->opaque.data;
@@ -503,6 +507,8 @@ static int32_t decoded_channels(const struct fdl_plan *plan,
     return plan->channels ? plan->channels : format->channels;
 }
 
+static const uint8_t as_they_are[FDL_CHANNELS_MAX] = {0, 1, 2, 3};
+
 /* Rendering goes to the canvas, as planes of bytes. */
 static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
 {
@@ -522,6 +528,7 @@ static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
         return status;
     r->format = drawing;
     r->dst = r->d->canvas.image.data;
+    r->order = as_they_are;
     r->finish = fdl_finish_choose(fdl_kernels[fdl_cpu_level()].finish, drawing);
     return FEEDLINE_OK;
 }
@@ -540,6 +547,7 @@ static void finish_canvas(struct render *r)
 {
     const struct fdl_image *image = &r->d->canvas.image;
     r->finish = choose_finish(r->plan, r->format);
+    r->order = r->last;
     r->channels = FDL_COLOURS(image->channels);
     r->alpha = FDL_HAS_ALPHA(image->channels);
     for (int32_t y = 0; y < image->height; y++)
@@ -562,13 +570,7 @@ static int32_t run_pixel_steps(struct render *r, uint32_t first, uint32_t end,
     struct fdl_canvas *canvas = &r->d->canvas;
     canvas->cost = cost;
     fdl_canvas_tell(canvas, FDL_STEP_AUGMENT);
-    for (uint32_t i = first; i < end; i++) {
-        const struct fdl_step *step = &r->plan->steps[i];
-        int32_t status = step->kind->run(step, canvas);
-        if (status)
-            return status;
-    }
-    return FEEDLINE_OK;
+    return fdl_steps_run(r->plan->steps + first, end - first, canvas);
 }
 
 /* Pixel steps from `first` on, the last pass, and finished steps. */
@@ -576,9 +578,9 @@ static int32_t run_to_end(struct render *r, uint32_t first,
                           struct fdl_render_cost *cost)
 {
     const struct fdl_plan *plan = r->plan;
-    if (plan->n_pixel_steps > 0) {
+    if (r->pixel_steps > 0) {
         struct fdl_canvas *canvas = &r->d->canvas;
-        int32_t status = run_pixel_steps(r, first, plan->n_pixel_steps, cost);
+        int32_t status = run_pixel_steps(r, first, r->pixel_steps, cost);
         if (status)
             return status;
         fdl_assert(canvas->image.width == plan->width);
@@ -620,6 +622,16 @@ static int32_t run_steps(struct render *r, struct fdl_render_cost *cost)
     return FEEDLINE_OK;
 }
 
+/* A last step that only exchanges planes is left to the last pass. */
+static void take_order(struct render *r)
+{
+    uint8_t from[3];
+    if (r->plan->n_views > 1 || !fdl_plan_ends_in_order(r->plan, from))
+        return;
+    memcpy(r->last, from, sizeof(from));
+    r->pixel_steps--;
+}
+
 int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
                            const struct fdl_output_format *format, void *dst,
                            struct fdl_render_cost *cost)
@@ -634,13 +646,17 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
         .kernels = fdl_kernels[fdl_cpu_level()].resample,
         .finish = choose_finish(plan, format),
         .dst = dst,
+        .pixel_steps = plan->n_pixel_steps,
+        .last = {0, 1, 2, 3},
         .channels =
             FDL_MIN(d->info.channels, FDL_COLOURS(channels)) > 1 ? 3 : 1,
     };
     struct fdl_render_cost spent = {0};
     int32_t status = FEEDLINE_OK;
     prepare_finish(d, plan, format);
-    if (plan->n_pixel_steps > 0)
+    take_order(&r);
+    r.order = r.last;
+    if (r.pixel_steps > 0)
         status = begin_canvas(&r, &drawing);
     if (!status && d->drawing)
         draw(&r, &spent);

@@ -134,7 +134,7 @@ void fdl_plan_ycbcr(struct fdl_plan *plan)
 /* ---- Any order ---------------------------------------------------------- */
 
 struct order {
-    int32_t n;
+    int32_t have, n;
     uint8_t from[FDL_CHANNELS_MAX];
 };
 
@@ -160,11 +160,25 @@ static const struct fdl_step_kind order_kind = {
     .run = run_order,
 };
 
-void fdl_plan_channels(struct fdl_plan *plan, int32_t n, const uint8_t *from)
+void fdl_plan_channels(struct fdl_plan *plan, int32_t have, int32_t n,
+                       const uint8_t *from)
 {
-    struct order s = {.n = n};
+    struct order s = {.have = have, .n = n};
     memcpy(s.from, from, (size_t)n);
     fdl_plan_add(plan, &order_kind, &s, sizeof(s));
+}
+
+bool fdl_plan_ends_in_order(const struct fdl_plan *plan, uint8_t from[3])
+{
+    struct order s;
+    if (plan->n_pixel_steps == 0)
+        return false;
+    const struct fdl_step *last = &plan->steps[plan->n_pixel_steps - 1];
+    if (last->kind != &order_kind)
+        return false;
+    fdl_step_values(last, &s, sizeof(s));
+    memcpy(from, s.from, 3);
+    return s.have == 3 && s.n == 3;
 }
 
 /* ---- Gray --------------------------------------------------------------- */

@@ -18,8 +18,13 @@ void fdl_plan_convert(struct fdl_plan *plan, int32_t channels,
 /* Pillow's convert("YCbCr") of an image of one or three colours. */
 void fdl_plan_ycbcr(struct fdl_plan *plan);
 
-/* Channel i becomes what channel from[i] is; n: 1 to 4. */
-void fdl_plan_channels(struct fdl_plan *plan, int32_t n, const uint8_t *from);
+/* Of `have` channels, channel i becomes what channel from[i] is; n: 1 to 4. */
+void fdl_plan_channels(struct fdl_plan *plan, int32_t have, int32_t n,
+                       const uint8_t *from);
+
+/* Whether the last pixel step is that, of three channels and three: the last
+ * pass may take them in that order. */
+bool fdl_plan_ends_in_order(const struct fdl_plan *plan, uint8_t from[3]);
 
 /* All three colours become the luma; tensor: torch's. A gray image stays. */
 void fdl_plan_gray(struct fdl_plan *plan, bool tensor);

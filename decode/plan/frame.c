@@ -101,3 +101,17 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
 }
 
 const struct fdl_step_kind fdl_frame_kind = {.moves = true, .run = run};
+
+static void mirror_rows(const struct fdl_step *step, struct fdl_canvas *canvas,
+                        int32_t y, int32_t n)
+{
+    const struct fdl_image *image = &canvas->image;
+    (void)step;
+    for (int32_t c = 0; c < image->channels; c++) {
+        for (int32_t i = 0; i < n; i++)
+            mirror_row(fdl_image_row(image, c, y + i), image->width);
+    }
+}
+
+const struct fdl_step_kind fdl_mirror_kind = {.moves = true,
+                                              .rows = mirror_rows};

@@ -28,6 +28,9 @@ struct fdl_frame_step {
 
 extern const struct fdl_step_kind fdl_frame_kind;
 
+/* Left becomes right, without values. */
+extern const struct fdl_step_kind fdl_mirror_kind;
+
 /* What that step does. ENOMEM. */
 int32_t fdl_frame_run(const struct fdl_frame_step *w,
                       struct fdl_canvas *canvas);

@@ -72,7 +72,7 @@ void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,
     step->kind = kind;
     if (bytes > 0)
         memcpy(step->values, values, bytes);
-    if (kind->run) {
+    if (kind->run || kind->rows) {
         fdl_assert(plan->n_pixel_steps + 1 == plan->n_steps);
         plan->n_pixel_steps++;
     }
@@ -199,8 +199,7 @@ void fdl_plan_flip(struct fdl_plan *plan)
         fdl_geometry_flip(&plan->geometry);
         return;
     }
-    struct fdl_box whole = {0, 0, plan->width, plan->height};
-    add_frame(plan, &(struct fdl_frame_step){.box = whole, .mirror_x = true});
+    fdl_plan_add(plan, &fdl_mirror_kind, NULL, 0);
 }
 
 void fdl_plan_flip_vertical(struct fdl_plan *plan)

@@ -264,19 +264,19 @@ void fdl_plan_point(struct fdl_plan *plan, enum fdl_point which,
 
 /* ---- Tables of others --------------------------------------------------- */
 
-static int32_t run_tables(const struct fdl_step *step, struct fdl_canvas *c)
+static void look_up(const struct fdl_step *step, struct fdl_canvas *c,
+                    int32_t y, int32_t n)
 {
     const uint8_t *tables;
     fdl_step_values(step, &tables, sizeof(tables));
+    size_t bytes = (size_t)c->image.width * (size_t)n;
     for (int32_t i = 0; i < c->image.channels; i++, tables += 256)
-        c->kernels->lookup(fdl_image_row(&c->image, i, 0), c->image.plane,
-                           tables);
-    return FEEDLINE_OK;
+        c->kernels->lookup(fdl_image_row(&c->image, i, y), bytes, tables);
 }
 
 static const struct fdl_step_kind tables_kind = {
     .commutes = FDL_WITH_FLIP | FDL_WITH_CROP,
-    .run = run_tables,
+    .rows = look_up,
 };
 
 void fdl_plan_tables(struct fdl_plan *plan, const uint8_t *tables)

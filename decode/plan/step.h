@@ -27,6 +27,10 @@ struct fdl_step_kind {
     /* A pixel step; NULL in a finished step. */
     int32_t (*run)(const struct fdl_step *step, struct fdl_canvas *canvas);
 
+    /* In place of run: rows [y, y + n) are made in place, each of itself. */
+    void (*rows)(const struct fdl_step *step, struct fdl_canvas *canvas,
+                 int32_t y, int32_t n);
+
     /* NULL, or: from now on it makes `box` of its result alone, and gets only
      * that part of its image, which is returned. */
     struct fdl_box (*crop)(struct fdl_step *step, struct fdl_box box);
@@ -42,6 +46,11 @@ struct fdl_step {
     const struct fdl_step_kind *kind;
     _Alignas(16) uint8_t values[FDL_STEP_BYTES]; /* see fdl_step_values */
 };
+
+/* Pixel steps, one after the other; neighbours that work on rows do so while
+ * these are in the first-level cache. */
+int32_t fdl_steps_run(const struct fdl_step *steps, uint32_t n,
+                      struct fdl_canvas *canvas);
 
 static inline void fdl_step_values(const struct fdl_step *step, void *values,
                                    size_t bytes)

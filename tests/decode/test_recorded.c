@@ -546,29 +546,41 @@ TEST(parts_are_those_of_the_image_in_memory)
     }
 }
 
-/* Taken before or behind what moves pixels. */
-TEST(channels_are_taken)
+/* Taken before or behind what moves pixels, or changes them. */
+static void expect_channels(const uint8_t *table)
 {
     static const int orders[][4] = {{2, 1, 0, 0}, {1, 1, 2, 0}, {0, 2, 1, 1}};
     struct feedline_recorded_step steps[] = {
-        STEP(CHANNELS, 0), STEP(CROP, 3, 2, 33, 28), STEP(TRANSPOSE, 0)};
+        STEP(CHANNELS, 0), STEP(CROP, 3, 2, 33, 28), STEP(TRANSPOSE, 0),
+        STEP(CHANNELS, 0)};
+    if (table)
+        steps[0] = (struct feedline_recorded_step)STEP_OF(POINT, table);
     for (uint32_t n = 1; n <= 4; n++) {
+        struct feedline_recorded_step *s = &steps[table ? 3 : 0];
         for (size_t o = 0; o < COUNT(orders); o++) {
-            steps[0].n = n;
+            s->n = n;
             for (uint32_t c = 0; c < n; c++)
-                steps[0].value[c] = orders[o][c];
+                s->value[c] = orders[o][c];
             struct feedline_recorded_image image =
-                program(steps, COUNT(steps), (int32_t)n, 30, 26);
+                program(steps, table ? 4 : 3, (int32_t)n, 30, 26);
             assert_int_equal(carry_out(&image), FEEDLINE_OK);
             for (int32_t i = 0; i < 30 * 26 * (int32_t)n; i++) {
                 int32_t c = i % (int32_t)n, x = i / (int32_t)n % 30;
-                int32_t y = i / (int32_t)n / 30;
-                assert_int_equal(
-                    out[i],
-                    noise()[((y + 2) * WIDTH + 32 - x) * 3 + orders[o][c]]);
+                int32_t y = i / (int32_t)n / 30, from = orders[o][c];
+                uint8_t v = noise()[((y + 2) * WIDTH + 32 - x) * 3 + from];
+                assert_int_equal(out[i], table ? table[256 * from + v] : v);
             }
         }
     }
+}
+
+TEST(channels_are_taken)
+{
+    static uint8_t table[3 * 256];
+    for (int32_t i = 0; i < 3 * 256; i++)
+        table[i] = (uint8_t)(i * 7 + i / 256);
+    expect_channels(NULL);
+    expect_channels(table);
 }
 
 /* The file is read as gray or RGB, and then no mode but itself. */

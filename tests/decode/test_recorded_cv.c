@@ -58,10 +58,8 @@ static void run(struct bench *b)
             }
         }
     }
-    for (uint32_t i = 0; i < b->plan.n_pixel_steps; i++) {
-        const struct fdl_step *step = &b->plan.steps[i];
-        assert_int_equal(step->kind->run(step, c), FEEDLINE_OK);
-    }
+    assert_int_equal(fdl_steps_run(b->plan.steps, b->plan.n_pixel_steps, c),
+                     FEEDLINE_OK);
 }
 
 static void end(struct bench *b)

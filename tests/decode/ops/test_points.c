@@ -145,8 +145,7 @@ static void run_plan(const struct fdl_plan *plan, struct fdl_canvas *canvas,
                      0);
     for (int32_t c = 0; c < p->channels; c++)
         memcpy(fdl_image_row(&canvas->image, c, 0), p->data[c], n);
-    for (uint32_t i = 0; i < plan->n_steps; i++)
-        assert_int_equal(plan->steps[i].kind->run(&plan->steps[i], canvas), 0);
+    assert_int_equal(fdl_steps_run(plan->steps, plan->n_steps, canvas), 0);
     for (int32_t c = 0; c < p->channels; c++)
         memcpy(p->data[c], fdl_image_row(&canvas->image, c, 0), n);
 }

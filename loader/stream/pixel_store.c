@@ -145,9 +145,11 @@ void fdl_pixel_store_give_back(struct fdl_pixel_store *s,
         free_pixels(p);
 }
 
-static struct fdl_stored_pixels *copy_of(uint64_t number, const uint8_t *pixels,
-                                         uint64_t bytes)
+struct fdl_stored_pixels *fdl_pixel_store_begin(const struct fdl_pixel_store *s,
+                                                uint64_t number, uint64_t bytes)
 {
+    if (bytes == 0 || bytes > s->most / 4)
+        return NULL;
     struct fdl_stored_pixels *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
@@ -156,27 +158,21 @@ static struct fdl_stored_pixels *copy_of(uint64_t number, const uint8_t *pixels,
         free(p);
         return NULL;
     }
-    memcpy(p->pixels, pixels, bytes);
     p->number = number;
     p->bytes = bytes;
+    p->users = 1;
+    p->gone = true;
     return p;
 }
 
-void fdl_pixel_store_put(struct fdl_pixel_store *s, uint64_t number,
-                         const uint8_t *pixels, uint64_t bytes)
+void fdl_pixel_store_add(struct fdl_pixel_store *s, struct fdl_stored_pixels *p)
 {
-    struct fdl_stored_pixels *p = NULL;
-    if (bytes > 0 && bytes <= s->most / 4)
-        p = copy_of(number, pixels, bytes);
-    if (!p)
-        return;
     fdl_lock(&s->lock);
-    bool there = find(s, number);
-    if (!there)
+    if (!find(s, p->number)) {
+        p->gone = false;
         insert(s, p);
+    }
     fdl_unlock(&s->lock);
-    if (there)
-        free_pixels(p);
 }
 
 uint64_t fdl_pixel_store_bytes(struct fdl_pixel_store *s)

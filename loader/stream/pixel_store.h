@@ -24,10 +24,16 @@ uint8_t *fdl_stored_pixels(const struct fdl_stored_pixels *pixels);
 void fdl_pixel_store_give_back(struct fdl_pixel_store *s,
                                struct fdl_stored_pixels *pixels);
 
-/* Keeps a copy, unless there is one, it is larger than a quarter of the store,
- * or there is no memory. */
-void fdl_pixel_store_put(struct fdl_pixel_store *s, uint64_t number,
-                         const uint8_t *pixels, uint64_t bytes);
+/* Memory for pixels that are to be kept; NULL: they are more than a quarter of
+ * the store, or there is none. */
+struct fdl_stored_pixels *fdl_pixel_store_begin(const struct fdl_pixel_store *s,
+                                                uint64_t number,
+                                                uint64_t bytes);
+
+/* They are made now: others may have them, unless there are some of that number
+ * already. Or they are not. Either way they are given back as well. */
+void fdl_pixel_store_add(struct fdl_pixel_store *s,
+                         struct fdl_stored_pixels *pixels);
 
 /* Bytes held now. s: may be NULL. */
 uint64_t fdl_pixel_store_bytes(struct fdl_pixel_store *s);

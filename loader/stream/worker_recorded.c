@@ -112,17 +112,24 @@ static int32_t give_places(struct fdl_recorded_memory *memory,
     return status;
 }
 
-/* Pixels that another sample has made are this one's as well. */
+/* Pixels that another sample has made are this one's as well; those that this
+ * one makes are made in their place. */
 static void take_kept(const struct fdl_recorded_tools *tools,
                       struct fdl_record *record)
 {
     struct fdl_stored_pixels **taken = tools->memory->taken;
     for (uint32_t i = 0; i < record->n; i++) {
         struct feedline_recorded_image *image = &record->images[i].image;
+        tools->memory->is_made[i] = false;
         taken[i] = NULL;
-        if (image->kept != 0)
-            taken[i] = fdl_pixel_store_take(tools->store, image->kept,
-                                            image->out_bytes);
+        if (image->kept == 0)
+            continue;
+        taken[i] =
+            fdl_pixel_store_take(tools->store, image->kept, image->out_bytes);
+        tools->memory->is_made[i] = taken[i] != NULL;
+        if (!taken[i])
+            taken[i] = fdl_pixel_store_begin(tools->store, image->kept,
+                                             image->out_bytes);
         if (taken[i])
             image->out = fdl_stored_pixels(taken[i]);
     }
@@ -136,14 +143,13 @@ static void give_back(const struct fdl_recorded_tools *tools, uint32_t n)
     }
 }
 
-static void keep(const struct fdl_recorded_tools *tools,
-                 const struct fdl_record_image *from, uint32_t n)
+/* Images [first, first + n), as soon as they are made. */
+static void keep(const struct fdl_recorded_tools *tools, uint32_t first,
+                 uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const struct feedline_recorded_image *image = &from[i].image;
-        if (image->kept != 0)
-            fdl_pixel_store_put(tools->store, image->kept, image->out,
-                                image->out_bytes);
+    for (uint32_t i = first; i < first + n; i++) {
+        if (tools->memory->taken[i])
+            fdl_pixel_store_add(tools->store, tools->memory->taken[i]);
     }
 }
 
@@ -202,7 +208,7 @@ static uint32_t of_one_file(const struct fdl_recorded_tools *tools,
                             const struct fdl_record *record, uint32_t i)
 {
     uint32_t n = 1;
-    while (i + n < record->n && !tools->memory->taken[i + n] &&
+    while (i + n < record->n && !tools->memory->is_made[i + n] &&
            record->images[i + n].bytes == record->images[i].bytes)
         n++;
     return n;
@@ -220,7 +226,7 @@ static int32_t render_all(const struct fdl_recorded_tools *tools,
     others.notes = NULL;
     for (uint32_t i = 0; i < record->n; i++) {
         const struct fdl_record_image *from = &record->images[i];
-        if (tools->memory->taken[i])
+        if (tools->memory->is_made[i])
             continue;
         bool noted = from->bytes == record->images[0].bytes;
         const struct fdl_recorded_tools *own = noted ? tools : &others;
@@ -228,7 +234,7 @@ static int32_t render_all(const struct fdl_recorded_tools *tools,
         uint32_t n = i < apart || canvas ? 1 : of_one_file(tools, record, i);
         apart = FDL_MAX(apart, i + n);
         if (n > 1 && render_shared(own, from, n, r->index, cost, made)) {
-            keep(tools, from, n);
+            keep(tools, i, n);
             i += n - 1;
             continue;
         }
@@ -238,7 +244,7 @@ static int32_t render_all(const struct fdl_recorded_tools *tools,
             return fdl_fail(status, "%s: %s",
                             fdl_record_name(&from->image, i, buf),
                             fdl_last_error());
-        keep(tools, from, 1);
+        keep(tools, i, 1);
     }
     return FEEDLINE_OK;
 }

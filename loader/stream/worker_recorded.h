@@ -12,11 +12,14 @@
 
 #include <feedline/recorded.h>
 
+#include <stdbool.h>
+
 /* Of images that are parts of others, and of those before their steps; a worker
  * keeps it. Zeroed memory is an empty one. */
 struct fdl_recorded_memory {
     struct fdl_scratch parts, canvas;
     struct fdl_stored_pixels *taken[FEEDLINE_RECORDED_IMAGES_MAX];
+    bool is_made[FEEDLINE_RECORDED_IMAGES_MAX]; /* by another sample */
 };
 
 void fdl_recorded_memory_fini(struct fdl_recorded_memory *memory);

@@ -25,9 +25,12 @@ static void teardown(void)
 
 static void put(uint64_t number, uint64_t bytes)
 {
-    uint8_t pixels[MOST];
-    memset(pixels, (int)number, sizeof(pixels));
-    fdl_pixel_store_put(store, number, pixels, bytes);
+    struct fdl_stored_pixels *p = fdl_pixel_store_begin(store, number, bytes);
+    if (!p)
+        return;
+    memset(fdl_stored_pixels(p), (int)number, bytes);
+    fdl_pixel_store_add(store, p);
+    fdl_pixel_store_give_back(store, p);
 }
 
 /* Whether it is there, and is used. */
@@ -74,6 +77,19 @@ TEST_WITH(what_is_too_large_is_not_kept, setup, teardown)
     put(2, 0);
     assert_int_equal(fdl_pixel_store_bytes(store), 0);
     assert_true(!has(1, 251) && !has(2, 0));
+}
+
+TEST_WITH(what_is_not_made_is_not_kept, setup, teardown)
+{
+    struct fdl_stored_pixels *p = fdl_pixel_store_begin(store, 1, 100);
+    struct fdl_stored_pixels *other = fdl_pixel_store_begin(store, 1, 100);
+    assert_true(p && other && !has(1, 100));
+    fdl_pixel_store_give_back(store, p);
+    assert_true(!has(1, 100));
+    memset(fdl_stored_pixels(other), 1, 100);
+    fdl_pixel_store_add(store, other);
+    fdl_pixel_store_give_back(store, other);
+    assert_true(has(1, 100));
 }
 
 TEST_WITH(what_is_in_use_outlives_its_place, setup, teardown)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from types import SimpleNamespace
+from typing import Any, Callable, List, Tuple
 
 import pytest
 
@@ -11,6 +12,8 @@ torch = pytest.importorskip("torch")
 
 from torch.utils.data import default_collate  # noqa: E402
 
+from feedline.torch import _compat  # noqa: E402
+from feedline.torch.recorded_batch import Batch  # noqa: E402
 from feedline.torch.recorded_memory import Memory  # noqa: E402
 from feedline.torch.recorded_stack import Stacked  # noqa: E402
 
@@ -84,3 +87,125 @@ def test_outside_it_is_not_seen() -> None:
     stacked(memory, ROWS)
     made = torch.stack(ROWS)
     assert lent(memory) == 0 and made.shape == (4, 3, 300, 400)
+
+
+# ---- Rows of a batch --------------------------------------------------------
+
+
+def of_rows(collate: Callable[[List[Any]], Any]) -> Tuple[Any, int, List[Any]]:
+    """What it makes of rows 0 to 3; their address; what it keeps."""
+    memory, batch, kept = Memory(), Batch([0, 1, 2, 3]), []  # type: ignore
+    form = SimpleNamespace(shape=(3, 300, 400), dtype=torch.float32)
+    rows = batch.column(0, form, memory, False)
+    batch.samples = list(rows.each)
+    for n, row in enumerate(rows.each):
+        row.fill_(n)
+    first = rows.first
+    del rows, row
+    batch.stacked = Stacked(memory, batch)
+    with batch.stacked:
+        made = collate([*batch.samples, kept.append])
+    batch.settle()
+    return made, first, kept
+
+
+can_share = pytest.mark.skipif(
+    _compat.storage_users is None, reason="this torch does not say who shares"
+)
+
+
+@can_share
+def test_rows_are_the_tensor_that_they_are_rows_of() -> None:
+    def asked(given: List[Any]) -> Any:
+        made = torch.stack(given[:4], 0)
+        assert made.shape == (4, 3, 300, 400) and made.dtype == torch.float32
+        return {"images": made, "labels": torch.cat([torch.ones(2)] * 4)}
+
+    ways = (asked, lambda given: {"images": default_collate(given[:4])})
+    for collate in ways:
+        made, first, _ = of_rows(collate)
+        assert made["images"].data_ptr() == first
+        assert torch.equal(made["images"], torch.stack(ROWS))
+
+
+def keeps_a_row(given: List[Any]) -> Any:
+    given[4](given[2])
+    return torch.stack(given[:4])
+
+
+def keeps_a_view(given: List[Any]) -> Any:
+    given[4](given[2][0, 5:])
+    return torch.stack(given[:4])
+
+
+def keeps_an_array(given: List[Any]) -> Any:
+    given[4](given[2].numpy())
+    return torch.stack(given[:4])
+
+
+def keeps_a_later_view(given: List[Any]) -> Any:
+    made = torch.stack(given[:4])
+    given[4](given[2].numpy())
+    return made
+
+
+@pytest.mark.parametrize(
+    "collate", (keeps_a_row, keeps_a_view, keeps_an_array, keeps_a_later_view)
+)
+def test_what_is_kept_is_not_shared(collate: Any) -> None:
+    made, first, (kept,) = of_rows(collate)
+    kept[:] = 7
+    assert made.data_ptr() != first
+    assert torch.equal(made, torch.stack(ROWS))
+    assert made.is_contiguous()
+
+
+def writes_to_the_result(given: List[Any]) -> Any:
+    made = torch.stack(given[:4])
+    made += 1
+    return made - given[2] - 1 + 2
+
+
+def writes_to_a_row(given: List[Any]) -> Any:
+    made = torch.stack(given[:4])
+    given[1][:, 3] = 9
+    torch.add(given[3], 4, out=given[0])
+    return made
+
+
+def writes_to_an_array(given: List[Any]) -> Any:
+    made = torch.stack(given[:4])
+    made.numpy()[1] = 9
+    return torch.stack([given[0], given[1], *made[2:]])
+
+
+def stacks_twice(given: List[Any]) -> Any:
+    made, again = torch.stack(given[:4]), torch.stack(given[:4])
+    again.zero_()
+    return made
+
+
+def stacks_a_view(given: List[Any]) -> Any:
+    return torch.stack(given[:4])[:]
+
+
+@pytest.mark.parametrize(
+    "collate",
+    (
+        writes_to_the_result,
+        writes_to_a_row,
+        writes_to_an_array,
+        stacks_twice,
+        stacks_a_view,
+    ),
+)
+def test_it_is_as_if_it_were_a_copy(collate: Any) -> None:
+    rows = [row.clone() for row in ROWS]
+    expected = collate([*rows, None])
+    made, _, _ = of_rows(collate)
+    assert torch.equal(made, expected)
+
+
+def test_another_order_is_copied() -> None:
+    made, _, _ = of_rows(lambda given: torch.stack(given[3::-1]))
+    assert torch.equal(made, torch.stack(ROWS[::-1]))

@@ -47,6 +47,10 @@ numpy_seed: Callable[[int, int], Any] = _utils.worker._generate_state
 collate_tensors: Any = getattr(_collate, "collate_tensor_fn", None)
 collate_by: Any = getattr(_collate, "collate", None)
 
+# How many tensors and others have a storage, by its address; None: it cannot be
+# asked (before torch 2.1).
+storage_users: Any = getattr(torch._C, "_storage_Use_Count", None)
+
 # Pins whole batches, of any structure.
 pin_memory: Callable[[Any, Any], Any] = _utils.pin_memory.pin_memory
 
@@ -154,3 +158,15 @@ def batch_is_there(iterator: Any) -> bool:
         return len(first) > 1 or not iterator._data_queue.empty()
     except (AttributeError, OSError, NotImplementedError):
         return False
+
+
+def is_only_user(tensor: torch.Tensor) -> bool:
+    """Whether no view, and nothing else, has the memory of a tensor. One that
+    is a view itself keeps what it is of."""
+    own = 1 if tensor._is_view() else 0
+    return _users_of(tensor) - own <= _users_of(torch.empty(1))
+
+
+def _users_of(tensor: torch.Tensor) -> int:
+    storage: Any = tensor.untyped_storage()
+    return int(storage_users(storage._cdata))

@@ -66,6 +66,7 @@ class Batch:
         self.lost = 0  # helpers that ended with it
         # Places of samples that failed when they were recorded.
         self.unfinished: FrozenSet[int] = frozenset()
+        self.stacked: Any = None  # the Stacked of its collate_fn
         self._rows: Dict[int, Rows] = {}
 
     def isolate(
@@ -151,6 +152,23 @@ class Batch:
                 row, parts = memory
                 row.copy_(parts.movedim(0, leaf.dim))
         return self.samples[place]
+
+    def whole_of(self, tensors: Any) -> Optional[torch.Tensor]:
+        """That of which these are all the rows, in their order; for once."""
+        start = _start_of(tensors[0])
+        for position, rows in list(self._rows.items()):
+            if rows.first == start and _are_rows(tensors, rows):
+                del self._rows[position]
+                return rows.whole
+        return None
+
+    def settle(self) -> None:
+        """Behind the collate_fn: the samples are not needed any more."""
+        stacked, self.stacked = self.stacked, None
+        if stacked is not None:
+            self.samples, self.leaves = [], []
+            self._rows.clear()
+            stacked.settle()
 
     def made_as_recorded(self, place: int) -> bool:
         """Makes the images of a sample that the engine could not make, by the

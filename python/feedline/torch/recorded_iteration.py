@@ -259,6 +259,7 @@ class RecordedIterator(NativeIterator):
             data = self._collated_by_helper(run, made, batch)
             if data is None:
                 data = self._collated(made, self._samples_of(run, made, batch))
+                made.settle()
         finally:
             if self._follows:
                 self._follow(made)
@@ -375,7 +376,8 @@ class RecordedIterator(NativeIterator):
         """collate(samples), with the draws of where torch would call it."""
         if collate is default_convert:  # which draws nothing
             return collate(samples)  # type: ignore[no-untyped-call]
-        with Stacked(self._settings.plan.recorded.memory):
+        made.stacked = Stacked(self._settings.plan.recorded.memory, made)
+        with made.stacked:
             return self._drawn(made, collate, samples)
 
     def _drawn(self, made: Batch, collate: Any, samples: Any) -> Any:

@@ -227,6 +227,7 @@ class StreamIterator(RecordedIterator):
                 raise made.error
             every = range(len(made.samples))
             data = self._collated(made, [made.finished(n) for n in every])
+            made.settle()
         finally:
             if self._by_torch:
                 self._follow(made)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Tuple
 
 from . import steps as op
+from .canvas import Canvas
 from .image_source import Source
 from .record import Call, Record
 
@@ -129,9 +130,11 @@ def _outline_of(record: Record) -> Outline:
         return _NONE
     table = record.table
     known = table is None or id(table) in _tables
-    if not known or type(record.source) is not Source:
+    source = type(record.source)
+    if not known or (source is not Source and source is not Canvas):
         return _NONE
     said = (
+        source,
         record.source.header.mode,
         record.mode,
         record.axes,

@@ -11,10 +11,17 @@
 
 #define BUCKETS 1024u /* of some hundred images */
 
+/* Memory that was let go and is used again: photos are so large that malloc
+ * gives it back to the kernel, which clears each page of the next one. Sizes
+ * are rounded up, so that it fits images of nearly the same size. */
+#define SPARES 8u
+#define ROUND  65536u /* bytes */
+
 struct fdl_stored_pixels {
     struct fdl_stored_pixels *next;          /* in its bucket */
     struct fdl_stored_pixels *newer, *older; /* by use */
     uint64_t number, bytes;
+    uint64_t room; /* bytes of memory */
     uint32_t users;
     bool gone; /* from the table: the last user frees it */
     uint8_t *pixels;
@@ -24,6 +31,8 @@ struct fdl_pixel_store {
     struct fdl_lock lock;
     uint64_t most, bytes;
     struct fdl_stored_pixels *newest, *oldest;
+    struct fdl_stored_pixels *spares[SPARES];
+    uint32_t n_spares;
     struct fdl_stored_pixels *buckets[BUCKETS];
 };
 
@@ -53,11 +62,43 @@ void fdl_pixel_store_destroy(struct fdl_pixel_store *s)
         s->newest = p->older;
         free_pixels(p);
     }
+    for (uint32_t i = 0; i < s->n_spares; i++)
+        free_pixels(s->spares[i]);
     fdl_lock_destroy(&s->lock);
     free(s);
 }
 
 /* ---- Under the lock ------------------------------------------------------ */
+
+/* What nobody has. */
+static void let_go(struct fdl_pixel_store *s, struct fdl_stored_pixels *p)
+{
+    if (p->room < ROUND) {
+        free_pixels(p);
+        return;
+    }
+    if (s->n_spares == SPARES) { /* the oldest may fit no image any more */
+        free_pixels(s->spares[0]);
+        memmove(s->spares, s->spares + 1,
+                (SPARES - 1) * sizeof(struct fdl_stored_pixels *));
+        s->n_spares--;
+    }
+    s->spares[s->n_spares++] = p;
+}
+
+/* NULL: there is none with so much room, and little more. */
+static struct fdl_stored_pixels *take_spare(struct fdl_pixel_store *s,
+                                            uint64_t room)
+{
+    for (uint32_t i = s->n_spares; i-- > 0;) {
+        struct fdl_stored_pixels *p = s->spares[i];
+        if (p->room < room || p->room > room + room / 4)
+            continue;
+        s->spares[i] = s->spares[--s->n_spares];
+        return p;
+    }
+    return NULL;
+}
 
 static struct fdl_stored_pixels **bucket_of(struct fdl_pixel_store *s,
                                             uint64_t number)
@@ -95,21 +136,21 @@ static void drop(struct fdl_pixel_store *s, struct fdl_stored_pixels *p)
         at = &(*at)->next;
     *at = p->next;
     unlink_use(s, p);
-    s->bytes -= p->bytes;
+    s->bytes -= p->room;
     p->gone = true;
     if (p->users == 0)
-        free_pixels(p);
+        let_go(s, p);
 }
 
 static void insert(struct fdl_pixel_store *s, struct fdl_stored_pixels *p)
 {
     struct fdl_stored_pixels **bucket = bucket_of(s, p->number);
-    while (s->oldest && s->bytes + p->bytes > s->most)
+    while (s->oldest && s->bytes + p->room > s->most)
         drop(s, s->oldest);
     p->next = *bucket;
     *bucket = p;
     link_newest(s, p);
-    s->bytes += p->bytes;
+    s->bytes += p->room;
 }
 
 /* ---- Any thread ---------------------------------------------------------- */
@@ -139,25 +180,39 @@ void fdl_pixel_store_give_back(struct fdl_pixel_store *s,
                                struct fdl_stored_pixels *p)
 {
     fdl_lock(&s->lock);
-    bool last = --p->users == 0 && p->gone;
+    if (--p->users == 0 && p->gone)
+        let_go(s, p);
     fdl_unlock(&s->lock);
-    if (last)
-        free_pixels(p);
 }
 
-struct fdl_stored_pixels *fdl_pixel_store_begin(const struct fdl_pixel_store *s,
-                                                uint64_t number, uint64_t bytes)
+static struct fdl_stored_pixels *new_pixels(uint64_t room)
 {
-    if (bytes == 0 || bytes > s->most / 4)
-        return NULL;
     struct fdl_stored_pixels *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
-    p->pixels = malloc(bytes);
-    if (!p->pixels) {
-        free(p);
+    p->pixels = malloc(room);
+    p->room = room;
+    if (p->pixels)
+        return p;
+    free(p);
+    return NULL;
+}
+
+struct fdl_stored_pixels *fdl_pixel_store_begin(struct fdl_pixel_store *s,
+                                                uint64_t number, uint64_t bytes)
+{
+    uint64_t room = bytes;
+    if (bytes == 0 || bytes > s->most / 4)
         return NULL;
-    }
+    if (bytes > ROUND)
+        room = (bytes + ROUND - 1) / ROUND * ROUND;
+    fdl_lock(&s->lock);
+    struct fdl_stored_pixels *p = take_spare(s, room);
+    fdl_unlock(&s->lock);
+    if (!p)
+        p = new_pixels(room);
+    if (!p)
+        return NULL;
     p->number = number;
     p->bytes = bytes;
     p->users = 1;

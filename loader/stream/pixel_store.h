@@ -26,7 +26,7 @@ void fdl_pixel_store_give_back(struct fdl_pixel_store *s,
 
 /* Memory for pixels that are to be kept; NULL: they are more than a quarter of
  * the store, or there is none. */
-struct fdl_stored_pixels *fdl_pixel_store_begin(const struct fdl_pixel_store *s,
+struct fdl_stored_pixels *fdl_pixel_store_begin(struct fdl_pixel_store *s,
                                                 uint64_t number,
                                                 uint64_t bytes);
 
@@ -35,7 +35,7 @@ struct fdl_stored_pixels *fdl_pixel_store_begin(const struct fdl_pixel_store *s,
 void fdl_pixel_store_add(struct fdl_pixel_store *s,
                          struct fdl_stored_pixels *pixels);
 
-/* Bytes held now. s: may be NULL. */
+/* Bytes of the memory of all that is kept now. s: may be NULL. */
 uint64_t fdl_pixel_store_bytes(struct fdl_pixel_store *s);
 
 #endif

@@ -92,6 +92,37 @@ TEST_WITH(what_is_not_made_is_not_kept, setup, teardown)
     assert_true(has(1, 100));
 }
 
+/* Of photos; what nobody has is used again for one of nearly that size. */
+TEST_WITH(memory_is_used_again, setup, teardown)
+{
+    struct fdl_pixel_store *photos;
+    assert_int_equal(fdl_pixel_store_create(4000000, &photos), FEEDLINE_OK);
+    const uint8_t *first = NULL;
+    for (uint64_t number = 1; number <= 40; number++) {
+        uint64_t bytes = 900000 + 1000 * (number % 3);
+        struct fdl_stored_pixels *p =
+            fdl_pixel_store_begin(photos, number, bytes);
+        memset(fdl_stored_pixels(p), (int)number, bytes);
+        if (number == 1)
+            first = fdl_stored_pixels(p);
+        if (number == 6) /* 1 went when 5 came */
+            assert_true(fdl_stored_pixels(p) == first);
+        fdl_pixel_store_add(photos, p);
+        fdl_pixel_store_give_back(photos, p);
+        assert_true(fdl_pixel_store_bytes(photos) <= 4000000);
+    }
+    struct fdl_stored_pixels *large = fdl_pixel_store_begin(photos, 41, 999999);
+    struct fdl_stored_pixels *small = fdl_pixel_store_begin(photos, 42, 90000);
+    memset(fdl_stored_pixels(large), 41, 999999);
+    memset(fdl_stored_pixels(small), 42, 90000);
+    fdl_pixel_store_give_back(photos, large);
+    fdl_pixel_store_give_back(photos, small);
+    struct fdl_stored_pixels *last = fdl_pixel_store_take(photos, 40, 901000);
+    assert_int_equal(fdl_stored_pixels(last)[900999], 40);
+    fdl_pixel_store_give_back(photos, last);
+    fdl_pixel_store_destroy(photos);
+}
+
 TEST_WITH(what_is_in_use_outlives_its_place, setup, teardown)
 {
     put(1, 250);

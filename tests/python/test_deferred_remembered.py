@@ -16,7 +16,7 @@ needs.deferred_tensors()
 import images  # noqa: E402
 import test_deferred_arrays as arrays  # noqa: E402
 from feedline.deferred import Recorder, deferred_of, remembered  # noqa: E402
-from feedline.deferred import array_views  # noqa: E402
+from feedline.deferred import array_functions, array_views  # noqa: E402
 
 np, torch, Image = cases.np, cases.torch, images.Image
 W, H = 46, 39
@@ -102,7 +102,25 @@ def test_views_show_what_is_written_to_them(files: List[str]) -> None:
         cases.check(program, path)
 
 
+MEAN = np.array([124, 116, 104], np.float32)
+
+
+def _less(array: Any, by: Any) -> Any:
+    """Written to, where it is not a view."""
+    made = array.astype(np.float32)
+    made -= by
+    return made
+
+
 _OPS: List[Change] = [
+    lambda a: _less(a, 1),
+    lambda a: _less(a, 1.5),
+    lambda a: _less(a, MEAN[0:1]),
+    lambda a: a - MEAN[:1],
+    lambda a: a - MEAN[:1].astype(np.float64),
+    lambda a: np.round(a / 4, 1),
+    lambda a: np.round(a / 4),
+    lambda a: np.clip(a, 3.0, 200),
     lambda a: a[1:, :-1],
     lambda a: a[..., ::-1],
     lambda a: a[:, ::-1].copy(),
@@ -197,6 +215,27 @@ def test_what_has_been_seen_is_not_asked_again(
     assert found is not None and found.shape == (36, 34, 3)
     with pytest.raises(AssertionError, match="it was asked"):
         Recorder().run(lambda p: cropped(p, 1)[1:].transpose(1, 0, 2), files[0])
+
+
+def test_arithmetic_is_not_computed_again(
+    files: List[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program(path: str, mean: Any, n: int = 1) -> Any:
+        array = cropped(path, n).astype(np.float32)
+        array -= mean
+        array /= MEAN
+        return np.clip(np.round(array, 2), -1, 1)
+
+    def never(*args: Any) -> Any:
+        raise AssertionError("it was computed")
+
+    for n in range(8):  # each call is seen once more than the one before it
+        Recorder().run(program, files[0], MEAN, n % 5)
+    monkeypatch.setattr(array_functions, "_made", never)
+    assert deferred_of(Recorder().run(program, files[3], MEAN.copy(), 4))
+    for other in (MEAN + 1, MEAN.astype(np.float64), MEAN[None], 0.5):
+        with pytest.raises(AssertionError, match="it was computed"):
+            Recorder().run(program, files[0], other)
 
 
 def test_no_more_is_kept_than_some(files: List[str]) -> None:

@@ -25,7 +25,7 @@ from .kinds import metaclass_of
 from .record import Call, Record, Table, as_bytes, as_pixels, dense
 from .record import image_size
 from .recording import lock, no_run, state
-from .remembered import add_kinds, bytes_of
+from .remembered import add_kinds, add_numbers, bytes_of
 
 Handler = Callable[[Any, Any], Any]
 References = Tuple[Any, ...]  # weak ones; mostly none
@@ -520,6 +520,16 @@ def steps_of(record: Record) -> op.Steps:
 
 
 add_kinds(*[type(np.dtype(c)) for c in "?bhilqBHILQefd"])
+
+
+def _said_of(numbers: Any) -> Any:
+    """Of numbers for each channel: others are drawn, or maps."""
+    if numbers.size > 4:
+        return None
+    return numbers.dtype.str, numbers.shape, numbers.tobytes()
+
+
+add_numbers(np.ndarray, _said_of)
 
 _torch_dtypes: Dict[Any, Any] = {}
 

@@ -33,7 +33,7 @@ from .array import (
 )
 from .array_views import NotRecorded
 from .record import Call, Record, as_table, dense, kept_order
-from .remembered import then
+from .remembered import steady, then
 
 # Of which the engine can write a value.
 ERASED = tuple(map(np.dtype, (np.uint8, np.float16, np.float32)))
@@ -96,13 +96,16 @@ def _computed(
         if not is_operand(value, first):
             raise NotRecorded
     call = Call(first.call, function, at, tuple(map(snapshot, rest)), kwargs)
-    if in_place:
-        new = _of_one(first, call, *call.args, in_place=True, **kwargs)
-        new.strides = first.strides
-        return new
+    move = _written if in_place else _of_one
     if type(function) is FunctionType:  # made for this call
-        return _of_one(first, call, *call.args, **kwargs)
-    return then(_of_one, first, call)
+        return move(first, call, *call.args, **kwargs)
+    return then(move, first, call)
+
+
+def _written(record: Record, call: Call, *rest: Any, **kwargs: Any) -> Record:
+    new = _of_one(record, call, *rest, in_place=True, **kwargs)
+    new.strides = record.strides
+    return new
 
 
 def _of_one(
@@ -368,6 +371,9 @@ def _clip(args: Any, kwargs: Any) -> Any:
     if kwargs and {"a_max", "max"} & set(list(kwargs)[:1]):
         return NotImplemented  # named in another order
 
+    if len(given) == 2:
+        return elementwise(np.ndarray.clip, (args[0], low, high), {})
+
     def clip(array: Any, *limits: Any) -> Any:
         both = iter(limits)
         return array.clip(
@@ -384,7 +390,8 @@ def _round(args: Any, kwargs: Any) -> Any:
         return NotImplemented
     if type(decimals) is not int:
         return NotImplemented
-    return elementwise(lambda array: array.round(decimals), args[:1], {})
+    rounded = steady(lambda array: array.round(decimals), "round", (decimals,))
+    return elementwise(rounded, args[:1], {})
 
 
 def _where(args: Any, kwargs: Any) -> Any:

@@ -30,7 +30,7 @@ from .array_functions import (
 from .array_views import NotRecorded
 from .array_writes import overwritten
 from .record import Call, Record, dense
-from .remembered import then
+from .remembered import steady, then
 from .steps import MOST_STEPS
 
 # Moves (record, its call, the other arguments), or raises NotRecorded.
@@ -323,11 +323,16 @@ def _pointwise(
     numbers = [_numbers(argument, record) for argument in args]
     if any(n is None for n in numbers):
         return NotImplemented
+    given = tuple(numbers)
+    if dst is None and kwargs:
+        return elementwise(lambda a: original(a, *given, **kwargs), (array,))
     if dst is None:
-        return elementwise(lambda a: original(a, *numbers, **kwargs), (array,))
+        same = steady(lambda a: original(a, *given), original, given)
+        return elementwise(same, (array,))
     if dst is not array or kwargs:
         return NotImplemented
-    return written(lambda a: original(a, *numbers, a), (array,))
+    same = steady(lambda a: original(a, *given, a), (original, "dst"), given)
+    return written(same, (array,))
 
 
 def _add(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:

@@ -197,6 +197,47 @@ def _key(move: Move, call: Call) -> Any:
     return tuple(said)
 
 
+# Classes of few numbers: what tells one such object from another, or None.
+_NUMBERS: Dict[type, Callable[[Any], Any]] = {}
+
+
+def add_numbers(kind: type, said: Callable[[Any], Any]) -> None:
+    _NUMBERS[kind] = said
+
+
+class Steady:
+    """A function of arrays that is the same one for the same numbers, so that
+    what it makes of a record is remembered."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+_steady: Dict[Any, Steady] = {}
+
+
+def steady(
+    function: Callable[..., Any], of: Any, numbers: Tuple[Any, ...]
+) -> Callable[..., Any]:
+    """`function`, which depends on nothing but `of` and numbers that do not
+    change; or the one that was given with these before."""
+    said: List[Any] = [of]
+    if not _say(numbers, said):
+        return function
+    key = tuple(said)
+    found = _steady.get(key)
+    if found is None:
+        if len(_steady) >= MOST:
+            _steady.clear()
+        found = _steady[key] = Steady(function)
+    return found
+
+
 def _say(values: Tuple[Any, ...], said: List[Any]) -> bool:
     for value in values:
         kind = type(value)
@@ -212,6 +253,10 @@ def _say(values: Tuple[Any, ...], said: List[Any]) -> bool:
                 return False
             value = value.step
             if type(value) is not int and value is not None:
+                return False
+        elif kind in _NUMBERS:
+            value = _NUMBERS[kind](value)
+            if value is None:
                 return False
         elif kind not in _KINDS:
             return False

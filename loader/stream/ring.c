@@ -642,8 +642,7 @@ int32_t fdl_ring_bring(struct fdl_ring *r, uint64_t ticket,
         return status;
     if (what->status < 0) {
         set_error(b, 0, what->status,
-                  what->reason ? what->reason
-                               : fdl_status_text(what->status));
+                  what->reason ? what->reason : fdl_status_text(what->status));
         stamp_came(b, fdl_now_ns());
         make_ready(b);
         return FEEDLINE_OK;

@@ -21,19 +21,21 @@
 #define MAX_DEPTH 16u
 #define URL_BYTES 4096u
 
-/* Locations of stores are none. */
+/* What is neither a path nor the location of a store that is read here. */
 static int32_t refuse_streams(const char *path)
 {
-    static const char *const streams[] = {
-        "pipe:", "http:", "https:", "s3:", "gs:"};
-    if (fdl_store_has(path))
-        return FEEDLINE_OK;
-    for (uint32_t i = 0; i < FDL_COUNT_OF(streams); i++)
-        if (strncmp(path, streams[i], strlen(streams[i])) == 0)
-            return fdl_fail(FEEDLINE_ENOSYS,
-                            "%s: a stream cannot be read at random; save the "
-                            "shards as files",
-                            path);
+    const char *colon = strstr(path, "://");
+    const char *slash = strchr(path, '/');
+    if (strncmp(path, "pipe:", 5) == 0)
+        return fdl_fail(FEEDLINE_ENOSYS,
+                        "%s: a stream cannot be read at random; save the "
+                        "shards as files",
+                        path);
+    if (colon && slash > colon && !fdl_store_has(path))
+        return fdl_fail(FEEDLINE_ENOSYS,
+                        "%s: no store that is read here (docs/remote.md); in "
+                        "Python, Dataset.fsspec reads others",
+                        path);
     return FEEDLINE_OK;
 }
 

@@ -14,6 +14,7 @@ import pytest
 streams = pytest.importorskip("streams", reason="no numpy")
 
 import feedline  # noqa: E402
+import store_servers  # noqa: E402
 import web_servers  # noqa: E402
 from feedline import Dataset, InvalidArgument, NotFound, ReadError  # noqa: E402
 
@@ -282,3 +283,59 @@ def test_without_libcurl(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
         check=True,
     )
     assert "FEEDLINE_LIBCURL=/nowhere/libcurl.so" in done.stdout
+
+
+# ---- Object stores that check signatures -------------------------------------
+
+
+@pytest.fixture(scope="module", params=sorted(store_servers.STORES))
+def store(
+    request: pytest.FixtureRequest,
+    shards: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[store_servers.Store]:
+    """With the shards and the photos in a bucket."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with store_servers.STORES[request.param](folder) as found:
+        client = found.client()
+        client.create_bucket(Bucket="photos")
+        for path in shards.rglob("*.*"):
+            name = str(path.relative_to(shards))
+            client.put_object(Bucket="photos", Key=name, Body=path.read_bytes())
+        yield found
+
+
+@pytest.fixture
+def reader(
+    store: store_servers.Store, monkeypatch: pytest.MonkeyPatch
+) -> store_servers.Store:
+    for name, value in store.environment().items():
+        monkeypatch.setenv(name, value)
+    return store
+
+
+def test_shards_in_a_store(shards: Path, reader: store_servers.Store) -> None:
+    ours = open_remote("s3://photos/{0..2}.tar")
+    streams.assert_same(ours, Dataset.open(str(shards / "{0..2}.tar")))
+
+
+def test_objects_in_a_store(
+    shards: Path, reader: store_servers.Store, tmp_path: Path
+) -> None:
+    there = urls(shards, "s3://photos")
+    ours = write_list(tmp_path / "there.txt", there)
+    here = write_list(tmp_path / "here.txt", urls(shards, str(shards)))
+    streams.assert_same(
+        open_remote("list:%s" % ours), Dataset.open("list:%s" % here)
+    )
+
+
+def test_a_store_that_does_not_know_us(
+    reader: store_servers.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong-and-never-shown")
+    with pytest.raises(ReadError, match="s3://photos/0.tar") as raised:
+        open_remote("s3://photos/0.tar")
+    message = str(raised.value)
+    assert "SignatureDoesNotMatch" in message
+    assert "never-shown" not in message and reader.key_id not in message

@@ -622,11 +622,13 @@ static int32_t run_steps(struct render *r, struct fdl_render_cost *cost)
     return FEEDLINE_OK;
 }
 
-/* A last step that only exchanges planes is left to the last pass. */
+/* A last step that only exchanges planes is left to the last pass; not of an
+ * image that is drawn, which needs the canvas. */
 static void take_order(struct render *r)
 {
     uint8_t from[3];
-    if (r->plan->n_views > 1 || !fdl_plan_ends_in_order(r->plan, from))
+    if (r->d->drawing || r->plan->n_views > 1 ||
+        !fdl_plan_ends_in_order(r->plan, from))
         return;
     memcpy(r->last, from, sizeof(from));
     r->pixel_steps--;

@@ -13,7 +13,7 @@
 #define CUT   12 /* side of the second part */
 #define ONE   0.3
 #define OTHER 0.7
-#define MINE  7u /* images of a sample, behind the rig's */
+#define MINE  8u /* images of a sample, behind the rig's */
 
 static struct recorded_rig rig;
 
@@ -22,6 +22,7 @@ static struct output {
     uint8_t mosaic[SIDE * SIDE * 3];
     uint8_t moved[SIDE * SIDE * 3];  /* the same by a step */
     uint8_t mapped[SIDE * SIDE * 3]; /* and by one that takes lines */
+    uint8_t turned[SIDE * SIDE * 3]; /* the first as BGR, and nothing else */
     float mixed[3 * SIDE * SIDE];
 } outputs[RECORDED_TICKETS][RECORDED_BATCH];
 
@@ -64,6 +65,9 @@ static const struct feedline_recorded_step move = {
     .op = FEEDLINE_STEP_CV_WARP_AFFINE,
     .n = 14,
     .value = {SIDE, SIDE, 16, 0, 5, 1, 0, 2, 0, 1, 1, 7, 8, 9}};
+
+static const struct feedline_recorded_step turn = {
+    .op = FEEDLINE_STEP_CHANNELS, .n = 3, .value = {2, 1, 0}};
 
 static const struct feedline_recorded_step map = {
     .op = FEEDLINE_STEP_CV_WARP_AFFINE,
@@ -153,6 +157,10 @@ static int32_t read_mosaic(struct feedline_read_call *call,
     mine[6].canvas = &canvases[0];
     mine[6].n_steps = 1;
     mine[6].steps = &map;
+    mine[7] = plain(SIDE, SIDE, out->turned);
+    mine[7].canvas = &canvases[0];
+    mine[7].n_steps = 1;
+    mine[7].steps = &turn;
     if (keeps)
         keep_files(mine, n, call);
     if (spoil && call->index == 5)
@@ -215,6 +223,8 @@ static void check_output(const struct output *out)
             uint8_t p[3];
             expect_pixel(out->index, x, y, p);
             assert_memory_equal(out->mosaic + 3 * (y * SIDE + x), p, 3);
+            for (int32_t c = 0; c < 3; c++)
+                assert_int_equal(out->turned[3 * (y * SIDE + x) + c], p[2 - c]);
             if (x >= 2 && y >= 1)
                 assert_memory_equal(out->moved + 3 * ((y - 1) * SIDE + x - 2),
                                     p, 3);

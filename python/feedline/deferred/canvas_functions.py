@@ -64,6 +64,8 @@ def _size_of(shape: Any, dtype: Any) -> Optional[Tuple[int, int, int]]:
 def _fill_of(value: Any) -> Optional[Tuple[int, ...]]:
     """A byte for each channel; what is behind the point is cut off."""
     if type(value) is np.ndarray and value.dtype.kind in "uif":
+        if value.size > 3:
+            return None  # an image: its list would take longer than its pixels
         value = value.tolist()
     if type(value) in (list, tuple) and len(value) == 3:
         found = tuple(value)

@@ -18,6 +18,7 @@ import weakref
 from typing import Any, Optional
 
 from .. import _c
+from .image_source import Source
 from .record import Record
 from .recording import state
 
@@ -26,7 +27,11 @@ _numbers = itertools.count(1)
 
 
 class Kept:
-    """Of a recorder: what is kept, as long as a source of it is there."""
+    """Of a recorder: what is kept, as long as the array is there.
+
+    Batches that are not delivered yet have its source as well, and many of them
+    would leave no room for what the program keeps.
+    """
 
     MOST = _c.KEPT_BYTES_MAX
 
@@ -35,7 +40,7 @@ class Kept:
         self._refusals = 0  # to come, before it is looked for garbage again
         self._patience = 0
 
-    def take(self, record: Record) -> bool:
+    def take(self, array: Any, record: Record) -> bool:
         """Whether there is room for it, or it was there before."""
         source, steps = record.source, record.steps
         if steps in source.kept:
@@ -45,7 +50,7 @@ class Kept:
         if self.bytes + n > self.MOST and not self._makes_room(n):
             return False
         self.bytes += n
-        weakref.finalize(source, self._let_go, n).atexit = False
+        weakref.finalize(array, self._let_go, n, source, steps).atexit = False
         source.kept = {**source.kept, steps: (next(_numbers), (w, h))}
         return True
 
@@ -63,8 +68,10 @@ class Kept:
             self._patience = self._refusals = max(64, self._patience * 4)
         return self.bytes + n <= self.MOST
 
-    def _let_go(self, n: int) -> None:
+    def _let_go(self, n: int, source: Source, steps: Any) -> None:
         self.bytes -= n
+        # Another array of the same image is counted anew.
+        source.kept = {k: v for k, v in source.kept.items() if k != steps}
 
 
 def adopted(array: Any) -> Optional[Record]:
@@ -79,7 +86,7 @@ def adopted(array: Any) -> Optional[Record]:
     recorder = run.recorder
     if recorder.kept is None:
         recorder.kept = Kept()
-    if not recorder.kept.take(record):
+    if not recorder.kept.take(array, record):
         return None
     array._record = new = record.but(run=run)
     return new
@@ -105,4 +112,4 @@ def note_kept(array: Any) -> None:
         array = array._base
     record = getattr(array, "_record", None)
     if record is not None and not record.whole and _may_be_kept(record):
-        record.run.recorder.kept.take(record)
+        record.run.recorder.kept.take(array, record)

@@ -237,7 +237,7 @@ TEST(reference_files_are_the_cpus)
         snprintf(pattern, sizeof(pattern), "%s/%s/*.jp*g", data, folders[k]);
         if (glob(pattern, 0, NULL, &found))
             continue;
-        for (size_t i = 0; i < found.gl_pathc; i++) {
+        for (size_t i = 0; i < found.gl_pathc; i += 64 / TEST_ROUNDS(64)) {
             uint64_t n = compare_file(found.gl_pathv[i], false, &seed);
             done += n + compare_file(found.gl_pathv[i], true, &seed);
             files += n > 0;

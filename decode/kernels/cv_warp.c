@@ -26,10 +26,27 @@ size_t fdl_cv_warp_job_bytes(const struct fdl_cv_warp *w)
     return bytes;
 }
 
-size_t fdl_cv_warp_scratch(const struct fdl_cv_warp *w)
+/* So many pixels of the image for one of the result are laid together in less
+ * time than they save. */
+#define MOST_LAID 4
+
+static size_t laid_bytes(const struct fdl_cv_laid_kernels *laid,
+                         const struct fdl_cv_warp *w,
+                         const struct fdl_image *in)
+{
+    size_t made = (size_t)w->width * (size_t)w->height;
+    bool pays = in->channels == FDL_CV_LAID && w->width >= FDL_CV_LAID_GROUP &&
+                w->between != FDL_CV_MIX_16 && in->plane / MOST_LAID <= made;
+    return laid->lay && pays ? in->plane * sizeof(uint32_t) : 0;
+}
+
+size_t fdl_cv_warp_scratch(const struct fdl_cv_laid_kernels *laid,
+                           const struct fdl_cv_warp *w,
+                           const struct fdl_image *in)
 {
     size_t bytes = fdl_cv_warp_job_bytes(w);
-    if (bytes == 0 || !fdl_add_size(bytes, CUBIC_BYTES, &bytes))
+    if (bytes == 0 || !fdl_add_size(bytes, CUBIC_BYTES, &bytes) ||
+        !fdl_add_size(bytes, laid_bytes(laid, w, in), &bytes))
         return 0;
     return bytes;
 }
@@ -269,25 +286,59 @@ const struct fdl_cv_warp_kernels fdl_cv_warp_c = {
     .mix = mix_row,
 };
 
+const struct fdl_cv_laid_kernels fdl_cv_laid_none = {0};
+
+static void warp_planes(const struct fdl_cv_warp_kernels *k,
+                        const struct fdl_cv_warp_job *j)
+{
+    enum fdl_cv_between between = j->w->between;
+    for (int32_t y = 0; y < j->w->height; y++) {
+        k->find(j, y);
+        for (int32_t c = 0; c < j->in->channels; c++) {
+            uint8_t *to = fdl_image_row(j->out, c, y);
+            if (between == FDL_CV_PICK)
+                k->pick(j, c, to);
+            else if (between == FDL_CV_MIX_4)
+                k->mix(j, c, to);
+            else
+                mix_row_of_16(j, c, to);
+        }
+    }
+}
+
+static void warp_laid(const struct fdl_cv_laid_kernels *laid,
+                      const struct fdl_cv_warp_job *j)
+{
+    for (int32_t y = 0; y < j->w->height; y++) {
+        uint8_t *to[FDL_CV_LAID];
+        for (int32_t c = 0; c < FDL_CV_LAID; c++)
+            to[c] = fdl_image_row(j->out, c, y);
+        laid->find(j, y);
+        if (j->w->between == FDL_CV_PICK)
+            laid->pick(j, to);
+        else
+            laid->mix(j, to);
+    }
+}
+
+/* In scratch memory: cubic weights, pixels laid together, arrays. */
 void fdl_cv_warp(const struct fdl_cv_warp_kernels *k,
+                 const struct fdl_cv_laid_kernels *laid,
                  const struct fdl_cv_warp *w, const struct fdl_image *in,
                  const struct fdl_image *out, uint8_t *scratch)
 {
     struct fdl_cv_warp_job j = {.w = w, .in = in, .out = out};
+    size_t bytes = laid_bytes(laid, w, in);
+    uint32_t *pixels = (uint32_t *)(void *)(scratch + CUBIC_BYTES);
     j.cubic = (int16_t(*)[TAPS])(void *)scratch;
-    fdl_cv_warp_job_begin(&j, scratch + CUBIC_BYTES);
+    fdl_cv_warp_job_begin(&j, scratch + CUBIC_BYTES + bytes);
     if (w->between == FDL_CV_MIX_16)
         make_cubic(j.cubic);
-    for (int32_t y = 0; y < w->height; y++) {
-        k->find(&j, y);
-        for (int32_t c = 0; c < in->channels; c++) {
-            uint8_t *to = fdl_image_row(out, c, y);
-            if (w->between == FDL_CV_PICK)
-                k->pick(&j, c, to);
-            else if (w->between == FDL_CV_MIX_4)
-                k->mix(&j, c, to);
-            else
-                mix_row_of_16(&j, c, to);
-        }
+    if (bytes > 0) {
+        laid->lay(in, pixels);
+        j.laid = pixels;
+        warp_laid(laid, &j);
+    } else {
+        warp_planes(k, &j);
     }
 }

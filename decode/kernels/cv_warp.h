@@ -33,9 +33,6 @@ struct fdl_cv_warp {
     const float *maps; /* REMAP: of each pixel its x, then of each its y */
 };
 
-/* Bytes; 0: they do not fit a size_t. */
-size_t fdl_cv_warp_scratch(const struct fdl_cv_warp *w);
-
 struct fdl_cv_warp_job; /* cv_warp_job.h */
 
 struct fdl_cv_warp_kernels {
@@ -46,9 +43,30 @@ struct fdl_cv_warp_kernels {
     void (*mix)(const struct fdl_cv_warp_job *j, int32_t c, uint8_t *to);
 };
 
+#define FDL_CV_LAID       3  /* channels of an image that is laid */
+#define FDL_CV_LAID_GROUP 16 /* pixels that rows have at least */
+
+/* Of an image whose planes were laid together, a pixel in four bytes. */
+struct fdl_cv_laid_kernels {
+    /* NULL: planes stay what they are. */
+    void (*lay)(const struct fdl_image *in, uint32_t *to);
+    /* As above; of all channels at once. */
+    void (*find)(const struct fdl_cv_warp_job *j, int32_t y);
+    void (*pick)(const struct fdl_cv_warp_job *j,
+                 uint8_t *const to[FDL_CV_LAID]);
+    void (*mix)(const struct fdl_cv_warp_job *j,
+                uint8_t *const to[FDL_CV_LAID]);
+};
+
+/* Bytes; 0: they do not fit a size_t. */
+size_t fdl_cv_warp_scratch(const struct fdl_cv_laid_kernels *laid,
+                           const struct fdl_cv_warp *w,
+                           const struct fdl_image *in);
+
 /* in: planes below 2^31 bytes. out: as large as w says; scratch: aligned to 64.
  */
 void fdl_cv_warp(const struct fdl_cv_warp_kernels *k,
+                 const struct fdl_cv_laid_kernels *laid,
                  const struct fdl_cv_warp *w, const struct fdl_image *in,
                  const struct fdl_image *out, uint8_t *scratch);
 
@@ -59,5 +77,6 @@ void fdl_cv_invert_perspective(double m[9]);
 
 /* Of each level; levels.h has them all. */
 extern const struct fdl_cv_warp_kernels fdl_cv_warp_c, fdl_cv_warp_avx2;
+extern const struct fdl_cv_laid_kernels fdl_cv_laid_none, fdl_cv_laid_avx512;
 
 #endif

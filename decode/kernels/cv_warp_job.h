@@ -29,6 +29,7 @@ struct fdl_cv_warp_job {
     int32_t *step_x, *step_y; /* of affine maps of version 4: of each column,
                                  in 1024ths */
     int16_t (*cubic)[16];     /* weights, of y * FDL_CV_PARTS + x */
+    const uint32_t *laid;     /* NULL, or the image, a pixel in each */
 };
 
 /* Bytes of the arrays of a job, and laying them out; 0: they do not fit a

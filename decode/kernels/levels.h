@@ -36,6 +36,7 @@ struct fdl_kernels {
     const struct fdl_cv_colour_kernels *cv_colour;
     const struct fdl_cv_equalize_kernels *cv_equalize;
     const struct fdl_cv_straight_kernels *cv_straight;
+    const struct fdl_cv_laid_kernels *cv_laid;
 };
 
 extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];

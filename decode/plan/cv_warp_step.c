@@ -26,7 +26,7 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
     fdl_step_values(step, &w, sizeof(w));
     bool straight = is_straight(&w);
     size_t bytes = straight ? fdl_cv_straight_scratch(&w, &lines)
-                            : fdl_cv_warp_scratch(&w);
+                            : fdl_cv_warp_scratch(k->cv_laid, &w, &c->image);
     if (bytes == 0)
         return fdl_fail_memory(UINT64_MAX, "scratch of an operation");
     int32_t status = fdl_canvas_scratch(c, FDL_SCRATCH_STEP, bytes, &scratch);
@@ -38,7 +38,7 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
         fdl_cv_warp_straight(k->cv_straight, k->cv_warp, &w, &lines, &out,
                              scratch);
     else
-        fdl_cv_warp(k->cv_warp, &w, &c->image, &out, scratch);
+        fdl_cv_warp(k->cv_warp, k->cv_laid, &w, &c->image, &out, scratch);
     fdl_canvas_swap(c, &out);
     return FEEDLINE_OK;
 }

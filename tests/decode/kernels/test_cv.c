@@ -362,4 +362,76 @@ TEST(levels_resize_alike)
     }
 }
 
+/* ---- Warps -------------------------------------------------------------- */
+
+static double make_real(uint64_t *state, double most)
+{
+    return most * (double)(make_within(state, 0, 2000) - 1000) / 1000;
+}
+
+/* Often inside, or far outside, of both versions. */
+static void make_warp(struct fdl_cv_warp *w, float *maps, uint64_t *state)
+{
+    bool fixed = make_within(state, 0, 1) != 0;
+    int32_t last = fixed ? FDL_CV_MIX_16 : FDL_CV_MIX_4;
+    *w = (struct fdl_cv_warp){
+        .kind = (enum fdl_cv_warp_kind)make_within(state, 0, FDL_CV_REMAP),
+        .width = (int32_t)make_within(state, 1, SIDE_MAX),
+        .height = (int32_t)make_within(state, 1, 9),
+        .between = (enum fdl_cv_between)make_within(state, 0, last),
+        .floats = !fixed,
+        .border = (enum fdl_cv_border)make_within(state, 0, FDL_CV_BORDERS - 1),
+        .maps = maps};
+    fill(state, w->fill, sizeof(w->fill));
+    for (size_t i = 0; i < 6; i++)
+        w->m[i] = make_real(state, i % 3 == 2 ? SIDE_MAX : 1.5);
+    w->m[6] = make_real(state, 0.01);
+    w->m[7] = make_real(state, 0.01);
+    w->m[8] = 1;
+    for (int32_t i = 0; i < 2 * w->width * w->height; i++)
+        maps[i] = (float)make_real(state, SIDE_MAX);
+}
+
+static void check_warps(const struct fdl_kernels *k, uint64_t *state)
+{
+    static _Alignas(64) uint8_t scratch[1 << 17];
+    static uint8_t from[4 * PIXELS + FDL_PLANE_ALIGN];
+    static uint8_t want[4 * PIXELS], got[4 * PIXELS];
+    static float maps[2 * PIXELS];
+    const struct fdl_kernels *plain = &fdl_kernels[FDL_CPU_C];
+    struct fdl_cv_warp w;
+    struct fdl_image in = {.data = from, .channels = 3}, out = in;
+    make_warp(&w, maps, state);
+    if (make_within(state, 0, 3) == 0)
+        in.channels = out.channels = (int32_t)make_within(state, 1, 4);
+    in.width = (int32_t)make_within(state, 1, SIDE_MAX);
+    in.height = (int32_t)make_within(state, 1, SIDE_MAX);
+    in.plane = (size_t)in.width * (size_t)in.height;
+    out.width = w.width;
+    out.height = w.height;
+    out.plane = (size_t)w.width * (size_t)w.height;
+    fill(state, from, sizeof(from));
+    assert_in_range(fdl_cv_warp_scratch(k->cv_laid, &w, &in), 1,
+                    sizeof(scratch));
+    out.data = want;
+    fdl_cv_warp(plain->cv_warp, plain->cv_laid, &w, &in, &out, scratch);
+    out.data = got;
+    fdl_cv_warp(k->cv_warp, k->cv_laid, &w, &in, &out, scratch);
+    if (memcmp(want, got, out.plane * (size_t)out.channels) != 0)
+        fail_msg("warp %d of version %d, method %d, border %d: %dx%dx%d to "
+                 "%dx%d differs",
+                 w.kind, w.floats ? 5 : 4, w.between, w.border, in.width,
+                 in.height, in.channels, w.width, w.height);
+}
+
+TEST(levels_warp_alike)
+{
+    uint64_t seed = test_seed();
+    for (int level = FDL_CPU_AVX2; level <= (int)fdl_cpu_level(); level++) {
+        uint64_t state = seed;
+        for (int i = 0; i < 4 * ROUNDS; i++)
+            check_warps(&fdl_kernels[level], &state);
+    }
+}
+
 TEST_MAIN("decode_cv")

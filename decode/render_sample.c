@@ -437,15 +437,18 @@ static void prepare_finish(struct fdl_decoder *d, const struct fdl_plan *plan,
         d->rounding = rounding;
         d->affine_valid = true;
     }
-    d->affine.lookup = plan->lookup;
+    if (plan->lookup)
+        fdl_finish_set_lookup(fdl_kernels[fdl_cpu_level()].lookup, format,
+                              plan->lookup, plan->lookup_bytes, &d->affine);
 }
 
 static fdl_finish_fn choose_finish(const struct fdl_plan *plan,
                                    const struct fdl_output_format *format)
 {
+    const struct fdl_kernels *k = &fdl_kernels[fdl_cpu_level()];
     if (plan->lookup)
-        return fdl_finish_lookup(plan->lookup_bytes, format->nhwc);
-    return fdl_finish_choose(fdl_kernels[fdl_cpu_level()].finish, format);
+        return fdl_finish_lookup(k->lookup, format, plan->lookup_bytes);
+    return fdl_finish_choose(k->finish, format);
 }
 
 /* Whether there is alpha on the way. Where pixels are only picked or copied it

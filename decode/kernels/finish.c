@@ -182,7 +182,7 @@ NUMBERS(lookup_2, uint16_t, LOOKUP_OF)
 NUMBERS(lookup_4, uint32_t, LOOKUP_OF)
 NUMBERS(lookup_8, uint64_t, LOOKUP_OF)
 
-fdl_finish_fn fdl_finish_lookup(uint32_t element_bytes, bool nhwc)
+fdl_finish_fn fdl_finish_lookup_c(uint32_t element_bytes, bool nhwc)
 {
     switch (element_bytes) {
     case 1:

@@ -35,8 +35,10 @@ struct fdl_affine {
     float rest, mean[FDL_CHANNELS_MAX];
     float std[FDL_CHANNELS_MAX], inverse[FDL_CHANNELS_MAX];
 
-    /* Tables of any elements in place of y: [channels][256]; NULL: none. */
+    /* Tables of any elements in place of y: [channels][256]; NULL: none. See
+     * finish_lookup.h. */
     const void *lookup;
+    uint8_t split[FDL_CHANNELS_MAX][8][256]; /* each byte of an element */
 
     /* y of each x, for plain C. */
     float table[FDL_CHANNELS_MAX][256];
@@ -98,8 +100,15 @@ void fdl_finish_split(const uint8_t *pixels, size_t n,
 /* Of each level; levels.h has them all. */
 extern const struct fdl_finish_kernels fdl_finish_c, fdl_finish_avx2;
 
-/* By affine->lookup, elements of that many bytes: 1, 2, 4 or 8. */
-fdl_finish_fn fdl_finish_lookup(uint32_t element_bytes, bool nhwc);
+/* By affine->lookup, elements of that many bytes: 1, 2, 4 or 8; plain C. */
+fdl_finish_fn fdl_finish_lookup_c(uint32_t element_bytes, bool nhwc);
+
+/* A sample whose rows go past the caches (finish_avx2.c). */
+static inline bool fdl_finish_is_large(const struct fdl_output_format *f)
+{
+    size_t pixels = (size_t)f->width * (size_t)f->height;
+    return pixels * (size_t)f->channels >= (size_t)1 << 16;
+}
 
 /* The one for a format. */
 fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,

@@ -13,8 +13,7 @@
 #include <string.h>
 
 #define AVX2  FDL_TARGET("avx2,fma,f16c")
-#define BLOCK 16                /* pixels that are interleaved at once */
-#define LARGE ((size_t)1 << 16) /* a sample, in elements */
+#define BLOCK 16 /* pixels that are interleaved at once */
 
 /* Byte k of output vector `v` is byte (16 v + k) / 3 of plane (16 v + k) % 3:
  * shuffles that put each plane's bytes there, and zeros elsewhere. */
@@ -223,12 +222,6 @@ AVX2 FDL_INLINE size_t stream_row(const uint8_t *from, size_t width,
     return x;
 }
 
-static bool is_large(const struct fdl_output_format *f)
-{
-    size_t pixels = (size_t)f->width * (size_t)f->height;
-    return pixels * (size_t)f->channels >= LARGE;
-}
-
 AVX2 FDL_INLINE void planar_row(const uint8_t *from, const uint8_t *y,
                                 const struct fdl_finish_mix *m, size_t width,
                                 const struct numbers *n, uint8_t *to,
@@ -253,7 +246,7 @@ AVX2 FDL_INLINE void planar(const uint8_t *const planes[],
                             const struct fdl_output_format *f, int32_t row,
                             void *dst, enum kind kind)
 {
-    bool past = kind == F32 && !m && is_large(f);
+    bool past = kind == F32 && !m && fdl_finish_is_large(f);
     for (int32_t c = 0; c < f->channels; c++) {
         struct numbers n = {.scale = _mm256_set1_ps(affine->scale[c]),
                             .bias = _mm256_set1_ps(affine->bias[c]),

@@ -8,7 +8,7 @@
     &fdl_resample_c, &fdl_finish_c, &fdl_blend_c, &fdl_map_c, &fdl_gauss_c,    \
         &fdl_mix_c, &fdl_cv_resize_c, &fdl_cv_blur_c, &fdl_cv_warp_c,          \
         &fdl_cv_floats_c, &fdl_cv_colour_c, &fdl_cv_equalize_c,                \
-        &fdl_cv_straight_c, &fdl_cv_laid_none                                  \
+        &fdl_cv_straight_c, &fdl_cv_laid_none, &fdl_lookup_none                \
   }
 
 #ifdef __x86_64__
@@ -20,13 +20,14 @@ const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS] = {
                       &fdl_cv_resize_avx2, &fdl_cv_blur_avx2, &fdl_cv_warp_avx2,
                       &fdl_cv_floats_avx2, &fdl_cv_colour_avx2,
                       &fdl_cv_equalize_avx2, &fdl_cv_straight_avx2,
-                      &fdl_cv_laid_none},
+                      &fdl_cv_laid_none, &fdl_lookup_none},
     [FDL_CPU_AVX512] = {&fdl_resample_avx512, &fdl_finish_avx2,
                         &fdl_blend_avx512, &fdl_map_avx2, &fdl_gauss_avx2,
                         &fdl_mix_avx2, &fdl_cv_resize_avx2, &fdl_cv_blur_avx512,
                         &fdl_cv_warp_avx2, &fdl_cv_floats_avx2,
                         &fdl_cv_colour_avx512, &fdl_cv_equalize_avx512,
-                        &fdl_cv_straight_avx512, &fdl_cv_laid_avx512},
+                        &fdl_cv_straight_avx512, &fdl_cv_laid_avx512,
+                        &fdl_lookup_512},
 };
 
 #else

@@ -17,6 +17,7 @@
 #include "decode/kernels/cv_warp.h"
 #include "decode/kernels/cv_warp_straight.h"
 #include "decode/kernels/finish.h"
+#include "decode/kernels/finish_lookup.h"
 #include "decode/kernels/gauss.h"
 #include "decode/kernels/map.h"
 #include "decode/kernels/mix_runs.h"
@@ -37,6 +38,7 @@ struct fdl_kernels {
     const struct fdl_cv_equalize_kernels *cv_equalize;
     const struct fdl_cv_straight_kernels *cv_straight;
     const struct fdl_cv_laid_kernels *cv_laid;
+    const struct fdl_lookup_kernels *lookup;
 };
 
 extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];

@@ -183,6 +183,47 @@ static void check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
     free(got);
 }
 
+/* Tables of noise, so that no byte of an element is like another. */
+static void check_lookup(const struct fdl_lookup_kernels *k, uint64_t *state)
+{
+    static _Alignas(FDL_PLANE_ALIGN) uint8_t want[1 << 21], got[1 << 21];
+    static struct fdl_affine affine;
+    static uint8_t tables[FDL_CHANNELS_MAX * 256 * 8];
+    uint32_t element = 1u << make_within(state, 0, 3);
+    bool large = make_within(state, 0, 3) == 0;
+    struct fdl_output_format f = {
+        .width = make_within(state, 1, large ? 100 : 300),
+        .height = large ? 400 : make_within(state, 1, 50),
+        .channels = make_within(state, 0, 1)
+                        ? 3
+                        : make_within(state, 1, FDL_CHANNELS_MAX),
+        .nhwc = make_within(state, 0, 1) != 0,
+    };
+    size_t plane = fdl_plane_bytes(f.width);
+    size_t bytes = (size_t)f.width * (size_t)f.height * (size_t)f.channels;
+    bytes = (bytes + FDL_PLANE_ALIGN) * element;
+    uint8_t *data = rig_alloc(plane * FDL_CHANNELS_MAX);
+    const uint8_t *planes[] = {data, data + plane, data + 2 * plane,
+                               data + 3 * plane};
+    assert_true(bytes <= sizeof(want));
+    for (size_t i = 0; i < sizeof(tables); i++)
+        tables[i] = (uint8_t)make_random(state);
+    fill_random(data, plane * FDL_CHANNELS_MAX, state);
+    memset(want, 7, bytes);
+    memset(got, 7, bytes);
+    int32_t row = make_within(state, 0, f.height - 1);
+    size_t at = element * (size_t)make_within(state, 0, 2);
+    fdl_finish_set_lookup(k, &f, tables, element, &affine);
+    fdl_finish_lookup_c(element, f.nhwc)(planes, &affine, &f, row, want + at);
+    fdl_finish_lookup(k, &f, element)(planes, &affine, &f, row, got + at);
+    fdl_finish_end();
+    if (memcmp(want, got, bytes) != 0)
+        fail_msg("tables: %" PRId32 "x%" PRId32 "x%" PRId32 " of %" PRIu32
+                 " bytes, nhwc %d, row %" PRId32 " differs",
+                 f.channels, f.height, f.width, element, f.nhwc, row);
+    free(data);
+}
+
 TEST(levels_give_the_bytes_of_plain_c)
 {
     uint64_t seed = test_seed();
@@ -193,6 +234,7 @@ TEST(levels_give_the_bytes_of_plain_c)
             check_vertical(fdl_kernels[level].resample, &state);
             for (int n = 0; n < 4; n++)
                 check_finish(fdl_kernels[level].finish, &state);
+            check_lookup(fdl_kernels[level].lookup, &state);
         }
     }
 }

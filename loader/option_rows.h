@@ -173,6 +173,16 @@ OPTION(CACHE_BUDGET,
             "what stays with cache=keep, for all processes of the machine "
             "together; a size alone also means cache=keep; auto: three "
             "quarters of the memory limit"))
+OPTION(REMOTE_CACHE,
+       STRING("remote_cache", "",
+              "a folder of this machine that keeps what samples of data on "
+              "other machines were read from, for later epochs and runs; all "
+              "processes that name it share it (docs/remote.md)"))
+OPTION(REMOTE_CACHE_BUDGET,
+       SIZE("remote_cache_budget", AUTO, 1, INT64_MAX, "auto",
+            "what remote_cache may take, for all of them together; what is in "
+            "stays once that is used up; auto: half of what is free there and "
+            "of what it has"))
 OPTION(JPEG_INDEX,
        SWITCH("jpeg_index", FDL_CHOICE_TEXT(FDL_JPEG_INDEX_CHOICES), "auto",
               "note while JPEGs are decoded where a crop can be entered the "

@@ -28,7 +28,6 @@ struct fdl_downloads {
     void *multi;
     struct fdl_downloads_config config;
     struct fdl_patience patience;
-    struct fdl_download_counts counts;
     struct fdl_download *first; /* under way */
     struct fdl_attempt *idle;   /* their handles are kept */
     bool paused;                /* one of them waits for memory */
@@ -84,10 +83,10 @@ void fdl_downloads_wake(struct fdl_downloads *all)
     all->curl->MultiWakeup(all->multi);
 }
 
-const struct fdl_download_counts *fdl_downloads_counts(
-    const struct fdl_downloads *all)
+/* relaxed: a count, which orders nothing. */
+static void add(_Atomic uint64_t *count, uint64_t n)
 {
-    return &all->counts;
+    atomic_fetch_add_explicit(count, n, memory_order_relaxed);
 }
 
 /* ---- What is told -------------------------------------------------------- */
@@ -216,7 +215,7 @@ static int32_t send_attempt(struct fdl_downloads *all, struct fdl_download *d,
     if (status == FEEDLINE_OK && all->curl->MultiAdd(all->multi, a->easy) != 0)
         status = fdl_fail(FEEDLINE_EIO, "libcurl takes no request");
     a->range = a->tag = NULL;
-    all->counts.requests++;
+    add(&d->counts->requests, 1);
     return status;
 }
 
@@ -285,6 +284,9 @@ static void recall(struct fdl_download *d)
 
 void fdl_downloads_begin(struct fdl_downloads *all, struct fdl_download *d)
 {
+    static struct fdl_download_counts nobodys;
+    if (!d->counts)
+        d->counts = &nobodys;
     d->status = FEEDLINE_OK;
     d->why[0] = '\0';
     d->bytes = d->have = 0;
@@ -318,6 +320,11 @@ static void name_object(const struct fdl_attempt *a, char name[FDL_TAG_BYTES])
 static bool is_named(const struct fdl_download *d)
 {
     return *d->known && !isdigit((unsigned char)*d->known);
+}
+
+const char *fdl_download_tag(const struct fdl_download *d)
+{
+    return is_named(d) ? d->known : NULL;
 }
 
 static bool fail_changed(struct fdl_download *d, const char *now)
@@ -433,7 +440,7 @@ static void wait_for_next(struct fdl_downloads *all, struct fdl_download *d,
     d->due_ns =
         fdl_now_ns() + fdl_patience_pause_ns(&all->patience, d->tries + 1,
                                              a->reply.retry_after_s);
-    all->counts.retries++;
+    add(&d->counts->retries, 1);
     drop(all, &d->first);
 }
 
@@ -494,11 +501,11 @@ static void tidy(struct fdl_downloads *all, struct fdl_download *d)
         drop(all, &d->twin);
     if (d->twin && d->twin->to) {
         if (d->first)
-            all->counts.bytes += d->first->got;
+            add(&d->counts->bytes, d->first->got);
         drop(all, &d->first);
         d->first = d->twin;
         d->twin = NULL;
-        all->counts.hedges_won++;
+        add(&d->counts->hedges_won, 1);
         set_hedge(all, d);
     }
     count_bytes(d);
@@ -507,8 +514,10 @@ static void tidy(struct fdl_downloads *all, struct fdl_download *d)
 static void on_end(struct fdl_downloads *all, struct fdl_attempt *a, int code)
 {
     struct fdl_download *d = a->user;
-    all->counts.bytes += a->got;
+    add(&d->counts->bytes, a->got);
     fdl_attempt_end(a, code);
+    if (!a->dropped && a->is != FDL_REPLY_GOOD)
+        add(&d->counts->failures, 1);
     if (a->dropped) {
         drop(all, a == d->twin ? &d->twin : &d->first);
         return;
@@ -573,7 +582,7 @@ static void hedge(struct fdl_downloads *all, struct fdl_download *d)
     }
     d->have_at_hedge = d->have;
     if (start(all, d, true, &d->twin) == FEEDLINE_OK)
-        all->counts.hedges++;
+        add(&d->counts->hedges, 1);
     else
         d->due_ns = INT64_MAX;
 }

@@ -31,6 +31,14 @@ typedef char *_Atomic fdl_tag;
 
 #define FDL_DOWNLOAD_NO_ROOM 1
 
+/* Of all downloads that have them; any thread. */
+struct fdl_download_counts {
+    _Atomic uint64_t requests;
+    _Atomic uint64_t failures; /* of them: no answer, or not what was asked */
+    _Atomic uint64_t retries, hedges, hedges_won;
+    _Atomic uint64_t bytes; /* received, also those that nobody needed */
+};
+
 struct fdl_download {
     /* By the caller. */
     struct fdl_store *store;
@@ -40,6 +48,7 @@ struct fdl_download {
     int64_t length; /* -1: to the end of the object */
     bool up_to;     /* or to the end of it, if that comes before */
     fdl_tag *tag;   /* compared, and set if it is NULL; or NULL */
+    struct fdl_download_counts *counts; /* NULL: nobody counts */
 
     /* Where `bytes` are to go; once, when the server has said that they come.
      * NO_ROOM: not yet; below 0: `status`, and the error line says why. */
@@ -68,12 +77,6 @@ struct fdl_download {
     struct fdl_download *next, **at;
 };
 
-/* Since it was created; its own thread only. */
-struct fdl_download_counts {
-    uint64_t requests, retries, hedges, hedges_won;
-    uint64_t bytes; /* received, also those that nobody needed */
-};
-
 struct fdl_downloads_config {
     uint32_t most;       /* downloads at once */
     uint32_t tries;      /* of one; 0: the usual number */
@@ -82,6 +85,10 @@ struct fdl_downloads_config {
 };
 
 struct fdl_downloads;
+
+/* Which object it was, once it has ended well: its ETag, or when it was last
+ * modified; NULL: the server does not say. */
+const char *fdl_download_tag(const struct fdl_download *d);
 
 /* ENOSYS, ENOMEM. */
 int32_t fdl_downloads_create(const struct fdl_downloads_config *config,
@@ -101,8 +108,5 @@ void fdl_downloads_wake(struct fdl_downloads *all);
 
 /* All that are under way fail with these words. */
 void fdl_downloads_cancel(struct fdl_downloads *all, const char *why);
-
-const struct fdl_download_counts *fdl_downloads_counts(
-    const struct fdl_downloads *all);
 
 #endif

@@ -166,11 +166,13 @@ static enum fdl_reply_is check_whole(const struct fdl_reply *a,
     if (a->length < 0)
         return say(w, FDL_REPLY_BAD,
                    "the server does not say how long the object is");
-    if (asked->ranged && (asked->offset > 0 || asked->length != a->length))
+    bool fits = asked->up_to ? a->length <= asked->length
+                             : asked->length < 0 || a->length == asked->length;
+    if (asked->ranged && (asked->offset > 0 || !fits))
         return say(w, FDL_REPLY_BAD,
                    "the server sends the whole object, and no part of it: it "
                    "does not know ranges");
-    if (asked->length >= 0 && asked->length != a->length)
+    if (!fits)
         return say(w, FDL_REPLY_BAD,
                    "the object had %" PRId64 " bytes, and now has %" PRId64,
                    asked->length, a->length);

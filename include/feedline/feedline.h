@@ -565,6 +565,16 @@ struct feedline_stats {
                                   that JPEG decoders decoded, */
     uint64_t jpeg_mcus_jumped; /* blocks that the index spared them, */
     uint64_t jpeg_index_bytes; /* and the index's size */
+
+    /* Of data on other machines (docs/remote.md). */
+    uint64_t requests;
+    uint64_t requests_failed;  /* no answer, or not what was asked for */
+    uint64_t requests_retried; /* after that, sent again */
+    uint64_t requests_hedged;  /* sent beside one that was late */
+    uint64_t hedges_won;       /* of those */
+    uint64_t network_bytes;    /* received, also those that nobody needed */
+    uint64_t cached_bytes;     /* of samples, from the folder remote_cache */
+    uint64_t cache_errors;     /* there: damaged, or not written */
 };
 FEEDLINE_API int32_t feedline_loader_get_stats(const feedline_loader *l,
                                                struct feedline_stats *out);

@@ -6,6 +6,7 @@
 #include "loader/order/permute.h"
 #include "loader/order/sampler.h"
 #include "loader/read/read_rate.h"
+#include "loader/read/remote_cache.h"
 
 #include <stdlib.h>
 
@@ -46,7 +47,9 @@ static int32_t measure(const struct fdl_options *o, const feedline_dataset *ds,
         .samples = samples,
         .n = n,
     };
+    plan.chunks = fdl_remote_cache_open(o, ds);
     int32_t status = fdl_reading_measure(&plan, out);
+    fdl_chunk_cache_close(plan.chunks);
     free(samples);
     return status;
 }

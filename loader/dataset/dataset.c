@@ -97,7 +97,8 @@ int32_t fdl_dataset_hand_out(feedline_dataset *ds, int32_t status,
                              feedline_dataset **out)
 {
     if (!status)
-        status = fdl_dataset_remote_finish(ds->remote, ds->files.n);
+        status = fdl_dataset_remote_finish(ds->remote, ds->extents ? ds->files.n
+                                                                   : ds->count);
     if (status)
         fdl_dataset_unref(ds);
     else
@@ -281,10 +282,8 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
         return;
     const struct feedline_extent *e = &ds->extents[index];
     fdl_dataset_locate_file(ds, e->file, out);
-    if (is_whole_file(e)) { /* else it is kept open for the next sample */
+    if (is_whole_file(e)) /* else it is kept open for the next sample */
         out->file = FDL_OWN_FILE;
-        out->tag = NULL;
-    }
     out->offset = e->offset;
     if (e->length != FEEDLINE_TO_END)
         out->length = e->length;

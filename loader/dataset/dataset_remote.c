@@ -69,10 +69,9 @@ static int32_t grow_tags(struct fdl_dataset_remote *r, uint64_t n)
     return FEEDLINE_OK;
 }
 
-int32_t fdl_dataset_remote_finish(struct fdl_dataset_remote *r,
-                                  uint64_t n_files)
+int32_t fdl_dataset_remote_finish(struct fdl_dataset_remote *r, uint64_t n)
 {
-    return r ? grow_tags(r, n_files) : FEEDLINE_OK;
+    return r ? grow_tags(r, n) : FEEDLINE_OK;
 }
 
 int32_t fdl_dataset_remote_set_tag(struct fdl_dataset_remote *r, uint32_t file,

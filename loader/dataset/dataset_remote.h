@@ -13,7 +13,7 @@ struct fdl_dataset_remote {
     struct fdl_store *stores[FDL_STORE_KINDS];
     struct fdl_string_list queries; /* of names, or of files where there are
                                        parts of them; those behind have none */
-    fdl_tag *tags;                  /* [n_tags] of files */
+    fdl_tag *tags;                  /* [n_tags], as queries */
     uint64_t n_tags;
 };
 
@@ -24,9 +24,9 @@ struct fdl_dataset_remote {
 int32_t fdl_dataset_remote_admit(struct fdl_dataset_remote **r, uint64_t number,
                                  const char **location, char **cut);
 
-/* All files are known: objects of several samples have a tag each. ENOMEM. */
-int32_t fdl_dataset_remote_finish(struct fdl_dataset_remote *r,
-                                  uint64_t n_files);
+/* All names, or files where there are parts of them, are known: each has a tag.
+ * ENOMEM. */
+int32_t fdl_dataset_remote_finish(struct fdl_dataset_remote *r, uint64_t n);
 
 /* What object a file, of n_files, was when it was listed. ENOMEM. */
 int32_t fdl_dataset_remote_set_tag(struct fdl_dataset_remote *r, uint32_t file,

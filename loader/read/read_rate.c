@@ -219,6 +219,8 @@ static int32_t prepare(struct reading *g, struct feedline_reading *out)
             fdl_window_open_shards(g->window, p->dataset->files.n, p->random);
     if (status >= 0)
         fdl_window_direct(g->window)->mode = p->direct;
+    if (status >= 0)
+        fdl_window_remote(g->window)->chunks = p->chunks;
     if (status >= 0 && !p->random)
         fdl_window_set_peek(g->window, peek);
     return status;

@@ -13,10 +13,11 @@
 struct fdl_reading_plan {
     const feedline_dataset *dataset;
     enum fdl_reader_kind reader;
-    uint32_t depth; /* 0: the reader's own */
-    int32_t direct; /* enum fdl_direct_choice */
-    bool random;    /* tells the kernel so, as for a set beyond memory */
-    bool cold;      /* drop the files from the page cache first */
+    uint32_t depth;                 /* 0: the reader's own */
+    int32_t direct;                 /* enum fdl_direct_choice */
+    struct fdl_chunk_cache *chunks; /* of stores; or NULL */
+    bool random; /* tells the kernel so, as for a set beyond memory */
+    bool cold;   /* drop the files from the page cache first */
     uint64_t most_ns;
     uint64_t max_file_bytes;
     const uint64_t *samples; /* [n], each read once at most, in this order */

@@ -8,6 +8,10 @@
  * is the business of store/downloads.h. The thread sleeps in libcurl; a thread
  * that issues new samples wakes it if `asleep` is set, as in reader_uring.c.
  *
+ * What the cache of this machine has (remote_read.h) is read by this thread as
+ * well, once all reads that there is room for have begun: the kernel brings
+ * their pages meanwhile, as many at a time.
+ *
  * Fields of samples may be files of this machine, and so may samples of a list:
  * these it reads itself, one after the other.
  */
@@ -26,13 +30,14 @@
 /* The window's two stamps per item; one more per read. */
 #define CLOCK_READS_PER_ITEM 2
 
-#define TURN_NS ((int64_t)1000000000)
+#define TURN_NS   ((int64_t)1000000000)
+#define PAUSED_NS ((int64_t)4000000) /* memory is asked for again */
 
 /* One sample in flight. */
 struct flight {
     struct fdl_remote_read remote; /* first */
     struct fdl_reader *reader;
-    struct flight *next; /* in `idle` */
+    struct flight *next; /* in `idle` or `kept` */
 };
 
 struct fdl_reader {
@@ -51,7 +56,8 @@ struct fdl_reader {
     struct fdl_read *apart; /* mates whose read failed: each by itself */
     struct flight *flights; /* [max_depth] */
     struct flight *idle;
-    int64_t mark_ns; /* time is accounted for up to here */
+    struct flight *kept, **kept_end; /* in the cache, in order */
+    int64_t mark_ns;                 /* time is accounted for up to here */
 };
 
 /* ---- One sample --------------------------------------------------------- */
@@ -91,15 +97,47 @@ static void land(struct fdl_reader *r, struct fdl_read *read)
     fdl_counter_add(&stage->clock_reads, n * CLOCK_READS_PER_ITEM + 1);
 }
 
-static void on_done(struct fdl_download *d)
+static void end_flight(struct fdl_reader *r, struct flight *f)
 {
-    struct flight *f = (struct flight *)d;
-    struct fdl_reader *r = f->reader;
-    fdl_remote_end(&f->remote);
     f->next = r->idle;
     r->idle = f;
     r->in_flight--;
     land(r, f->remote.read);
+}
+
+static void on_done(struct fdl_download *d)
+{
+    struct flight *f = (struct flight *)d;
+    fdl_remote_end(&f->remote);
+    end_flight(f->reader, f);
+}
+
+static struct flight *take_kept(struct fdl_reader *r)
+{
+    struct flight *f = r->kept;
+    r->kept = f->next;
+    if (!r->kept)
+        r->kept_end = &r->kept;
+    return f;
+}
+
+/* Returns whether one was read. Those that follow one without room wait with
+ * it. */
+static bool read_kept(struct fdl_reader *r)
+{
+    bool any = false;
+    while (r->kept) {
+        enum fdl_remote_taken taken = fdl_remote_take(&r->kept->remote);
+        if (taken == FDL_REMOTE_LATER)
+            break;
+        struct flight *f = take_kept(r);
+        any = true;
+        if (taken == FDL_REMOTE_TAKEN)
+            end_flight(r, f);
+        else
+            fdl_downloads_begin(r->downloads, &f->remote.download);
+    }
+    return any;
 }
 
 static void announce(struct fdl_reader *r)
@@ -122,7 +160,13 @@ static void launch(struct fdl_reader *r, struct fdl_read *read)
     r->in_flight++;
     fdl_remote_prepare(&f->remote, r->window, read);
     f->remote.download.done = on_done;
-    fdl_downloads_begin(r->downloads, &f->remote.download);
+    if (!f->remote.is_kept) {
+        fdl_downloads_begin(r->downloads, &f->remote.download);
+        return;
+    }
+    f->next = NULL;
+    *r->kept_end = f;
+    r->kept_end = &f->next;
 }
 
 /* ---- The loop ----------------------------------------------------------- */
@@ -180,14 +224,14 @@ static void account(struct fdl_reader *r, _Atomic uint64_t *counter)
     r->mark_ns = now;
 }
 
-static void turn(struct fdl_reader *r)
+static void turn(struct fdl_reader *r, int64_t most_ns)
 {
     struct fdl_stage *s = r->stage;
     _Atomic uint64_t *counter = r->in_flight > 0 ? &s->busy_ns
                                 : fdl_window_is_full(r->window)
                                     ? &s->blocked_ns
                                     : &s->starved_ns;
-    fdl_downloads_turn(r->downloads, TURN_NS);
+    fdl_downloads_turn(r->downloads, most_ns);
     atomic_store_explicit(&r->asleep, false, memory_order_relaxed);
     account(r, counter);
 }
@@ -197,6 +241,11 @@ static void turn(struct fdl_reader *r)
 static void end_all(struct fdl_reader *r)
 {
     fdl_downloads_cancel(r->downloads, FDL_READ_STOPS);
+    while (r->kept) {
+        struct flight *f = take_kept(r);
+        fdl_remote_drop(&f->remote, FDL_READ_STOPS);
+        end_flight(r, f);
+    }
     while (r->apart) {
         struct fdl_read *read = r->apart;
         r->apart = fdl_gather_detach(read);
@@ -212,13 +261,14 @@ static void *remote_main(void *arg)
     r->mark_ns = fdl_now_ns();
     for (;;) {
         fill(r);
+        bool more = read_kept(r);
         announce(r);
         /* After `asleep` was set in fill, so a close that found nothing asleep
          * is seen here. */
         if (fdl_window_is_closed(r->window))
             break;
         account(r, &r->stage->busy_ns);
-        turn(r);
+        turn(r, more ? 0 : r->kept ? PAUSED_NS : TURN_NS);
         announce(r);
     }
     end_all(r);
@@ -253,6 +303,7 @@ static int32_t create(const struct fdl_reader_config *cfg,
     r->window = cfg->window;
     r->stage = &cfg->stages[0];
     r->max_depth = FDL_MAX(1, cfg->max_depth);
+    r->kept_end = &r->kept;
     atomic_init(&r->depth, FDL_MAX(1, FDL_MIN(cfg->depth, r->max_depth)));
     const struct fdl_downloads_config config = {.most = r->max_depth};
     int32_t status = fdl_downloads_create(&config, &r->downloads);

@@ -76,6 +76,7 @@ struct fdl_window {
 
     struct fdl_buffers buffers;
     struct fdl_user_calls user_calls;
+    struct fdl_remote_books remote;
     struct fdl_files_in_use files;
 
     /* Each modified by a different kind of thread. */
@@ -762,6 +763,11 @@ uint64_t fdl_window_max_file_bytes(const struct fdl_window *w)
 struct fdl_user_calls *fdl_window_user_calls(struct fdl_window *w)
 {
     return &w->user_calls;
+}
+
+struct fdl_remote_books *fdl_window_remote(struct fdl_window *w)
+{
+    return &w->remote;
 }
 
 uint64_t fdl_window_largest(const struct fdl_window *w)

@@ -25,6 +25,7 @@
 #include "loader/read/buffers.h"
 #include "loader/read/direct.h"
 #include "loader/read/keep.h"
+#include "loader/read/remote_books.h"
 #include "loader/read/shard_files.h"
 #include "loader/read/user_calls.h"
 #include "profiler/measure/ledger.h"
@@ -244,5 +245,8 @@ uint64_t fdl_window_largest(const struct fdl_window *w);
 /* As it was created with; and what it knows of the program's own reader. */
 uint64_t fdl_window_max_file_bytes(const struct fdl_window *w);
 struct fdl_user_calls *fdl_window_user_calls(struct fdl_window *w);
+
+/* What reading from stores has cost. */
+struct fdl_remote_books *fdl_window_remote(struct fdl_window *w);
 
 #endif

@@ -11,6 +11,7 @@
 #include "profiler/verdict/headroom.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* A second verdict is worth its lines if it is a cause of so much of the stall,
  * or may gain so much. */
@@ -109,6 +110,53 @@ static void add_decoding(const struct fdl_sources *from, struct fdl_text *t)
                  100 * FDL_MIN(left, 1.0));
 }
 
+/* Of data on other machines. */
+static void add_requests(const struct fdl_sources *from, struct fdl_text *t)
+{
+    struct feedline_stats s;
+    fdl_stats_get(from->watch, &s);
+    if (s.requests == 0)
+        return;
+    fdl_text_add(t, "%" PRIu64 " requests brought %.3g MB", s.requests,
+                 (double)s.network_bytes / 1e6);
+    if (s.requests_failed > 0)
+        fdl_text_add(t, "; %.2g %% of them failed (%" PRIu64 " sent again)",
+                     100 * (double)s.requests_failed / (double)s.requests,
+                     s.requests_retried);
+    if (s.requests_hedged > 0)
+        fdl_text_add(t,
+                     "; %" PRIu64 " were late and sent a second time, which "
+                     "was faster for %" PRIu64,
+                     s.requests_hedged, s.hedges_won);
+    fdl_text_add(t, ".\n");
+}
+
+/* Said once, however often it was met. */
+static void add_remote_cache(const struct fdl_sources *from, struct fdl_text *t)
+{
+    struct fdl_chunk_cache_state cache;
+    struct feedline_stats s;
+    if (!fdl_engine_chunk_cache(from->engine, &cache))
+        return;
+    fdl_stats_get(from->watch, &s);
+    fdl_text_add(t, "remote_cache brought %.3g MB",
+                 (double)s.cached_bytes / 1e6);
+    if (cache.full)
+        fdl_text_add(t,
+                     "; its budget of %.3g GB is used up, and what is in it "
+                     "stays",
+                     (double)cache.budget / 1e9);
+    if (s.cache_errors > 0)
+        fdl_text_add(t,
+                     "; %" PRIu64 " times something in it was damaged, or "
+                     "could not be written",
+                     s.cache_errors);
+    if (cache.step)
+        fdl_text_add(t, "; nothing more is stored there (%s: %s)", cache.step,
+                     strerror(cache.error));
+    fdl_text_add(t, ".\n");
+}
+
 /* Each gain with what was measured to say so. */
 static void add_headroom(const struct fdl_sources *from, struct fdl_text *t)
 {
@@ -160,6 +208,8 @@ void fdl_explain(const struct fdl_sources *from, struct fdl_text *t)
     fdl_costs_say(&costs, t);
     add_index(from, t);
     add_decoding(from, t);
+    add_requests(from, t);
+    add_remote_cache(from, t);
     add_kept(from, t);
     add_headroom(from, t);
     fdl_text_add(t, "\nThe tuner:\n");

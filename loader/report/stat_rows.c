@@ -98,6 +98,24 @@ static const struct feedline_stat_info stats[] = {
            "Such blocks that the index spared from being decoded."),
     NUMBER(jpeg_index_bytes, "bytes", SUM, "jpeg_index_bytes",
            "What jpeg_index noted in this process."),
+    NUMBER(requests, "", SUM, "requests_total",
+           "Requests sent to servers, for data on other machines."),
+    NUMBER(requests_failed, "", SUM, "requests_failed_total",
+           "Of these, those without an answer, or with another than what was "
+           "asked for."),
+    NUMBER(requests_retried, "", SUM, "requests_retried_total",
+           "Of these, those that were sent again after a pause."),
+    NUMBER(requests_hedged, "", SUM, "requests_hedged_total",
+           "Requests sent beside one that was late."),
+    NUMBER(hedges_won, "", SUM, "hedges_won_total",
+           "Of these, those that brought the bytes."),
+    NUMBER(network_bytes, "bytes", SUM, "network_bytes_total",
+           "Bytes of answers, also those that nobody needed."),
+    NUMBER(cached_bytes, "bytes", SUM, "cached_bytes_total",
+           "Bytes of samples that came from the folder remote_cache."),
+    NUMBER(cache_errors, "", SUM, "cache_errors_total",
+           "Times that something in that folder was damaged, or could not be "
+           "written."),
 };
 #undef STRUCT
 

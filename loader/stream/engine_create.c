@@ -8,6 +8,7 @@
 #include "loader/order/ahead.h"
 #include "loader/order/mixing.h"
 #include "loader/read/reader_file.h"
+#include "loader/read/remote_cache.h"
 #include "loader/stream/budget.h"
 #include "loader/stream/decoding.h"
 #include "loader/stream/engine_own.h"
@@ -533,6 +534,8 @@ static int32_t make_path(struct fdl_engine *e,
     if (status < 0)
         return status;
     choose_cache(e);
+    e->chunks = fdl_remote_cache_open(&e->options, e->dataset);
+    fdl_window_remote(e->window)->chunks = e->chunks;
     if (gathers(e))
         fdl_window_set_peek(e->window, peek);
     fdl_window_direct(e->window)->mode = choose_direct(e);
@@ -644,6 +647,7 @@ void fdl_engine_destroy(struct fdl_engine *e)
         return;
     fdl_pool_fini(&e->pool);
     fdl_window_destroy(e->window);
+    fdl_chunk_cache_close(e->chunks);
     fdl_entry_store_destroy(e->entries);
     fdl_pixel_store_destroy(e->pixels);
     fdl_ring_unref(e->ring);

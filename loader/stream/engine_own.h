@@ -60,6 +60,7 @@ struct fdl_engine {
 
     struct fdl_entry_store *entries; /* the JPEG index; NULL: none */
     struct fdl_pixel_store *pixels;  /* of recorded samples; NULL: others */
+    struct fdl_chunk_cache *chunks;  /* of stores; NULL: none */
     struct fdl_ring *ring;
     struct fdl_window *window;
     struct fdl_pool pool;

@@ -80,6 +80,20 @@ const char *fdl_engine_user_reads(const struct fdl_engine *e,
     return e->dataset->user->name;
 }
 
+void fdl_engine_remote_reads(const struct fdl_engine *e,
+                             struct fdl_remote_sums *out)
+{
+    *out = fdl_remote_sums_of(fdl_window_remote(e->window));
+}
+
+bool fdl_engine_chunk_cache(const struct fdl_engine *e,
+                            struct fdl_chunk_cache_state *out)
+{
+    if (e->chunks)
+        fdl_chunk_cache_get(e->chunks, out);
+    return e->chunks != NULL;
+}
+
 bool fdl_engine_counts_storage(const struct fdl_engine *e)
 {
     return fdl_window_storage_count(e->window) == FDL_STORAGE_COUNTED;

@@ -8,6 +8,7 @@
 #ifndef FDL_LOADER_SNAPSHOT_H
 #define FDL_LOADER_SNAPSHOT_H
 
+#include "loader/read/remote_books.h"
 #include "loader/read/user_calls.h"
 #include "loader/stream/decode_choice.h"
 #include "loader/stream/finish_choice.h"
@@ -74,6 +75,14 @@ void fdl_engine_read_sums(const struct fdl_engine *e,
  * none. */
 const char *fdl_engine_user_reads(const struct fdl_engine *e,
                                   struct fdl_user_sums *out);
+
+/* What reading from stores has cost. */
+void fdl_engine_remote_reads(const struct fdl_engine *e,
+                             struct fdl_remote_sums *out);
+
+/* The cache of what they have; false: there is none. */
+bool fdl_engine_chunk_cache(const struct fdl_engine *e,
+                            struct fdl_chunk_cache_state *out);
 
 struct fdl_in_use {
     uint64_t memory_bytes; /* of batches, read buffers and decoders */

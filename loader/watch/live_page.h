@@ -32,7 +32,7 @@
 
 #define FDL_LIVE_NAME    "feedline-live"
 #define FDL_LIVE_MAGIC   UINT64_C(0x65766c656e696c66) /* "flinelve" */
-#define FDL_LIVE_VERSION 3u
+#define FDL_LIVE_VERSION 4u
 
 /* The first 32 bytes are the same in every version. A version may append to its
  * statistics; any other change makes a new version. */

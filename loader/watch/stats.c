@@ -210,6 +210,23 @@ const char *fdl_stats_user_reads(struct fdl_watch *watch,
     return name;
 }
 
+void fdl_stats_remote_reads(struct fdl_watch *watch,
+                            struct fdl_remote_sums *out)
+{
+    fdl_lock(&watch->books.lock);
+    struct fdl_remote_sums zero = watch->books.zero->remote;
+    fdl_unlock(&watch->books.lock);
+    fdl_engine_remote_reads(watch->engine, out);
+    out->requests -= zero.requests;
+    out->failures -= zero.failures;
+    out->retries -= zero.retries;
+    out->hedges -= zero.hedges;
+    out->hedges_won -= zero.hedges_won;
+    out->network_bytes -= zero.network_bytes;
+    out->cached_bytes -= zero.cached_bytes;
+    out->cache_errors -= zero.cache_errors;
+}
+
 static uint64_t truncated_samples(const struct fdl_watch *watch)
 {
     uint32_t n = fdl_engine_worker_count(watch->engine);
@@ -254,6 +271,7 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
     struct fdl_read_sums read;
     struct fdl_in_use in_use;
     struct fdl_pixel_sums pixels;
+    struct fdl_remote_sums remote;
     struct fdl_knobs knobs;
     fdl_engine_in_force(watch->engine, &knobs);
     fdl_lock(&c->lock);
@@ -289,6 +307,15 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
     out->jpeg_mcus = pixels.mcus;
     out->jpeg_mcus_jumped = pixels.mcus_jumped;
     out->jpeg_index_bytes = in_use.index_bytes;
+    fdl_stats_remote_reads(watch, &remote);
+    out->requests = remote.requests;
+    out->requests_failed = remote.failures;
+    out->requests_retried = remote.retries;
+    out->requests_hedged = remote.hedges;
+    out->hedges_won = remote.hedges_won;
+    out->network_bytes = remote.network_bytes;
+    out->cached_bytes = remote.cached_bytes;
+    out->cache_errors = remote.cache_errors;
 }
 
 /* What has not been probed yet counts as on a core. If a reset came in between,
@@ -459,6 +486,7 @@ static void take_zero(struct fdl_watch *watch, struct fdl_stats_zero *zero)
         zero->customs[i] = custom_sums(watch, i);
     zero->pixels = pixel_sums(watch);
     fdl_engine_user_reads(watch->engine, &zero->user);
+    fdl_engine_remote_reads(watch->engine, &zero->remote);
     fdl_engine_in_use(watch->engine, &in_use);
     zero->failed_samples = in_use.failed_samples;
     zero->truncated_samples = truncated_samples(watch);

@@ -37,6 +37,10 @@ void fdl_stats_pixels(struct fdl_watch *watch, struct fdl_pixel_sums *out);
 const char *fdl_stats_user_reads(struct fdl_watch *watch,
                                  struct fdl_user_sums *out);
 
+/* Of stores. */
+void fdl_stats_remote_reads(struct fdl_watch *watch,
+                            struct fdl_remote_sums *out);
+
 /* stats_workers.c */
 void fdl_stats_workers(struct fdl_watch *watch,
                        struct feedline_worker_stats *out);

@@ -30,6 +30,7 @@ struct fdl_stats_zero {
     struct fdl_custom_sums customs[FDL_CUSTOM_MAX];
     struct fdl_pixel_sums pixels;
     struct fdl_user_sums user;
+    struct fdl_remote_sums remote;
     uint64_t failed_samples, truncated_samples;
     struct fdl_workers_time workers;
 };

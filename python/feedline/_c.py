@@ -254,6 +254,14 @@ class stats(SizedStructure):
         ("jpeg_mcus", c_uint64),
         ("jpeg_mcus_jumped", c_uint64),
         ("jpeg_index_bytes", c_uint64),
+        ("requests", c_uint64),
+        ("requests_failed", c_uint64),
+        ("requests_retried", c_uint64),
+        ("requests_hedged", c_uint64),
+        ("hedges_won", c_uint64),
+        ("network_bytes", c_uint64),
+        ("cached_bytes", c_uint64),
+        ("cache_errors", c_uint64),
     ]
 
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
-from typing import Iterator, List
+from typing import Iterator
 
 import pytest
 
@@ -17,8 +17,8 @@ import feedline  # noqa: E402
 import store_servers  # noqa: E402
 import web_servers  # noqa: E402
 from feedline import Dataset, InvalidArgument, NotFound, ReadError  # noqa: E402
-
-SECRET = "X-Amz-Signature=0123456789"
+from remote_sets import SECRET, make_shards, open_remote  # noqa: E402
+from remote_sets import urls, write_list  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -33,40 +33,13 @@ def shards(
     image_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """The images in three tar files, and as they are."""
-    folder = tmp_path_factory.mktemp("shards")
-    photos = sorted(image_folder.rglob("*.jpg"))
-    for i in range(3):
-        with tarfile.open(folder / ("%d.tar" % i), "w") as tar:
-            for photo in photos[i::3]:
-                tar.add(photo, photo.relative_to(image_folder))
-    shutil.copytree(image_folder, folder / "photos")
-    return folder
+    return make_shards(image_folder, tmp_path_factory.mktemp("shards"))
 
 
 @pytest.fixture(scope="module")
 def address(shards: Path) -> Iterator[str]:
     with web_servers.faults(shards) as found:
         yield found
-
-
-def open_remote(uri: str) -> Dataset:
-    try:
-        return Dataset.open(uri)
-    except feedline.Error as error:
-        if "libcurl" in str(error):
-            pytest.skip("no libcurl")
-        raise
-
-
-def urls(shards: Path, address: str) -> List[str]:
-    photos = sorted((shards / "photos").rglob("*.jpg"))
-    return ["%s/%s" % (address, p.relative_to(shards)) for p in photos]
-
-
-def write_list(path: Path, lines: List[str]) -> Path:
-    rows = ["%s %d" % (line, i % 3) for i, line in enumerate(lines)]
-    path.write_text("\n".join(rows))
-    return path
 
 
 # ---- The same stream ---------------------------------------------------------

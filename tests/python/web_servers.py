@@ -42,14 +42,16 @@ def running(*command: str, **more: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def faults(folder: Path, delay_ms: int = 0) -> Iterator[str]:
-    """The address of the server that fails on demand."""
+def faults(folder: Path, delay_ms: int = 0, part: float = 0) -> Iterator[str]:
+    """The address of the server that fails on demand; part: of all requests
+    that fail by chance."""
     with running(
         sys.executable,
         "-B",
         str(FAULTS),
         str(folder),
         str(delay_ms),
+        str(part),
         stdout=subprocess.PIPE,
         text=True,
     ) as child:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A web server with ranges and ETags that fails on demand.
 
-    fault_server.py FOLDER [DELAY_MS]
+    fault_server.py FOLDER [DELAY_MS [PART]]
 
-Prints its port. DELAY_MS: before every answer. The query of a URL says what
+Prints its port. DELAY_MS: before every answer. PART: of the requests that fail
+by chance (0.05), in one of four ways. The query of a URL says what
 goes wrong, the first `times` times (1) that URL is asked for, counted over all
 ranges of it:
 
@@ -27,6 +28,7 @@ ranges of it:
 """
 
 import os
+import random
 import socket
 import struct
 import sys
@@ -35,8 +37,12 @@ import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+# What happens by chance; slow: far longer than the others, not for ever.
+CHANCES = ({"status": "503"}, {"reset": ""}, {"cut": "700"}, {"delay": "400"})
+
 asked = {}
 lock = threading.Lock()
+dice = random.Random(1)
 
 
 def faults_of(url):
@@ -48,6 +54,8 @@ def faults_of(url):
         asked[url] = asked.get(url, 0) + 1
         if asked[url] > int(faults.pop("times", 1)):
             faults = {}
+        if not faults and dice.random() < Handler.part:
+            faults = dice.choice(CHANCES)
     return urllib.parse.unquote(parts.path), faults
 
 
@@ -57,6 +65,7 @@ class Handler(BaseHTTPRequestHandler):
     wbufsize = 1 << 16
     folder = "/"
     delay_ms = 0
+    part = 0.0
 
     def log_message(self, *args):
         pass
@@ -174,6 +183,7 @@ class Server(ThreadingHTTPServer):
 def main():
     Handler.folder = sys.argv[1].rstrip("/")
     Handler.delay_ms = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    Handler.part = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
     server = Server(("127.0.0.1", 0), Handler)
     print(server.server_address[1], flush=True)
     server.serve_forever()

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 bool rig_reads;
+bool rig_caches;
 uint16_t (*rig_serve)(const char *folder, uint32_t delay_ms);
 
 static uint8_t byte_at(uint64_t file, uint64_t offset)
@@ -52,7 +53,7 @@ static void peek(void *user, uint64_t sample, struct fdl_source *out)
         return;
     out->path = rig->urls[i];
     out->store = rig->store;
-    out->tag = e->part ? &rig->tags[e->file] : NULL;
+    out->tag = &rig->tags[e->file];
 }
 
 static void resolve(void *user, struct fdl_read *r)
@@ -182,11 +183,22 @@ static void serve(struct rig *rig)
     }
 }
 
+static void open_chunks(struct rig *rig)
+{
+    char folder[96];
+    snprintf(folder, sizeof(folder), "%s/chunks", rig->folder);
+    rig->chunks = fdl_chunk_cache_open(folder, (uint64_t)256 << 20);
+    assert_non_null(rig->chunks);
+}
+
 int32_t rig_try_start(struct rig *rig, const struct fdl_reader_ops *ops)
 {
     if (ops == &fdl_reader_remote)
         serve(rig);
     rig_open_window(rig);
+    if (ops == &fdl_reader_remote && rig_caches && !rig->chunks)
+        open_chunks(rig);
+    fdl_window_remote(rig->window)->chunks = rig->chunks;
     struct fdl_reader_config cfg = {
         .window = rig->window,
         .dataset = &rig->dataset,
@@ -236,6 +248,8 @@ void rig_stop(struct rig *rig)
     assert_int_equal(one_more.ahead, 0); /* all have arrived, or failed */
     fdl_window_destroy(rig->window);
     rig->window = NULL;
+    fdl_chunk_cache_close(rig->chunks);
+    rig->chunks = NULL;
 }
 
 /* As a worker does it where the reader has no threads. */

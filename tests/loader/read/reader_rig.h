@@ -53,10 +53,14 @@ struct rig {
     char base[64];
     char *urls[RIG_FILES];
     fdl_tag tags[RIG_FILES];
+    struct fdl_chunk_cache *chunks; /* with rig_caches */
 };
 
 /* Starts a server on a folder: tests/store/server.h, for who links it. */
 extern uint16_t (*rig_serve)(const char *folder, uint32_t delay_ms);
+
+/* For the remote reader: it keeps in a folder what it has read. */
+extern bool rig_caches;
 
 /* The test reads the files, as a program with a reader of its own. */
 extern bool rig_reads;

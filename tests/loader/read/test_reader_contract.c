@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One contract, four readers and a program's own: whatever the samples are and
- * whenever it stops. The remote reader has the files from a server. */
+ * whenever it stops. The remote reader has the files from a server, and from a
+ * cache of what that sent. */
 #define RIG_REMOTE(contract)                                                   \
   TEST(remote_##contract)                                                      \
   {                                                                            \
+    contract(&fdl_reader_remote);                                              \
+  }                                                                            \
+  TEST(kept_##contract)                                                        \
+  {                                                                            \
+    rig_caches = true;                                                         \
     contract(&fdl_reader_remote);                                              \
   }
 #include "tests/loader/read/reader_rig.h"
@@ -282,6 +288,11 @@ TEST(uring_goes_on_from_a_full_window)
     goes_on_from_a_full_window(&fdl_reader_uring);
 }
 
+TEST(kept_goes_on_from_a_full_window)
+{
+    rig_caches = true;
+    goes_on_from_a_full_window(&fdl_reader_remote);
+}
 TEST(remote_goes_on_from_a_full_window)
 {
     goes_on_from_a_full_window(&fdl_reader_remote);

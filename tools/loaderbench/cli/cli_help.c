@@ -92,7 +92,7 @@ static const char *const common[][2] = {
 #define N_COMMON (sizeof(common) / sizeof(*common))
 
 /* The rest is under "Other", so that none is missing. */
-#define GROUP_OPTIONS_MAX 16
+#define GROUP_OPTIONS_MAX 20
 static const struct group {
     const char *title;
     const char *options[GROUP_OPTIONS_MAX];
@@ -105,8 +105,9 @@ static const struct group {
       "epoch_samples"}},
     {"Speed",
      {"workers", "depth", "io_depth", "reader", "direct", "cache",
-      "cache_budget", "memory_budget", "device_memory_budget", "quality",
-      "jpeg_index", "jpeg_index_budget", "held", "local_world", "affinity"}},
+      "cache_budget", "remote_cache", "remote_cache_budget", "memory_budget",
+      "device_memory_budget", "quality", "jpeg_index", "jpeg_index_budget",
+      "held", "local_world", "affinity"}},
     {"Tuner",
      {"tuner", "tuner_target", "tuner_profile", "workers_start", "workers_min",
       "workers_max", "depth_max", "io_depth_max"}},

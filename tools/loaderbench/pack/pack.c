@@ -68,7 +68,8 @@ const struct cli_command command_pack = {
     .n_first = 10,
     .loader_options = true,
     .of_loader = "workers|reader|io_depth|direct|cache|cache_budget|"
-                 "memory_budget|affinity|on_error|max_failures|"
+                 "remote_cache|remote_cache_budget|memory_budget|affinity|on_"
+                 "error|max_failures|"
                  "accept_truncated|apply_exif|checksums|pillow|max_pixels|"
                  "max_file_bytes|max_scans|max_image_ms",
     .run = pack_main,

@@ -61,8 +61,13 @@ static void add_character(struct text *t, uint32_t c)
     } else if (c < 0x800) {
         add_byte(t, 0xc0 | c >> 6);
         add_byte(t, 0x80 | (c & 0x3f));
-    } else {
+    } else if (c < 0x10000) {
         add_byte(t, 0xe0 | c >> 12);
+        add_byte(t, 0x80 | (c >> 6 & 0x3f));
+        add_byte(t, 0x80 | (c & 0x3f));
+    } else {
+        add_byte(t, 0xf0 | c >> 18);
+        add_byte(t, 0x80 | (c >> 12 & 0x3f));
         add_byte(t, 0x80 | (c >> 6 & 0x3f));
         add_byte(t, 0x80 | (c & 0x3f));
     }
@@ -81,6 +86,25 @@ static int32_t scan_hex(struct fdl_json_scan *s, uint32_t *out)
     return FEEDLINE_OK;
 }
 
+/* Behind "\\u" and four digits; if these were the first half of a character
+ * beyond 16 bits, the second may follow. */
+static int32_t scan_other_half(struct fdl_json_scan *s, uint32_t *c)
+{
+    const char *begin = s->at;
+    uint32_t low;
+    if (*c < 0xd800 || *c >= 0xdc00 || strncmp(begin, "\\u", 2) != 0)
+        return FEEDLINE_OK;
+    s->at += 2;
+    int32_t status = scan_hex(s, &low);
+    if (status < 0)
+        return status;
+    if (low >= 0xdc00 && low < 0xe000)
+        *c = 0x10000 + ((*c - 0xd800) << 10) + (low - 0xdc00);
+    else
+        s->at = begin; /* it is another character */
+    return FEEDLINE_OK;
+}
+
 static int32_t scan_escape(struct fdl_json_scan *s, struct text *t)
 {
     static const char letters[] = "\"\\/bfnrt";
@@ -95,6 +119,8 @@ static int32_t scan_escape(struct fdl_json_scan *s, struct text *t)
         return FEEDLINE_OK;
     }
     int32_t status = scan_hex(s, &c);
+    if (status == FEEDLINE_OK)
+        status = scan_other_half(s, &c);
     if (status < 0)
         return status;
     s->has_nul |= c == 0;

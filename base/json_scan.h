@@ -27,8 +27,8 @@ char fdl_json_scan_peek(struct fdl_json_scan *s);
 /* Skips it if it comes next, immediately. */
 bool fdl_json_scan_word(struct fdl_json_scan *s, const char *word);
 
-/* A string as UTF-8, cut after capacity - 1 bytes and NUL-terminated; halves of
- * characters beyond 16 bits become '?'. EINVAL says what was wrong. */
+/* A string as UTF-8, cut after capacity - 1 bytes and NUL-terminated; half of a
+ * character beyond 16 bits becomes '?'. EINVAL says what was wrong. */
 int32_t fdl_json_scan_string(struct fdl_json_scan *s, char *out,
                              size_t capacity);
 

@@ -72,14 +72,16 @@ def joined(paths: Sequence[Any]) -> bytes:
 
 
 def each_of(names: bytes, count: int) -> Any:
-    """Where each name begins, as an array for C, which `names` outlives."""
+    """Where each name begins, as an array for C, which keeps `names`."""
     parts: List[bytes] = names.split(b"\0") if count else []
     if len(parts) != count:
         raise InvalidArgument("a path has a NUL in it")
     first = ctypes.cast(ctypes.c_char_p(names), ctypes.c_void_p).value or 0
     ends = accumulate(map(len, parts), initial=first)
     starts = array("Q", map(operator.add, ends, range(count)))
-    return (ctypes.c_char_p * count).from_buffer(starts)
+    table: Any = (ctypes.c_char_p * count).from_buffer(starts)
+    table.names = names
+    return table
 
 
 class Names:

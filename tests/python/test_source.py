@@ -103,6 +103,15 @@ def test_what_it_says_of_itself(store: Store, tmp_path: Path) -> None:
     )
 
 
+def test_many_names(store: Store) -> None:
+    """They are read while the data set is made, and nothing else holds them."""
+    classes = ["class of many letters %d" % i for i in range(400)]
+    names = ["sample of many letters %d" % i for i in range(len(store))]
+    ours = Dataset.source(store, classes=list(classes), names=list(names))
+    assert ours.classes == classes
+    assert [ours.path(i) for i in range(len(store))] == names
+
+
 def test_pickled_with_its_object(store: Store) -> None:
     ours = Dataset.source(store, iter(range(24)), name="s3")
     again = pickle.loads(pickle.dumps(ours))

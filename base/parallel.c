@@ -44,14 +44,11 @@ static void *parallel_main(void *arg)
     return NULL;
 }
 
-static void run(struct work *w, const char *name)
+static void run(struct work *w, const char *name, uint32_t wanted)
 {
     struct fdl_thread threads[MAX_THREADS];
-    struct fdl_cpu_set cpus;
-    uint32_t n = 0, wanted = MAX_THREADS;
-    if (fdl_cpu_set_of_thread(0, &cpus))
-        wanted = FDL_MIN(THREADS_PER_CPU * fdl_cpu_set_count(&cpus), wanted);
-    wanted = (uint32_t)FDL_MIN((uint64_t)wanted, w->n);
+    uint32_t n = 0;
+    wanted = (uint32_t)FDL_MIN((uint64_t)FDL_MIN(wanted, MAX_THREADS), w->n);
     while (n + 1 < wanted &&
            fdl_thread_start(&threads[n], name, parallel_main, w) == FEEDLINE_OK)
         n++;
@@ -78,11 +75,21 @@ static int32_t outcome_of(const struct work *w)
 int32_t fdl_parallel(const char *name, uint64_t n,
                      int32_t (*each)(void *arg, uint64_t i), void *arg)
 {
+    struct fdl_cpu_set cpus;
+    uint32_t threads = MAX_THREADS;
+    if (fdl_cpu_set_of_thread(0, &cpus))
+        threads = THREADS_PER_CPU * fdl_cpu_set_count(&cpus);
+    return fdl_parallel_waits(name, threads, n, each, arg);
+}
+
+int32_t fdl_parallel_waits(const char *name, uint32_t threads, uint64_t n,
+                           int32_t (*each)(void *arg, uint64_t i), void *arg)
+{
     struct work w = {.each = each, .arg = arg, .n = n};
     w.outcomes = calloc(FDL_MAX(n, 1), sizeof(*w.outcomes));
     if (!w.outcomes)
         return fdl_fail_memory(n * sizeof(*w.outcomes), "threads' outcomes");
-    run(&w, name);
+    run(&w, name, threads);
     int32_t status = outcome_of(&w);
     free(w.outcomes);
     return status;

@@ -15,4 +15,9 @@
 int32_t fdl_parallel(const char *name, uint64_t n,
                      int32_t (*each)(void *arg, uint64_t i), void *arg);
 
+/* The same on up to `threads` threads, 64 at most, whatever the cores: for work
+ * that waits for other machines. */
+int32_t fdl_parallel_waits(const char *name, uint32_t threads, uint64_t n,
+                           int32_t (*each)(void *arg, uint64_t i), void *arg);
+
 #endif

@@ -132,20 +132,19 @@ void fdl_attempt_resume(struct fdl_attempt *a)
     a->curl->Pause(a->easy, FDL_CURL_CONTINUE);
 }
 
-/* What is wrong is the same the next time. */
+bool fdl_attempt_stays(int code)
+{
+    return code == FDL_CURL_E_URL_MALFORMAT ||
+           code == FDL_CURL_E_TOO_MANY_REDIRECTS ||
+           code == FDL_CURL_E_PEER_FAILED_VERIFICATION ||
+           code == FDL_CURL_E_SSL_CACERT_BADFILE;
+}
+
 static bool stays(const struct fdl_attempt *a, int code)
 {
-    switch (code) {
-    case FDL_CURL_E_URL_MALFORMAT:
-    case FDL_CURL_E_TOO_MANY_REDIRECTS:
-    case FDL_CURL_E_PEER_FAILED_VERIFICATION:
-    case FDL_CURL_E_SSL_CACERT_BADFILE:
-        return true;
-    case FDL_CURL_E_UNSUPPORTED_PROTOCOL: /* or it was no HTTP at all */
+    if (code == FDL_CURL_E_UNSUPPORTED_PROTOCOL) /* or it was no HTTP at all */
         return a->reply.status >= 300 && a->reply.status < 400;
-    default:
-        return false;
-    }
+    return fdl_attempt_stays(code);
 }
 
 void fdl_attempt_end(struct fdl_attempt *a, int code)

@@ -70,6 +70,9 @@ void fdl_attempt_clear(struct fdl_attempt *a);
 void fdl_attempt_usual(const struct fdl_curl *curl, void *easy, bool tls,
                        bool follow);
 
+/* Whether what libcurl ended with `code` ends so the next time as well. */
+bool fdl_attempt_stays(int code);
+
 /* "curl: host not found", of a code and what libcurl wrote. */
 void fdl_attempt_words(const struct fdl_curl *curl, int code, const char *error,
                        char *why, size_t bytes);

@@ -1,14 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request of any method, for the little that stores ask for beside objects:
- * credentials and lists. On a connection of its own, once.
+ * credentials and lists. Connections are kept for the next one, of whatever
+ * thread; after a fork those of the parent are left alone.
  */
+#include "base/lock.h"
+#include "base/thread.h"
 #include "store/attempt.h"
 #include "store/get.h"
 
 #include <string.h>
 
 #define TIMEOUT_MS 30000L
+#define IDLE_MOST  32u
+
+static struct fdl_lock lock = FDL_LOCK_INIT(FDL_RANK_IDLE_REQUESTS);
+static void *idle[IDLE_MOST]; /* libcurl's handles */
+static uint32_t n_idle, generation;
+
+/* NULL: no memory. */
+static void *take_handle(const struct fdl_curl *curl)
+{
+    void *easy = NULL;
+    uint32_t now = fdl_fork_generation();
+    fdl_lock(&lock);
+    if (generation != now)
+        n_idle = 0;
+    generation = now;
+    if (n_idle > 0)
+        easy = idle[--n_idle];
+    fdl_unlock(&lock);
+    return easy ? easy : curl->EasyInit();
+}
+
+static void give_handle(const struct fdl_curl *curl, void *easy)
+{
+    curl->EasyReset(easy); /* its connections stay */
+    fdl_lock(&lock);
+    bool keep = n_idle < IDLE_MOST && generation == fdl_fork_generation();
+    if (keep)
+        idle[n_idle++] = easy;
+    fdl_unlock(&lock);
+    if (!keep)
+        curl->EasyCleanup(easy);
+}
 
 struct asked {
     struct fdl_answer *answer;
@@ -89,7 +124,7 @@ int32_t fdl_get_request(void *user, const struct fdl_request *r,
     int32_t status = fdl_curl_load(&curl);
     if (status)
         return status;
-    void *easy = curl->EasyInit();
+    void *easy = take_handle(curl);
     if (!easy || !add_headers(curl, r, &list)) {
         status = fdl_fail_memory(sizeof(*r), "a request");
     } else {
@@ -97,13 +132,16 @@ int32_t fdl_get_request(void *user, const struct fdl_request *r,
         int code = perform(curl, easy, r, &asked, error);
         fdl_attempt_words(curl, code, error, why, sizeof(why));
         if (asked.too_long)
-            status = fdl_fail(FEEDLINE_EIO, "an answer of more than %llu bytes",
-                              (unsigned long long)max_bytes);
+            status =
+                fdl_fail(FEEDLINE_EINVAL, "an answer of more than %llu bytes",
+                         (unsigned long long)max_bytes);
         else if (code != FDL_CURL_E_OK)
-            status = fdl_fail(FEEDLINE_EIO, "%s", why);
+            status = fdl_fail(fdl_attempt_stays(code) ? FEEDLINE_EINVAL
+                                                      : FEEDLINE_EIO,
+                              "%s", why);
     }
     if (easy)
-        curl->EasyCleanup(easy);
+        give_handle(curl, easy);
     if (list)
         curl->ListFree(list);
     return status;

@@ -28,13 +28,32 @@ bool fdl_object_number(const char *text, uint64_t *out)
     return true;
 }
 
+static int32_t check_prefix(const struct fdl_object_list *l, const char *key)
+{
+    if (strncmp(key, l->prefix, strlen(l->prefix)) == 0)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s: the server lists what was not asked for", l->what);
+}
+
+int32_t fdl_object_list_tell_folder(struct fdl_object_list *l, const char *key)
+{
+    size_t n = strlen(key);
+    int32_t status = check_prefix(l, key);
+    if (status == FEEDLINE_OK && (n <= strlen(l->prefix) || key[n - 1] != '/'))
+        status =
+            fdl_fail(FEEDLINE_EINVAL,
+                     "%s: the server lists a folder that is none", l->what);
+    return status ? status : l->folder(l->user, key);
+}
+
 int32_t fdl_object_list_tell(struct fdl_object_list *l,
                              const struct fdl_object *o)
 {
     size_t n = strlen(o->key);
-    if (strncmp(o->key, l->prefix, strlen(l->prefix)) != 0)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "%s: the server lists what was not asked for", l->what);
+    int32_t status = check_prefix(l, o->key);
+    if (status)
+        return status;
     if (n == 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: the server lists an object "

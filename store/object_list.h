@@ -23,11 +23,15 @@ struct fdl_object {
 
 typedef int32_t fdl_object_each(void *user, const struct fdl_object *object);
 
+/* A folder: what objects have before a '/', with that ("a/b/"). */
+typedef int32_t fdl_folder_each(void *user, const char *key);
+
 /* A list that is under way. */
 struct fdl_object_list {
     const char *what;   /* for messages: the location that is listed */
     const char *prefix; /* of all keys */
     fdl_object_each *each;
+    fdl_folder_each *folder; /* NULL: none is told, but all that is in them */
     void *user;
     struct fdl_text next; /* what to ask the next page with; "": no more */
     uint32_t empty;       /* pages in a row that told nothing */
@@ -49,6 +53,9 @@ fdl_page_read fdl_page_hub; /* next: a whole address */
  * are left out. */
 int32_t fdl_object_list_tell(struct fdl_object_list *l,
                              const struct fdl_object *o);
+
+/* Tells a folder, where folders are wanted. EINVAL: that is none. */
+int32_t fdl_object_list_tell_folder(struct fdl_object_list *l, const char *key);
 
 /* Digits only. false: they are none, or more than 64 bits. */
 FDL_NODISCARD bool fdl_object_number(const char *text, uint64_t *out);

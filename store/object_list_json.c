@@ -75,6 +75,13 @@ static int32_t tell(struct page *p, struct fdl_json_scan *s)
     return p->telling ? fdl_object_list_tell(p->l, &o) : FEEDLINE_OK;
 }
 
+/* key ends with the '/'. */
+static int32_t tell_folder(struct page *p)
+{
+    p->told++;
+    return p->telling ? fdl_object_list_tell_folder(p->l, p->key) : FEEDLINE_OK;
+}
+
 /* ---- Google -------------------------------------------------------------- */
 
 static int32_t google_field(struct fdl_json_scan *s, const char *key,
@@ -105,14 +112,25 @@ static int32_t google_item(struct fdl_json_scan *s, const char *key, void *user)
     return status < 0 ? status : tell(user, s);
 }
 
+static int32_t google_prefix(struct fdl_json_scan *s, const char *key,
+                             void *user)
+{
+    struct page *p = user;
+    (void)key;
+    int32_t status = scan_text(s, p->key, sizeof(p->key));
+    return status < 0 ? status : tell_folder(p);
+}
+
 static int32_t google_page(struct fdl_json_scan *s, const char *key, void *user)
 {
     struct page *p = user;
     if (key && strcmp(key, "nextPageToken") == 0)
         return scan_text(s, p->next, sizeof(p->next));
-    if (key && strcmp(key, "items") == 0)
+    bool items = key && strcmp(key, "items") == 0;
+    if (items || (key && strcmp(key, "prefixes") == 0 && p->l->folder))
         return fdl_json_scan_peek(s) == '['
-                   ? fdl_json_scan_each(s, google_item, p)
+                   ? fdl_json_scan_each(s, items ? google_item : google_prefix,
+                                        p)
                    : fdl_json_scan_fail(s, "a list expected");
     return fdl_json_scan_skip(s);
 }
@@ -142,9 +160,17 @@ static int32_t hub_item(struct fdl_json_scan *s, const char *key, void *user)
     if (status < 0)
         return status;
     /* A folder was asked for, which has more than what begins as the prefix. */
-    bool wanted = strcmp(p->kind, "file") == 0 &&
-                  strncmp(p->key, p->l->prefix, strlen(p->l->prefix)) == 0;
-    return wanted ? tell(p, s) : FEEDLINE_OK;
+    if (strncmp(p->key, p->l->prefix, strlen(p->l->prefix)) != 0)
+        return FEEDLINE_OK;
+    if (strcmp(p->kind, "file") == 0)
+        return tell(p, s);
+    size_t n = strlen(p->key);
+    if (strcmp(p->kind, "directory") != 0 || !p->l->folder)
+        return FEEDLINE_OK;
+    if (n + 2 > sizeof(p->key))
+        return fdl_json_scan_fail(s, "a text that is too long");
+    strcpy(p->key + n, "/");
+    return tell_folder(p);
 }
 
 /* ---- Both ---------------------------------------------------------------- */

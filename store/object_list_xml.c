@@ -18,7 +18,8 @@
 /* Names of the same things. */
 struct dialect {
     const char *root, *object, *key, *bytes, *tag, *next;
-    uint32_t depth;    /* of an object; the root has 1 */
+    const char *folder, *folder_key;
+    uint32_t depth;    /* of an object, or a folder; the root has 1 */
     bool tag_is_naked; /* without the quotes that it has in a header */
 };
 
@@ -61,16 +62,17 @@ static int32_t look(struct page *p, const struct fdl_xml *e)
     return FEEDLINE_OK;
 }
 
-/* An object has ended. */
-static int32_t tell(struct page *p)
+/* An object has ended, or a folder. */
+static int32_t tell(struct page *p, bool folder)
 {
-    if (!p->key || !p->has_bytes)
+    if (!p->key || (!folder && !p->has_bytes))
         return fail(p, "the server lists an object without a name or a size");
     if (p->encoded && !fdl_percent_undo(p->key, true))
         return fail(p, "the server lists a name that is not encoded rightly");
     const struct fdl_object o = {
         .key = p->key, .bytes = p->bytes, .tag = p->tag};
-    int32_t status = fdl_object_list_tell(p->l, &o);
+    int32_t status = folder ? fdl_object_list_tell_folder(p->l, p->key)
+                            : fdl_object_list_tell(p->l, &o);
     free(p->key);
     p->key = NULL;
     p->has_bytes = false;
@@ -93,20 +95,27 @@ static int32_t set_tag(struct page *p, const char *text)
 
 static int32_t take(struct page *p, const struct fdl_xml *e)
 {
+    const struct dialect *d = p->d;
     const char *name = e->names[e->depth - 1];
-    if (e->depth < p->d->depth ||
-        strcmp(e->names[p->d->depth - 1], p->d->object) != 0)
+    if (e->depth < d->depth)
         return FEEDLINE_OK;
-    if (e->depth == p->d->depth)
-        return tell(p);
-    if (e->depth == p->d->depth + 1 && strcmp(name, p->d->key) == 0)
+    bool folder =
+        p->l->folder && strcmp(e->names[d->depth - 1], d->folder) == 0;
+    if (!folder && strcmp(e->names[d->depth - 1], d->object) != 0)
+        return FEEDLINE_OK;
+    if (e->depth == d->depth)
+        return tell(p, folder);
+    if (e->depth == d->depth + 1 &&
+        strcmp(name, folder ? d->folder_key : d->key) == 0)
         return set(&p->key, e->text);
-    if (strcmp(name, p->d->bytes) == 0) {
+    if (folder)
+        return FEEDLINE_OK;
+    if (strcmp(name, d->bytes) == 0) {
         p->has_bytes = fdl_object_number(e->text, &p->bytes);
         return p->has_bytes ? FEEDLINE_OK
                             : fail(p, "the server lists a size that is none");
     }
-    return strcmp(name, p->d->tag) == 0 ? set_tag(p, e->text) : FEEDLINE_OK;
+    return strcmp(name, d->tag) == 0 ? set_tag(p, e->text) : FEEDLINE_OK;
 }
 
 static int32_t each(void *user, const struct fdl_xml *e)
@@ -142,6 +151,8 @@ int32_t fdl_page_s3(struct fdl_object_list *l, const struct fdl_answer *answer)
                                      .bytes = "Size",
                                      .tag = "ETag",
                                      .next = "NextContinuationToken",
+                                     .folder = "CommonPrefixes",
+                                     .folder_key = "Prefix",
                                      .depth = 2};
     return read_page(&d, l, answer);
 }
@@ -155,6 +166,8 @@ int32_t fdl_page_azure(struct fdl_object_list *l,
                                      .bytes = "Content-Length",
                                      .tag = "Etag",
                                      .next = "NextMarker",
+                                     .folder = "BlobPrefix",
+                                     .folder_key = "Name",
                                      .depth = 3,
                                      .tag_is_naked = true};
     return read_page(&d, l, answer);

@@ -22,12 +22,14 @@ struct fdl_pages {
     const struct fdl_location *where;        /* the same */
     fdl_page_make *make;
     fdl_page_read *read;
+    fdl_object_each *each;
+    fdl_folder_each *folder; /* NULL: the list has no folders */
+    void *user;
 };
 
-/* Calls each(user, object) for all whose keys begin as the location's, in the
- * server's order. A page that is refused is asked for again as the store says.
- * */
-int32_t fdl_pages_each(const struct fdl_pages *p, fdl_object_each *each,
-                       void *user);
+/* Tells all whose keys begin as the location's, in the server's order. A page
+ * that is refused is asked for again as the store says, and so is one that did
+ * not come. */
+int32_t fdl_pages_each(const struct fdl_pages *p);
 
 #endif

@@ -60,19 +60,17 @@ enum fdl_refusal fdl_remote_refused(struct fdl_store *store,
 }
 
 int32_t fdl_remote_list(struct fdl_store *store, const char *location,
-                        fdl_page_make *make, fdl_page_read *read,
-                        fdl_object_each *each, void *user)
+                        const struct fdl_pages *p)
 {
     const struct fdl_remote *r = (const struct fdl_remote *)store;
     struct fdl_location l;
     int32_t status = fdl_location_parse(location, store->ops->scheme, &l);
     if (status < 0)
         return status;
-    const struct fdl_pages pages = {.store = store,
-                                    .options = &r->options,
-                                    .location = location,
-                                    .where = &l,
-                                    .make = make,
-                                    .read = read};
-    return fdl_pages_each(&pages, each, user);
+    struct fdl_pages pages = *p;
+    pages.store = store;
+    pages.options = &r->options;
+    pages.location = location;
+    pages.where = &l;
+    return fdl_pages_each(&pages);
 }

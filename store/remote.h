@@ -36,9 +36,8 @@ enum fdl_refusal fdl_remote_refused(struct fdl_store *store,
                                     const struct fdl_answer *answer,
                                     int32_t *status);
 
-/* All that begins as the location does. */
+/* All of a list; of `p` the pages and who is told. */
 int32_t fdl_remote_list(struct fdl_store *store, const char *location,
-                        fdl_page_make *make, fdl_page_read *read,
-                        fdl_object_each *each, void *user);
+                        const struct fdl_pages *p);
 
 #endif

@@ -33,8 +33,9 @@ struct fdl_answer {
     struct fdl_text body;
 };
 
-/* Sends it and waits. Below 0: there was no answer, or one longer than
- * max_bytes. Any thread. */
+/* Sends it and waits. EIO: there was no answer; EINVAL: nor will there be one
+ * to the same request, or it is longer than max_bytes; ENOSYS, ENOMEM. Any
+ * thread. */
 typedef int32_t fdl_fetch(void *user, const struct fdl_request *r,
                           uint64_t max_bytes, struct fdl_answer *out);
 

@@ -83,16 +83,20 @@ int32_t fdl_s3_request(const struct fdl_s3_call *c, struct fdl_request *out)
     return status;
 }
 
-int32_t fdl_s3_list_request(const struct fdl_s3_call *c, const char *prefix,
-                            const char *next, struct fdl_request *out)
+int32_t fdl_s3_list_request(const struct fdl_s3_call *c,
+                            const struct fdl_pages *p, const char *next,
+                            struct fdl_request *out)
 {
-    const struct fdl_pair query[] = {{"encoding-type", "url"},
-                                     {"list-type", "2"},
-                                     {"prefix", prefix},
-                                     {"continuation-token", next}};
+    struct fdl_pair query[5] = {{"encoding-type", "url"},
+                                {"list-type", "2"},
+                                {"prefix", p->where->key}};
     struct fdl_s3_call list = *c;
     list.key = "";
     list.query = query;
-    list.n_query = *next ? 4 : 3;
+    list.n_query = 3;
+    if (p->folder)
+        query[list.n_query++] = (struct fdl_pair){"delimiter", "/"};
+    if (*next)
+        query[list.n_query++] = (struct fdl_pair){"continuation-token", next};
     return fdl_s3_request(&list, out);
 }

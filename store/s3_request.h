@@ -5,6 +5,7 @@
 
 #include "store/credentials.h"
 #include "store/location.h"
+#include "store/pages.h"
 #include "store/percent.h"
 #include "store/request.h"
 
@@ -24,8 +25,9 @@ struct fdl_s3_call {
 /* A GET, signed unless the credentials are anonymous. ENOMEM, EINVAL. */
 int32_t fdl_s3_request(const struct fdl_s3_call *c, struct fdl_request *out);
 
-/* A page of ListObjectsV2. next: "" for the first. */
-int32_t fdl_s3_list_request(const struct fdl_s3_call *c, const char *prefix,
-                            const char *next, struct fdl_request *out);
+/* A page of ListObjectsV2, as fdl_page_make has it. */
+int32_t fdl_s3_list_request(const struct fdl_s3_call *c,
+                            const struct fdl_pages *p, const char *next,
+                            struct fdl_request *out);
 
 #endif

@@ -22,6 +22,12 @@ enum fdl_store_kind fdl_store_kind_of(const char *location)
     return FDL_STORE_KINDS;
 }
 
+bool fdl_store_has_lists(const char *location)
+{
+    enum fdl_store_kind kind = fdl_store_kind_of(location);
+    return kind != FDL_STORE_KINDS && stores[kind]->list;
+}
+
 int32_t fdl_store_open(const char *location, struct fdl_store **out)
 {
     const struct fdl_curl *curl;
@@ -36,6 +42,24 @@ void fdl_store_close(struct fdl_store *store)
 {
     if (store)
         store->ops->close(store);
+}
+
+static int32_t pass_folder(void *user, const char *key)
+{
+    (void)user;
+    (void)key;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_store_each_in(const char *location, fdl_object_each *each,
+                          void *user)
+{
+    struct fdl_store *store = NULL;
+    int32_t status = fdl_store_open(location, &store);
+    if (status == FEEDLINE_OK)
+        status = store->ops->list(store, location, each, pass_folder, user);
+    fdl_store_close(store);
+    return status;
 }
 
 size_t fdl_store_shown_bytes(const char *location)

@@ -40,9 +40,17 @@ static inline bool fdl_store_has(const char *location)
     return fdl_store_kind_of(location) != FDL_STORE_KINDS;
 }
 
+/* Whether its store has lists of objects: http and https have none. */
+bool fdl_store_has_lists(const char *location);
+
 /* Loads libcurl, too. ENOSYS, EINVAL, ENOMEM. */
 int32_t fdl_store_open(const char *location, struct fdl_store **out);
 void fdl_store_close(struct fdl_store *store); /* NULL is fine */
+
+/* Tells the objects right in a folder, a location that ends with a '/' of a
+ * store that has lists, and nothing of the folders in it. As the op `list`. */
+int32_t fdl_store_each_in(const char *location, fdl_object_each *each,
+                          void *user);
 
 /* Bytes of a location that may be shown: what follows is a query, which may
  * hold a signature. */

@@ -139,21 +139,28 @@ static int32_t az_sign(struct fdl_store *store, const char *location,
 static int32_t make_page(const struct fdl_pages *p, const char *next,
                          struct fdl_request *out)
 {
-    const struct fdl_pair query[] = {{"comp", "list"},
-                                     {"maxresults", PER_PAGE},
-                                     {"prefix", p->where->key},
-                                     {"restype", "container"},
-                                     {"marker", next}};
-    struct call c = {
-        .s = (struct az *)p->store, .query = query, .n_query = *next ? 5 : 4};
+    struct fdl_pair query[6] = {{"comp", "list"},
+                                {"maxresults", PER_PAGE},
+                                {"prefix", p->where->key},
+                                {"restype", "container"}};
+    struct call c = {.s = (struct az *)p->store, .query = query, .n_query = 4};
+    if (p->folder)
+        query[c.n_query++] = (struct fdl_pair){"delimiter", "/"};
+    if (*next)
+        query[c.n_query++] = (struct fdl_pair){"marker", next};
     return make(&c, p->where->bucket, "", out);
 }
 
 static int32_t az_list(struct fdl_store *store, const char *location,
-                       fdl_object_each *each, void *user)
+                       fdl_object_each *each, fdl_folder_each *folder,
+                       void *user)
 {
-    return fdl_remote_list(store, location, make_page, fdl_page_azure, each,
-                           user);
+    const struct fdl_pages pages = {.make = make_page,
+                                    .read = fdl_page_azure,
+                                    .each = each,
+                                    .folder = folder,
+                                    .user = user};
+    return fdl_remote_list(store, location, &pages);
 }
 
 const struct fdl_store_ops fdl_store_az = {.scheme = "az",

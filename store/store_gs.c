@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SERVER   "https://storage.googleapis.com"
-#define FIELDS   "items(name,size,md5Hash),nextPageToken"
+#define FIELDS   "items(name,size,md5Hash),prefixes,nextPageToken"
 #define PER_PAGE "1000"
 
 static int32_t set_up(struct fdl_remote *r)
@@ -87,21 +87,25 @@ static int32_t gs_sign(struct fdl_store *store, const char *location,
 
 /* ---- Lists --------------------------------------------------------------- */
 
-static int32_t json_page(const struct fdl_remote *s,
-                         const struct fdl_location *l,
+static int32_t json_page(const struct fdl_pages *p,
                          const struct fdl_credentials *c, const char *next,
                          struct fdl_request *out)
 {
-    const struct fdl_pair pairs[] = {{"fields", FIELDS},
-                                     {"maxResults", PER_PAGE},
-                                     {"prefix", l->key},
-                                     {"pageToken", next}};
+    const struct fdl_remote *s = (const struct fdl_remote *)p->store;
+    struct fdl_pair pairs[5] = {{"fields", FIELDS},
+                                {"maxResults", PER_PAGE},
+                                {"prefix", p->where->key}};
+    uint32_t n = 3;
     struct fdl_text path = {0}, query = {0};
     struct fdl_request r = {.method = "GET"};
+    if (p->folder)
+        pairs[n++] = (struct fdl_pair){"delimiter", "/"};
+    if (*next)
+        pairs[n++] = (struct fdl_pair){"pageToken", next};
     fdl_text_add(&path, "%s/storage/v1/b/", s->endpoint.path);
-    fdl_percent_add(&path, l->bucket, "");
+    fdl_percent_add(&path, p->where->bucket, "");
     fdl_text_add(&path, "/o");
-    fdl_percent_query(&query, pairs, *next ? 4 : 3);
+    fdl_percent_query(&query, pairs, n);
     if (!path.failed && !query.failed)
         r.url = fdl_endpoint_url(&s->endpoint, path.data, query.data);
     int32_t status = r.url ? fdl_credentials_bearer(c, &r)
@@ -125,8 +129,8 @@ static int32_t make_page(const struct fdl_pages *p, const char *next,
     int32_t status = prepare(s, p->where, &c, &bucket, &call);
     if (status < 0)
         return status;
-    status = c.id ? fdl_s3_list_request(&call, p->where->key, next, out)
-                  : json_page(s, p->where, &c, next, out);
+    status = c.id ? fdl_s3_list_request(&call, p, next, out)
+                  : json_page(p, &c, next, out);
     fdl_credentials_free(&c);
     return status;
 }
@@ -141,9 +145,15 @@ static int32_t read_page(struct fdl_object_list *l,
 }
 
 static int32_t gs_list(struct fdl_store *store, const char *location,
-                       fdl_object_each *each, void *user)
+                       fdl_object_each *each, fdl_folder_each *folder,
+                       void *user)
 {
-    return fdl_remote_list(store, location, make_page, read_page, each, user);
+    const struct fdl_pages pages = {.make = make_page,
+                                    .read = read_page,
+                                    .each = each,
+                                    .folder = folder,
+                                    .user = user};
+    return fdl_remote_list(store, location, &pages);
 }
 
 const struct fdl_store_ops fdl_store_gs = {.scheme = "gs",

@@ -167,21 +167,26 @@ static int32_t make_page(const struct fdl_pages *p, const char *next,
     if (*next)
         return request(p->store, fdl_strdup(next), out);
     folder_of(&l, &folder);
-    int32_t status =
-        folder
-            ? request(p->store,
-                      address(s, &l, "api/datasets", "tree", "recursive=true"),
-                      out)
-            : fdl_fail_memory(0, "an address");
+    int32_t status = folder
+                         ? request(p->store,
+                                   address(s, &l, "api/datasets", "tree",
+                                           p->folder ? "" : "recursive=true"),
+                                   out)
+                         : fdl_fail_memory(0, "an address");
     free(folder);
     return status;
 }
 
 static int32_t hf_list(struct fdl_store *store, const char *location,
-                       fdl_object_each *each, void *user)
+                       fdl_object_each *each, fdl_folder_each *folder,
+                       void *user)
 {
-    return fdl_remote_list(store, location, make_page, fdl_page_hub, each,
-                           user);
+    const struct fdl_pages pages = {.make = make_page,
+                                    .read = fdl_page_hub,
+                                    .each = each,
+                                    .folder = folder,
+                                    .user = user};
+    return fdl_remote_list(store, location, &pages);
 }
 
 const struct fdl_store_ops fdl_store_hf = {.scheme = "hf",

@@ -37,9 +37,11 @@ struct fdl_store_ops {
                                 int32_t *status);
 
     /* All objects whose names begin as the location does, in the server's
-     * order, by the fetch of the options. NULL: there are no lists. */
+     * order, by the fetch of the options; with `folder` only those that have no
+     * '/' behind it, and for the others what is before that, each once. Any
+     * thread. NULL: there are no lists. */
     int32_t (*list)(struct fdl_store *store, const char *location,
-                    fdl_object_each *each, void *user);
+                    fdl_object_each *each, fdl_folder_each *folder, void *user);
 };
 
 /* The first member of each store's own struct. */

@@ -199,15 +199,21 @@ static int32_t make_page(const struct fdl_pages *p, const char *next,
     int32_t status = prepare((struct s3 *)p->store, p->where, &made);
     if (status < 0)
         return status;
-    status = fdl_s3_list_request(&made.call, p->where->key, next, out);
+    status = fdl_s3_list_request(&made.call, p, next, out);
     fdl_credentials_free(&made.credentials);
     return status;
 }
 
 static int32_t s3_list(struct fdl_store *store, const char *location,
-                       fdl_object_each *each, void *user)
+                       fdl_object_each *each, fdl_folder_each *folder,
+                       void *user)
 {
-    return fdl_remote_list(store, location, make_page, fdl_page_s3, each, user);
+    const struct fdl_pages pages = {.make = make_page,
+                                    .read = fdl_page_s3,
+                                    .each = each,
+                                    .folder = folder,
+                                    .user = user};
+    return fdl_remote_list(store, location, &pages);
 }
 
 const struct fdl_store_ops fdl_store_s3 = {.scheme = "s3",

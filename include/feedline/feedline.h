@@ -207,8 +207,9 @@ typedef struct feedline_dataset feedline_dataset;
  * - "idx:/data/mnist", or "idx:IMAGES,LABELS": MNIST's format;
  * - shards, such as "zip:/data/{000..146}.zip" (docs/options.md, "Shards");
  * - a path without a scheme, whose kind is detected.
- * Shards, and the paths in a list, may be on other machines: "https://host/..."
- * (docs/remote.md). "?quarantine=FILE" leaves samples out (feedline/files.h).
+ * Shards, and paths in a list, may be on other machines: "https://host/...",
+ * "s3://bucket/key"; so may folders in stores ("s3://bucket/train/",
+ * docs/remote.md). "?quarantine=FILE" leaves samples out (feedline/files.h).
  *
  * Errors name the file. ENOENT: it does not exist, or a class has no images;
  * EIO: it cannot be read; EINVAL: its content, or the uri, is not valid. */

@@ -10,13 +10,17 @@
  *     A recursive descent in order would not give that order;
  *   - a file is a sample by the ending of its name alone, hidden or not.
  *
- * Classes are listed in parallel, each by a walk of its own (folder_walk.h).
+ * Classes are listed in parallel, each by a walk of its own (folder_walk.h); in
+ * a store, from lists of its objects (folder_objects.h).
  */
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
+#include "loader/dataset/dataset_remote.h"
+#include "loader/dataset/folder_objects.h"
 #include "loader/dataset/folder_walk.h"
+#include "loader/index/spec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,6 +75,8 @@ static int32_t add_samples(const struct fdl_walk *w, int64_t label,
 struct listing {
     struct fdl_walk top; /* the root alone */
     struct fdl_walk *classes;
+    struct fdl_store *store; /* has it; NULL: it is on this machine */
+    bool kept;               /* a list of the store that was kept will do */
     feedline_dataset *ds;
 };
 
@@ -90,7 +96,10 @@ static int32_t walk_class(void *arg, uint64_t label)
     w->folders[0].inode = l->top.folders[0].inode;
     status =
         fdl_walk_add(w, fdl_string_list_at(&l->ds->classes, label), "/", 0);
-    for (uint64_t i = 1; status == FEEDLINE_OK && i < w->n_folders; i++)
+    if (l->store && status == FEEDLINE_OK)
+        status = fdl_walk_list_class(w, l->store, l->kept);
+    for (uint64_t i = 1; !l->store && status == FEEDLINE_OK && i < w->n_folders;
+         i++)
         status = fdl_walk_scan(w, i);
     w->text.text = fdl_array_trimmed(w->text.text, w->text.bytes);
     w->kept.text = fdl_array_trimmed(w->kept.text, w->kept.bytes);
@@ -100,11 +109,13 @@ static int32_t walk_class(void *arg, uint64_t label)
 }
 
 /* The folders below the root become the classes of ds. */
-static int32_t find_classes(struct fdl_walk *w, feedline_dataset *ds)
+static int32_t find_classes(struct listing *l)
 {
+    struct fdl_walk *w = &l->top;
     int32_t status = fdl_walk_add(w, "", "", 0);
     if (status == FEEDLINE_OK)
-        status = fdl_walk_scan(w, 0);
+        status = l->store ? fdl_walk_list_top(w, l->store, l->kept)
+                          : fdl_walk_scan(w, 0);
     if (status)
         return status;
     if (w->n_folders == 1 && w->n_files > 0)
@@ -122,7 +133,7 @@ static int32_t find_classes(struct fdl_walk *w, feedline_dataset *ds)
     for (uint64_t i = 1; status == FEEDLINE_OK && i < w->n_folders; i++) {
         char *name = w->text.text + w->folders[i].path_at;
         name[strlen(name) - 1] = '\0'; /* the '/' */
-        status = fdl_string_list_add(&ds->classes, "", name);
+        status = fdl_string_list_add(&l->ds->classes, "", name);
     }
     return status;
 }
@@ -195,19 +206,41 @@ static void keep(const struct listing *l)
     fdl_cache_end(writer);
 }
 
+/* A list that is kept is renewed by each that is not taken from it, and the
+ * first time where that was asked for. */
+static void keep_lists(const struct listing *l)
+{
+    bool news = !l->top.folders[0].cached;
+    for (uint64_t i = 0; i < l->ds->classes.n; i++)
+        news |= !l->classes[i].folders[1].cached;
+    struct fdl_cache_writer *writer = NULL;
+    if (news && (l->kept || l->top.cache->n > 0))
+        writer = fdl_cache_begin(l->top.cache);
+    if (!writer)
+        return;
+    fdl_walk_keep_top(&l->top, writer);
+    for (uint64_t i = 0; i < l->ds->classes.n; i++)
+        fdl_walk_keep_class(&l->classes[i], writer);
+    fdl_cache_end(writer);
+}
+
 static int32_t list_root(struct listing *l)
 {
-    int32_t status = find_classes(&l->top, l->ds);
+    int32_t status = find_classes(l);
     uint64_t n = l->ds->classes.n;
     if (status)
         return status;
     l->classes = calloc(n, sizeof(*l->classes));
     if (!l->classes)
         return fdl_fail_memory(n * sizeof(*l->classes), "class folders");
-    status = fdl_parallel("feedline-list", n, walk_class, l);
+    status = l->store ? fdl_parallel_waits("feedline-list", FDL_LISTS_AT_ONCE,
+                                           n, walk_class, l)
+                      : fdl_parallel("feedline-list", n, walk_class, l);
     if (status == FEEDLINE_OK)
         status = add_classes(l);
-    if (status == FEEDLINE_OK)
+    if (status == FEEDLINE_OK && l->store)
+        keep_lists(l);
+    else if (status == FEEDLINE_OK)
         keep(l);
     for (uint64_t i = 0; i < n; i++)
         fdl_walk_free(&l->classes[i]);
@@ -215,40 +248,87 @@ static int32_t list_root(struct listing *l)
     return status;
 }
 
-int32_t fdl_dataset_open_folder(const char *path, feedline_dataset **out)
+/* Cuts "?list=kept" behind the path of a folder in a store. */
+static int32_t take_list_option(struct listing *l, char *path)
+{
+    char *rest = fdl_store_has(path) ? fdl_spec_cut(path) : NULL;
+    const char *option;
+    while ((option = fdl_spec_next(&rest))) {
+        l->kept = strcmp(option, "list=kept") == 0;
+        if (!l->kept && strcmp(option, "list=new") != 0)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s: class folders in a store have the option "
+                            "list=new or list=kept, not %s",
+                            path, option);
+    }
+    return FEEDLINE_OK;
+}
+
+static int32_t open_store(struct listing *l, struct fdl_cache *cache)
+{
+    char *cut = NULL;
+    const char *location = l->top.root;
+    if (!fdl_store_has_lists(location))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%.*s: a web server lists no folders; name single "
+                        "objects in a list (list:FILE)",
+                        (int)fdl_store_shown_bytes(location), location);
+    int32_t status =
+        fdl_dataset_remote_admit(&l->ds->remote, 0, &location, &cut);
+    free(cut);
+    if (status)
+        return status;
+    l->store = l->ds->remote->stores[fdl_store_kind_of(location)];
+    fdl_walk_open_lists(cache, l->store, location);
+    return FEEDLINE_OK;
+}
+
+static int32_t open_path(struct listing *l, const char *path,
+                         struct fdl_cache *cache)
+{
+    l->top.root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (l->top.root_fd < 0)
+        return errno == ENOTDIR
+                   ? fdl_fail(FEEDLINE_ENOENT, "%s: not a folder", path)
+                   : fdl_fail_path(path, errno);
+    fdl_cache_open(cache, "folder", path);
+    return FEEDLINE_OK;
+}
+
+/* As os.path.join: a '/' only where there is none. */
+static int32_t set_root(struct fdl_strings *root, const char *path)
+{
+    uint64_t at;
+    size_t bytes = strlen(path);
+    const char *slash = bytes > 0 && path[bytes - 1] == '/' ? "" : "/";
+    return fdl_strings_add(root, path, slash, &at);
+}
+
+int32_t fdl_dataset_open_folder(const char *spec, feedline_dataset **out)
 {
     struct fdl_strings root = {0};
     struct fdl_cache cache = {0};
     struct listing l = {.top = {.root_fd = -1, .cache = &cache}};
-    uint64_t at;
-
-    /* As os.path.join: a '/' only where there is none. */
-    size_t bytes = strlen(path);
-    const char *slash = bytes > 0 && path[bytes - 1] == '/' ? "" : "/";
-    int32_t status = fdl_strings_add(&root, path, slash, &at);
-    if (status)
-        goto out;
+    char *path = fdl_strdup(spec);
+    int32_t status = path ? take_list_option(&l, path)
+                          : fdl_fail_memory(strlen(spec), "a folder's name");
+    if (status == FEEDLINE_OK)
+        status = set_root(&root, path);
     l.top.root = root.text;
-    l.top.root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (l.top.root_fd < 0) {
-        status = errno == ENOTDIR
-                     ? fdl_fail(FEEDLINE_ENOENT, "%s: not a folder", path)
-                     : fdl_fail_path(path, errno);
-        goto out;
-    }
-    status = fdl_dataset_create(&l.ds);
-    if (status)
-        goto out;
-    fdl_cache_open(&cache, "folder", path);
-    status = list_root(&l);
-    if (status)
-        goto out;
-    fdl_dataset_finish(l.ds, root.text);
-out:
+    if (status == FEEDLINE_OK)
+        status = fdl_dataset_create(&l.ds);
+    if (status == FEEDLINE_OK)
+        status = fdl_store_has(path) ? open_store(&l, &cache)
+                                     : open_path(&l, path, &cache);
+    if (status == FEEDLINE_OK)
+        status = list_root(&l);
+    if (status == FEEDLINE_OK)
+        fdl_dataset_finish(l.ds, root.text);
     if (l.top.root_fd >= 0)
         close(l.top.root_fd);
     fdl_walk_free(&l.top);
     fdl_cache_close(&cache);
     free(root.text);
+    free(path);
     return fdl_dataset_hand_out(l.ds, status, out);
 }

@@ -11,13 +11,16 @@
  *     any other file                             list
  *     no file, but named like a shard            its format ("{00..99}.tar")
  *
- * A location ("https://...") is named like a shard, or has a format in front.
+ * A location ("https://...") is named like a shard, or has a format in front;
+ * where its store has lists, any other one is a folder, and what is right in it
+ * decides.
  *
  * A path may contain a colon, or a '?': what exists is a path, unless it starts
  * with one of our schemes. What does not is looked at without its options.
  *
  * "?quarantine=FILE" is for all kinds, and the last option: the rest is a name.
  */
+#include "base/text.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
 #include "loader/index/index_format.h"
@@ -131,6 +134,45 @@ static bool open_path(const char *path, const char *spec, int32_t *status,
     return exists || format;
 }
 
+/* ---- Folders in a store -------------------------------------------------- */
+
+/* format: of the first object that is named like a shard; NULL: none yet. */
+static int32_t look_at_object(void *user, const struct fdl_object *o)
+{
+    const struct fdl_index_format **format = user;
+    const char *slash = strrchr(o->key, '/');
+    const char *name = slash ? slash + 1 : o->key;
+    if (!*format && *name != '.')
+        *format = fdl_index_of_name(name);
+    return FEEDLINE_OK;
+}
+
+/* A location that is a folder, whether it ends with a '/' or not. Only class
+ * folders have an option `list`. */
+static int32_t open_prefix(const char *uri, feedline_dataset **out)
+{
+    size_t bytes = fdl_spec_path_bytes(uri);
+    const char *slash = bytes > 0 && uri[bytes - 1] == '/' ? "" : "/";
+    const struct fdl_index_format *format = NULL;
+    struct fdl_text path = {0}, spec = {0};
+    fdl_text_add(&path, "%.*s%s", (int)bytes, uri, slash);
+    fdl_text_add(&spec, "%.*s%s%s", (int)bytes, uri, slash, uri + bytes);
+    int32_t status = path.failed || spec.failed
+                         ? fdl_fail_memory(bytes, "a data set's name")
+                         : FEEDLINE_OK;
+    if (status == FEEDLINE_OK && strncmp(uri + bytes, "?list=", 6) != 0)
+        status = fdl_store_each_in(path.data, look_at_object, &format);
+    if (status == FEEDLINE_OK && format)
+        status = fdl_dataset_open_shards(format, spec.data, out);
+    else if (status == FEEDLINE_OK)
+        status = fdl_dataset_open_folder(spec.data, out);
+    fdl_text_free(&path);
+    fdl_text_free(&spec);
+    return status;
+}
+
+/* ---- All of it ----------------------------------------------------------- */
+
 static int32_t open_known(const char *uri, feedline_dataset **out)
 {
     static const struct {
@@ -164,6 +206,8 @@ static int32_t open_known(const char *uri, feedline_dataset **out)
     free(bare);
     if (found)
         return status;
+    if (fdl_store_has_lists(uri))
+        return open_prefix(uri, out);
     if (fdl_store_has(uri))
         return fdl_fail(FEEDLINE_EINVAL,
                         "%.*s: not named like a shard; put its format in front "

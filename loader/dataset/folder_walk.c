@@ -45,7 +45,7 @@ int32_t fdl_walk_add(struct fdl_walk *w, const char *prefix, const char *name,
     return FEEDLINE_OK;
 }
 
-static int32_t add_file(struct fdl_walk *w, const char *name)
+int32_t fdl_walk_add_file(struct fdl_walk *w, const char *name)
 {
     int32_t status =
         fdl_array_reserve(&w->files, &w->files_capacity, w->n_files,
@@ -100,7 +100,8 @@ static int32_t add_entry(struct fdl_walk *w, uint64_t index, const char *prefix,
                          const char *name, bool is_folder)
 {
     if (!is_folder)
-        return fdl_format_lists(name) ? add_file(w, name) : FEEDLINE_OK;
+        return fdl_format_lists(name) ? fdl_walk_add_file(w, name)
+                                      : FEEDLINE_OK;
     struct fdl_strings folder = {0}; /* with its '/' */
     uint64_t at;
     int32_t status = fdl_strings_add(&folder, name, "/", &at);

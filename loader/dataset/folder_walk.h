@@ -45,6 +45,9 @@ const char *fdl_walk_path(const struct fdl_walk *w, const struct fdl_folder *f);
 int32_t fdl_walk_add(struct fdl_walk *w, const char *prefix, const char *name,
                      uint64_t parent);
 
+/* Adds to `files`; which folder has it is the caller's to say. ENOMEM. */
+int32_t fdl_walk_add_file(struct fdl_walk *w, const char *name);
+
 /* Lists a folder that was added. ENOENT, EIO, EINVAL: a link that leads back;
  * ENOMEM. */
 int32_t fdl_walk_scan(struct fdl_walk *w, uint64_t index);

@@ -17,6 +17,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+/* Shards that are listed at once where they are on other machines: each is read
+ * in pieces of up to 8 MiB. */
+#define REMOTE_AT_ONCE 16u
+
 struct work {
     const struct fdl_index_format *format;
     const struct fdl_options *options;
@@ -252,10 +256,14 @@ static int32_t list_all(const struct fdl_index_format *format,
     w.states = calloc(n, sizeof(*w.states));
     if (index->listings && w.states)
         look_at_contents(&w);
-    int32_t status =
-        index->listings && w.states
-            ? fdl_parallel("feedline-index", n, list_shard, &w)
-            : fdl_fail_memory(n * sizeof(*index->listings), "an index");
+    int32_t status = FEEDLINE_OK;
+    if (!index->listings || !w.states)
+        status = fdl_fail_memory(n * sizeof(*index->listings), "an index");
+    else if (n > 0 && fdl_store_has(fdl_string_list_at(&index->shards, 0)))
+        status = fdl_parallel_waits("feedline-index", REMOTE_AT_ONCE, n,
+                                    list_shard, &w);
+    else
+        status = fdl_parallel("feedline-index", n, list_shard, &w);
     if (status == FEEDLINE_OK) {
         tell_oddities(index);
         tell_unlabelled(index, options);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "store/store.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -246,6 +247,22 @@ static int compare(const void *a, const void *b, void *text)
     return strcmp((const char *)text + *at_a, (const char *)text + *at_b);
 }
 
+/* No hidden ones, nor what is in folders. */
+static bool is_shard(const char *name, const char *const *endings)
+{
+    return name[0] != '.' && ends_with(name, endings);
+}
+
+static int32_t finish_folder(struct fdl_string_list *l, uint64_t first,
+                             const char *path, const char *const *endings)
+{
+    if (l->n == first)
+        return fdl_fail(FEEDLINE_ENOENT, "%s: no shards (*%s) in it", path,
+                        endings[0] ? endings[0] : "");
+    qsort_r(l->at + first, l->n - first, sizeof(*l->at), compare, l->text.text);
+    return FEEDLINE_OK;
+}
+
 static int32_t add_folder(struct fdl_string_list *l, const char *path,
                           const char *const *endings)
 {
@@ -265,7 +282,7 @@ static int32_t add_folder(struct fdl_string_list *l, const char *path,
         const struct dirent *entry = readdir(dir);
         if (!entry)
             break;
-        if (entry->d_name[0] == '.' || !ends_with(entry->d_name, endings))
+        if (!is_shard(entry->d_name, endings))
             continue;
         status = fdl_shard_list_add(l, folder.text, entry->d_name);
         if (status)
@@ -273,17 +290,39 @@ static int32_t add_folder(struct fdl_string_list *l, const char *path,
     }
     if (errno)
         status = fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(errno));
-    else if (l->n == first)
-        status = fdl_fail(FEEDLINE_ENOENT, "%s: no shards (*%s) in it", path,
-                          endings[0] ? endings[0] : "");
     else
-        qsort_r(l->at + first, l->n - first, sizeof(*l->at), compare,
-                l->text.text);
+        status = finish_folder(l, first, path, endings);
 out:
     if (dir)
         closedir(dir);
     free(folder.text);
     return status;
+}
+
+/* In a store. */
+struct prefix {
+    struct fdl_string_list *list;
+    const char *location; /* ends with a '/' */
+    const char *const *endings;
+};
+
+static int32_t add_object(void *user, const struct fdl_object *o)
+{
+    const struct prefix *p = user;
+    const char *slash = strrchr(o->key, '/');
+    const char *name = slash ? slash + 1 : o->key;
+    return is_shard(name, p->endings)
+               ? fdl_shard_list_add(p->list, p->location, name)
+               : FEEDLINE_OK;
+}
+
+static int32_t add_prefix(struct fdl_string_list *l, const char *location,
+                          const char *const *endings)
+{
+    uint64_t first = l->n;
+    struct prefix p = {l, location, endings};
+    int32_t status = fdl_store_each_in(location, add_object, &p);
+    return status ? status : finish_folder(l, first, location, endings);
 }
 
 /* ---- Variables ----------------------------------------------------------- */
@@ -347,6 +386,9 @@ static int32_t find_one(struct fdl_string_list *l, const char *path,
                         const char *const *endings)
 {
     struct stat st;
+    size_t n = strlen(path);
+    if (fdl_store_has_lists(path) && path[n - 1] == '/')
+        return add_prefix(l, path, endings);
     if (stat(path, &st) != 0)
         return expand(l, path, 0);
     return S_ISDIR(st.st_mode) ? add_folder(l, path, endings)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files a name means: "train-{000..146}.tar", "a.tar::b.tar", a folder,
- * whose files with the format's endings count, or one file; and "${NAME}", what
- * WDS_NAME is in the environment.
+ * Which files a name means: "train-{000..146}.tar", "a.tar::b.tar", a folder
+ * ("s3://bucket/train/", too), whose files with the format's endings count, or
+ * one file; and "${NAME}", what WDS_NAME is in the environment.
  */
 #ifndef FDL_LOADER_SHARD_LIST_H
 #define FDL_LOADER_SHARD_LIST_H

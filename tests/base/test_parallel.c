@@ -59,4 +59,11 @@ TEST(the_first_error_is_told)
     assert_string_equal(fdl_last_error(), "number 7");
 }
 
+TEST(as_many_as_asked_for)
+{
+    assert_int_equal(fdl_parallel_waits("test", 1000, N, work, calls),
+                     FEEDLINE_OK);
+    each_was_called(N);
+}
+
 TEST_MAIN("parallel")

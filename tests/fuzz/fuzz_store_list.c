@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzz target: pages of lists, of each store. The first byte is the store, the
- * second the prefix; an empty line parts the headers from the body. Whatever is
- * told begins with the prefix, a page that is refused tells nothing, and says
- * of what list it is.
+ * second the prefix and whether folders are told; an empty line parts the
+ * headers from the body. Whatever is told begins with the prefix, a page that
+ * is refused tells nothing, and says of what list it is.
  */
 #include "base/status.h"
 #include "fuzz.h"
@@ -28,6 +28,16 @@ static int32_t tell(void *user, const struct fdl_object *o)
     return FEEDLINE_OK;
 }
 
+static int32_t tell_folder(void *user, const char *key)
+{
+    struct seen *seen = user;
+    size_t n = strlen(key);
+    fuzz_check(n > strlen(seen->prefix) && key[n - 1] == '/');
+    fuzz_check(strncmp(key, seen->prefix, strlen(seen->prefix)) == 0);
+    seen->n++;
+    return FEEDLINE_OK;
+}
+
 static void set(struct fdl_text *t, const char *data, size_t n)
 {
     fuzz_check(fdl_text_reserve(t, n));
@@ -42,9 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                              fdl_page_google, fdl_page_hub};
     struct fuzz_input in = {data, size};
     fdl_page_read *read = readers[fuzz_byte(&in) % FDL_COUNT_OF(readers)];
-    struct seen seen = {.prefix = fuzz_byte(&in) % 2 ? "p/" : ""};
-    struct fdl_object_list l = {
-        .what = "s3://b/p", .prefix = seen.prefix, .each = tell, .user = &seen};
+    uint8_t how = fuzz_byte(&in);
+    struct seen seen = {.prefix = how % 2 ? "p/" : ""};
+    struct fdl_object_list l = {.what = "s3://b/p",
+                                .prefix = seen.prefix,
+                                .each = tell,
+                                .folder = how & 2 ? tell_folder : NULL,
+                                .user = &seen};
     struct fdl_answer a = {.status = 200};
     const uint8_t *end = memmem(in.data, in.size, "\n\n", 2);
     size_t n = end ? (size_t)(end - in.data) : 0;

@@ -570,16 +570,19 @@ S3_LIST = b"""<?xml version="1.0"?>
 <ListBucketResult xmlns="x"><IsTruncated>true</IsTruncated><EncodingType>url\
 </EncodingType><NextContinuationToken>n</NextContinuationToken><Contents><Key>\
 p/a+%25</Key><ETag>&quot;e&quot;</ETag><Size>12</Size></Contents><Contents>\
-<Key><![CDATA[p/]]></Key><Size>0</Size></Contents><!-- c --></ListBucketResult>
+<Key><![CDATA[p/]]></Key><Size>0</Size></Contents><!-- c --><CommonPrefixes>\
+<Prefix>p/f%25/</Prefix></CommonPrefixes></ListBucketResult>
 """
 AZURE_LIST = b"""<EnumerationResults a='b>'><Blobs><Blob><Name>p/&#x61;</Name>\
 <Properties><Etag>0x8</Etag><Content-Length>5</Content-Length></Properties>\
-</Blob></Blobs><NextMarker /></EnumerationResults>"""
-GOOGLE_LIST = b"""{"items": [{"name": "p/a\\n", "size": "12", "md5Hash": \
-"1B2M2Y8AsgTpgAmY7PhCfg==", "x": {"y": [1]}}], "nextPageToken": "n"}"""
+</Blob><BlobPrefix><Name>p/f/</Name></BlobPrefix></Blobs><NextMarker />\
+</EnumerationResults>"""
+GOOGLE_LIST = b"""{"prefixes": ["p/f/"], "items": [{"name": "p/a\\n", \
+"size": "12", "md5Hash": "1B2M2Y8AsgTpgAmY7PhCfg==", "x": {"y": [1]}}], \
+"nextPageToken": "n"}"""
 HUB_LIST = b"""link: <https://h/n>; rel="next"
 
-[{"type": "directory", "path": "p"}, {"type": "file", "size": 3, "path": \
+[{"type": "directory", "path": "p/f"}, {"type": "file", "size": 3, "path": \
 "p/b", "lfs": {"size": 3}}]"""
 
 
@@ -589,6 +592,7 @@ def store_lists():
             ("hub", HUB_LIST))):
         yield name, bytes([i, 1]) + page
         yield name + "-cut", bytes([i, 0]) + page[:len(page) * 2 // 3]
+        yield name + "-level", bytes([i, 3]) + page
 
 
 def store_texts():

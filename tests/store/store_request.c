@@ -62,8 +62,9 @@ static int32_t make(char *const f[FIELDS], struct fdl_request *out)
     if (status < 0 || strcmp(f[KEY], "?") != 0)
         return status < 0 ? status : fdl_s3_request(&c, out);
     c.range = c.tag = NULL;
-    return fdl_s3_list_request(&c, f[RANGE] ? f[RANGE] : "",
-                               f[TAG] ? f[TAG] : "", out);
+    const struct fdl_location where = {.key = f[RANGE] ? f[RANGE] : ""};
+    const struct fdl_pages pages = {.where = &where};
+    return fdl_s3_list_request(&c, &pages, f[TAG] ? f[TAG] : "", out);
 }
 
 int main(void)

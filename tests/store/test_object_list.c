@@ -15,6 +15,13 @@ static int32_t tell(void *user, const struct fdl_object *o)
     return FEEDLINE_OK;
 }
 
+static int32_t tell_folder(void *user, const char *key)
+{
+    (void)user;
+    fdl_text_add(&told, "[%s]\n", key);
+    return FEEDLINE_OK;
+}
+
 static struct fdl_object_list listing(const char *prefix)
 {
     fdl_text_clear(&told);
@@ -116,6 +123,10 @@ TEST(google)
         "\"nextPageToken\": \"Cg==\"}",
         "p/a b\n 12 \"d41d8cd98f00b204e9800998ecf8427e\"\np/c 3 \n", "Cg==");
     expect(fdl_page_google, "p", "", " {} ", "", "");
+    expect(fdl_page_google, "p", "",
+           "{\"items\":[{\"name\":\"p\\ud83d\\ude00\\ud83d\\u00fc\\ude00\","
+           "\"size\":\"1\"}]}",
+           "p\xf0\x9f\x98\x80?\xc3\xbc? 1 \n", "");
 }
 
 TEST(the_hub)
@@ -133,6 +144,69 @@ TEST(the_hub)
     expect(fdl_page_hub, "p/", "Link: <https://h/prev>; rel=\"prev\"\n", "[]",
            "", "");
 }
+
+/* ---- Folders ------------------------------------------------------------- */
+
+static int32_t read_level(fdl_page_read *read, const char *body)
+{
+    struct fdl_object_list l = listing("p/");
+    l.folder = tell_folder;
+    int32_t status = read_page(read, &l, "", body);
+    fdl_object_list_free(&l);
+    return status;
+}
+
+static void expect_level(fdl_page_read *read, const char *body,
+                         const char *objects)
+{
+    assert_int_equal(read_level(read, body), FEEDLINE_OK);
+    assert_string_equal(told.data, objects);
+}
+
+TEST(folders)
+{
+    expect_level(fdl_page_s3,
+                 S3 "<CommonPrefixes><Prefix>p/a%2Bb+c/</Prefix>"
+                    "</CommonPrefixes><Contents><Key>p/</Key><Size>0</Size>"
+                    "</Contents><CommonPrefixes>\n<Prefix>p/d/</Prefix>"
+                    "</CommonPrefixes><EncodingType>url</EncodingType>"
+                    "<Prefix>p/</Prefix></ListBucketResult>",
+                 "[p/a+b c/]\n[p/d/]\n");
+    expect_level(fdl_page_azure,
+                 "<EnumerationResults><Blobs><BlobPrefix><Name>p/a/</Name>"
+                 "<Properties><Etag>x</Etag></Properties></BlobPrefix></Blobs>"
+                 "</EnumerationResults>",
+                 "[p/a/]\n");
+    expect_level(fdl_page_google,
+                 "{\"prefixes\":[\"p/a\\u00fc/\"],\"items\":[]}",
+                 "[p/a\xc3\xbc/]\n");
+    expect_level(fdl_page_hub,
+                 "[{\"type\":\"directory\",\"path\":\"p/a\"},"
+                 "{\"type\":\"directory\",\"path\":\"other\"}]",
+                 "[p/a/]\n");
+}
+
+TEST(folders_that_are_none)
+{
+    static const char *const bad[] = {"p/a", "p/", "q/a/", ""};
+    char body[256];
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        snprintf(body, sizeof(body), "{\"prefixes\":[\"%s\"]}", bad[i]);
+        assert_int_equal(read_level(fdl_page_google, body), FEEDLINE_EINVAL);
+        snprintf(body, sizeof(body),
+                 S3 "<CommonPrefixes><Prefix>%s</Prefix></CommonPrefixes>"
+                    "</ListBucketResult>",
+                 bad[i]);
+        assert_int_equal(read_level(fdl_page_s3, body), FEEDLINE_EINVAL);
+        assert_string_equal(told.data, "");
+    }
+    assert_int_equal(read_level(fdl_page_s3,
+                                S3 "<CommonPrefixes></CommonPrefixes>"
+                                   "</ListBucketResult>"),
+                     FEEDLINE_EINVAL);
+}
+
+/* ---- What is refused ----------------------------------------------------- */
 
 TEST(xml_that_is_refused)
 {

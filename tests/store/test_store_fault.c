@@ -45,7 +45,7 @@ static int32_t use(const struct fdl_store_ops *ops, const char *location,
         fdl_request_free(&r);
     script_answer(200, page, NULL);
     if (status == FEEDLINE_OK)
-        status = ops->list(store, location, tell, &told);
+        status = ops->list(store, location, tell, NULL, &told);
     if (status == FEEDLINE_OK)
         assert_int_equal(told, 1);
     ops->close(store);

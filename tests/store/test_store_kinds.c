@@ -79,15 +79,33 @@ static int32_t tell(void *user, const struct fdl_object *o)
     return FEEDLINE_OK;
 }
 
-static void expect_list(const char *location, const char *objects)
+static int32_t tell_folder(void *user, const char *key)
+{
+    (void)user;
+    fdl_text_add(&told, "[%s]\n", key);
+    return FEEDLINE_OK;
+}
+
+static void expect_told(const char *location, fdl_folder_each *folder,
+                        const char *objects)
 {
     fdl_text_clear(&told);
     fdl_text_add(&told, "%s", "");
-    int32_t status = store->ops->list(store, location, tell, NULL);
+    int32_t status = store->ops->list(store, location, tell, folder, NULL);
     if (status < 0)
         print_error("%s\n", fdl_last_error());
     assert_int_equal(status, FEEDLINE_OK);
     assert_string_equal(told.data, objects);
+}
+
+static void expect_list(const char *location, const char *objects)
+{
+    expect_told(location, NULL, objects);
+}
+
+static void expect_level(const char *location, const char *objects)
+{
+    expect_told(location, tell_folder, objects);
 }
 
 static void with_keys(void)
@@ -225,13 +243,36 @@ TEST_WITH(s3_lists, with_keys, script_reset)
     assert_true(script_saw(3, "s3.eu-west-3.amazonaws.com/?continuation-"
                               "token=n%2F%2B%3D&"));
     script_answer(403, "<Error><Code>AccessDenied</Code></Error>", NULL);
-    assert_int_equal(store->ops->list(store, "s3://bucket/p/", tell, NULL),
-                     FEEDLINE_EIO);
+    assert_int_equal(
+        store->ops->list(store, "s3://bucket/p/", tell, NULL, NULL),
+        FEEDLINE_EIO);
+    assert_string_equal(
+        fdl_last_error(),
+        "s3://bucket/p/ at bucket.s3.eu-west-3.amazonaws.com: the "
+        "server answers 403 AccessDenied; may these "
+        "credentials read it?");
+    int asked = script.asked;
+    assert_int_equal(
+        store->ops->list(store, "s3://bucket/p/", tell, NULL, NULL),
+        FEEDLINE_EIO);
     assert_string_equal(fdl_last_error(),
-                        "s3://bucket/p/: the server answers 403 AccessDenied; "
-                        "may these credentials read it?");
-    assert_int_equal(store->ops->list(store, "s3://bucket/p/", tell, NULL),
-                     FEEDLINE_EIO); /* nobody is there */
+                        "s3://bucket/p/ at bucket.s3.eu-west-3.amazonaws.com: "
+                        "nobody is there");
+    assert_int_equal(script.asked, asked + 6);
+    close_store();
+}
+
+TEST_WITH(s3_lists_a_level, with_keys, script_reset)
+{
+    open_store(&fdl_store_s3, "s3://bucket/p/", NULL);
+    script_answer(200,
+                  "<ListBucketResult><Contents><Key>p/1</Key><Size>7</Size>"
+                  "</Contents><CommonPrefixes><Prefix>p/a/</Prefix>"
+                  "</CommonPrefixes></ListBucketResult>",
+                  NULL);
+    expect_level("s3://bucket/p/", "p/1 7\n[p/a/]\n");
+    assert_true(script_saw(0, ".com/?delimiter=%2F&encoding-type=url&"
+                              "list-type=2&prefix=p%2F\n"));
     close_store();
 }
 
@@ -254,6 +295,10 @@ TEST_WITH(google, script_clear_environment, script_reset)
                               "bucket/o?fields="));
     assert_true(script_saw(0, "&prefix=p%2F\nAuthorization: Bearer TOK\n"));
     assert_true(script_saw(1, "&pageToken=n%3D&prefix="));
+    script_answer(200, "{\"prefixes\":[\"p/a/\",\"p/b/\"]}", NULL);
+    expect_level("gs://bucket/p/", "[p/a/]\n[p/b/]\n");
+    assert_true(script_saw(2, "/o?delimiter=%2F&fields=items%28name%2Csize%2C"
+                              "md5Hash%29%2Cprefixes%2CnextPageToken&"));
     close_store();
 
     setting("GS_ACCESS_KEY_ID", "GOOG");
@@ -300,6 +345,14 @@ TEST_WITH(azure, script_clear_environment, script_reset)
                               "list&maxresults=5000&prefix=p%2F&restype="
                               "container&sv=1&sig=S%2B\n"));
     assert_true(script_saw(1, "?comp=list&marker=m&maxresults=5000&"));
+    script_answer(200,
+                  "<EnumerationResults><Blobs><BlobPrefix><Name>p/a/</Name>"
+                  "</BlobPrefix><Blob><Name>p/1</Name><Properties>"
+                  "<Content-Length>7</Content-Length></Properties></Blob>"
+                  "</Blobs></EnumerationResults>",
+                  NULL);
+    expect_level("az://box/p/", "[p/a/]\np/1 7\n");
+    assert_true(script_saw(2, "?comp=list&delimiter=%2F&maxresults=5000&"));
     close_store();
     setting("AZURE_STORAGE_CONNECTION_STRING",
             "AccountName=other;AccountKey=AAAA;"
@@ -342,6 +395,14 @@ TEST_WITH(hub, script_clear_environment, script_reset)
                               "recursive=true\nAuthorization: Bearer hf_TOK"));
     assert_true(script_saw(1, "GET http://hub:1/api?c=2\nAuthorization: "));
 
+    script_answer(200,
+                  "[{\"type\":\"directory\",\"size\":0,\"path\":\"d/c\"},"
+                  "{\"type\":\"file\",\"size\":8,\"path\":\"d/e\"}]",
+                  "");
+    expect_level("hf://datasets/o/n/d/", "[d/c/]\n"
+                                         "d/e 8\n");
+    assert_true(script_saw(2, "/tree/main/d\nAuthorization: Bearer hf_TOK"));
+
     /* The token goes to no other host. */
     static const char *const others[] = {"http://hub:12/x", "https://hub:1/x",
                                          "http://hub:1@evil/x", "/api?c=2"};
@@ -351,7 +412,7 @@ TEST_WITH(hub, script_clear_environment, script_reset)
         script_answer(200, page, link);
         int asked = script.asked;
         assert_int_equal(
-            store->ops->list(store, "hf://datasets/o/n/", tell, NULL),
+            store->ops->list(store, "hf://datasets/o/n/", tell, NULL, NULL),
             FEEDLINE_EINVAL);
         assert_non_null(strstr(fdl_last_error(), "at another host"));
         assert_int_equal(script.asked, asked + 1);

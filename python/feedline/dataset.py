@@ -67,7 +67,9 @@ class Dataset:
     # ---- Making one -------------------------------------------------------
 
     @classmethod
-    def open(cls, uri: "str | os.PathLike[str]") -> "Dataset":
+    def open(
+        cls, uri: "str | os.PathLike[str]", *, filesystem: Any = None
+    ) -> "Dataset":
         """Files named by a folder, a list, shards or a pair of IDX files.
 
         uri: "folder:DIR" (a folder per class, ordered and labelled as
@@ -78,15 +80,23 @@ class Dataset:
         "coco:FILE.json?images=DIR" (batch.objects; its label is an image's id),
         shards such as "zip:DIR/{000..146}.zip" (docs/options.md lists their
         formats), or a bare path, whose kind is detected. Shards, and lines of
-        a list, may be "https://..." (docs/remote.md). "URI?quarantine=FILE"
-        leaves out the samples that FILE names (`loaderbench scan`).
+        a list, may be "https://..." or in a store ("s3://bucket/key"), folders
+        in a store ("s3://bucket/train/", docs/remote.md); what only fsspec
+        reads ("memory://...", or a path of `filesystem`, a file system of its)
+        is as in Dataset.fsspec. "URI?quarantine=FILE" leaves out the samples
+        that FILE names (`loaderbench scan`).
         "tar:...?fields=txt,json" also delivers those parts of each sample, by
         the format's names for them (batch.fields).
 
         Raises NotFound, ReadError or InvalidArgument, which name the file.
         """
+        from .remote_files import is_fsspec_s
+
         text = os.fsencode(uri)
-        return cls("open", os.fsdecode(text), (), lib.dataset_open, text)
+        name = os.fsdecode(text)
+        if filesystem is not None or is_fsspec_s(name):
+            return cls.fsspec(name, filesystem=filesystem)
+        return cls("open", name, (), lib.dataset_open, text)
 
     @classmethod
     def paths(
@@ -229,28 +239,39 @@ class Dataset:
 
     @classmethod
     def fsspec(
-        cls, url: str, storage_options: Optional[Mapping[str, Any]] = None
+        cls,
+        url: str,
+        storage_options: Optional[Mapping[str, Any]] = None,
+        filesystem: Any = None,
     ) -> "Dataset":
-        """A folder of images for each class, wherever fsspec reaches.
+        """Class folders of images, or shards, wherever fsspec reaches.
 
-        url: "s3://bucket/train", "gs://...", "hf://datasets/...",
-        "zip://train::https://host/photos.zip", with the package that fsspec
-        needs for it. storage_options: as for fsspec.open. Files are listed now,
-        ordered and labelled as ImageFolder's, and each is fetched whole when it
-        is needed, io_depth of them at once, which is tuned; what is fetched
-        again in the next epoch is fsspec's to keep ("filecache::s3://...").
+        url: "sftp://host/train", "github://owner:name@/images", "zip://train::"
+        "https://host/photos.zip", with the package that fsspec needs for it; a
+        folder of images for each class, or shards: a folder of them, a name, a
+        pattern ("{000..146}.tar", "*.tar"), with a format in front and options
+        behind them as for open, but no fields. storage_options: as for
+        fsspec.open. filesystem: in place of both url's scheme and these; url
+        is then a path of it.
+
+        Files are listed now, ordered and labelled as ImageFolder's, and each is
+        fetched whole when it is needed, io_depth of them at once, which is
+        tuned; of shards, each of which is copied once now to list it, a range
+        for each sample. What is fetched again in the next epoch is fsspec's to
+        keep ("filecache::sftp://..."). What feedline reads itself (s3, gs, az,
+        hf, https: Dataset.open) is faster there.
 
         A file of another length than was listed has failed. Saved positions
         are refused if names, lengths, or the tags or times that the file system
         lists are others. Raises InvalidArgument if there is no image, and what
         fsspec does.
         """
-        from .remote_files import RemoteFiles
+        from .remote_files import find, protocol_of
 
-        files = RemoteFiles(url, storage_options)
+        files = find(url, storage_options, filesystem)
         return cls.source(
             files,
-            name="fsspec's %s" % files.kind(),
+            name="fsspec's %s" % protocol_of(files.fs),
             names=files.names(),
             sizes=files.sizes(),
             fingerprint=files.fingerprint,

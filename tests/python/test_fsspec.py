@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataset.fsspec: class folders that are not on a disk give the stream of the
-same files in a folder."""
+"""Dataset.fsspec: class folders and shards that are not on a disk give the
+stream of the same files in a folder."""
 
 from __future__ import annotations
 
 import functools
 import http.server
 import pickle
+import tarfile
 import threading
 import zipfile
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, List
 
 import pytest
 
@@ -129,3 +130,114 @@ def test_options_stay_secret(memory: Any) -> None:
     with pytest.raises(InvalidArgument) as error:
         Dataset.fsspec("memory://nowhere", {"token": "hush"})
     assert "hush" not in str(error.value)
+
+
+# ---- Without a method of its own ---------------------------------------------
+
+
+@pytest.mark.parametrize("uri", ["memory://photos", "folder:memory://photos"])
+def test_open(memory: Any, image_folder: Path, uri: str) -> None:
+    check(Dataset.open(uri), image_folder)
+
+
+def test_a_file_system_of_the_program_s(
+    memory: Any, image_folder: Path
+) -> None:
+    check(Dataset.open("/photos", filesystem=memory), image_folder)
+    below = fsspec.filesystem("dir", path="/photos", fs=memory)
+    check(Dataset.fsspec("", filesystem=below), image_folder)
+
+
+def test_schemes_that_nobody_knows() -> None:
+    with pytest.raises(InvalidArgument, match="unknown kind of data set"):
+        Dataset.open("nothing-like-it://photos")
+
+
+# ---- Shards ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shard_folder(
+    image_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Three tar files of class folders, with captions; not every class is in
+    each."""
+    folder = tmp_path_factory.mktemp("shards")
+    photos = sorted(image_folder.rglob("*.jpg"))
+    for i, some in enumerate((photos[:5], photos[5:9], photos[9:])):
+        with tarfile.open(folder / ("%02d.tar" % i), "w") as tar:
+            for photo in some:
+                tar.add(photo, photo.relative_to(image_folder))
+    (folder / "notes.txt").write_text("no shard")
+    (folder / ".part.tar").write_text("no shard either")
+    return folder
+
+
+@pytest.fixture
+def shards(shard_folder: Path) -> Iterator[Any]:
+    fs = fsspec.filesystem("memory")
+    fs.put(str(shard_folder), "/shards", recursive=True)
+    yield fs
+    fs.rm("/shards", recursive=True)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "memory://shards",
+        "memory://shards/{00..02}.tar",
+        "memory://shards/{00,01,02}.tar",
+        "memory://shards/*.tar",
+        "tar:memory://shards",
+    ],
+)
+def test_shards(shards: Any, shard_folder: Path, uri: str) -> None:
+    ours = Dataset.open(uri)
+    theirs = Dataset.open(str(shard_folder))
+    assert list(ours.classes) == list(theirs.classes)
+    assert labels(ours) == labels(theirs)
+    assert ours.path(7) == theirs.path(7).replace(
+        str(shard_folder), "memory:///shards"
+    )
+    assert ours.read(7) == theirs.read(7)
+    streams.assert_same(ours, theirs)
+
+
+def labels(data: Dataset) -> List[int]:
+    return [data.label(i) for i in range(len(data))]
+
+
+def test_shards_with_options(shards: Any, shard_folder: Path) -> None:
+    ours = Dataset.open("memory://shards?label=none")
+    theirs = Dataset.open("%s?label=none" % shard_folder)
+    assert labels(ours) == labels(theirs) == [0] * len(ours)
+    with pytest.raises(InvalidArgument, match="fields=jpg"):
+        Dataset.open("memory://shards?fields=jpg")
+
+
+def test_shards_pickled(shards: Any, shard_folder: Path) -> None:
+    """Its copy lists nothing again."""
+    text = pickle.dumps(Dataset.open("memory://shards"))
+    shards.pipe("/shards/03.tar", b"came later")
+    streams.assert_same(
+        pickle.loads(text), Dataset.open(str(shard_folder / "{00..02}.tar"))
+    )
+
+
+def test_shards_that_are_none(shards: Any) -> None:
+    with pytest.raises(InvalidArgument, match="memory:///shards/.part.tar"):
+        Dataset.open("tar:memory://shards/.part.tar")
+    with pytest.raises(FileNotFoundError, match="memory:///shards/07.tar"):
+        Dataset.open("memory://shards/{02,07}.tar")
+    with pytest.raises(InvalidArgument, match="no shards in it"):
+        Dataset.open("zip:memory://shards/*.zip")
+
+
+def test_a_shard_that_was_cut(shards: Any) -> None:
+    data = Dataset.open("memory://shards")
+    shards.pipe("/shards/02.tar", shards.cat("/shards/02.tar")[:5000])
+    with streams.loader_of(data, on_error="raise") as loader:
+        with pytest.raises(feedline.Error, match="bytes came") as error:
+            for batch in loader:
+                batch.release()
+    assert "memory:///shards/02.tar:" in str(error.value)

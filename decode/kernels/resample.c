@@ -6,14 +6,15 @@
  * same order of operations (this file is built without contracted multiply-
  * adds), because a difference in the last bit of a weight can move a pixel.
  * Taps of weight 0 at either end are dropped: they change nothing, and rows
- * that only they touch need not be decoded. A table for 224 outputs takes about
- * 5 us, little enough to make two new ones for each random crop.
+ * that only they touch need not be decoded. Each random crop makes two tables.
  */
 #include "decode/kernels/resample.h"
 
 #include "base/compiler.h"
+#include "base/cpu.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "decode/kernels/resample_weights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -257,15 +258,33 @@ static void fill_identity(struct fdl_axis *axis)
     }
 }
 
-/* The whole table, where no output is of several samples. */
-static bool fill_without_weighing(struct fdl_axis *axis, const struct filter *f)
+/* The usual filter, of few taps. */
+static bool fill_triangles(struct fdl_axis *axis, const struct filter *f)
+{
+#if defined(__x86_64__)
+    const struct fdl_triangles t = {f->from, f->scale, f->support, f->step,
+                                    f->bits};
+    if (f->weight != triangle || axis->key.tensor ||
+        f->room > FDL_TRIANGLE_TAPS || fdl_cpu_level() < FDL_CPU_AVX2)
+        return false;
+    fdl_triangles_fill_avx2(axis, &t);
+    return true;
+#else
+    (void)axis;
+    (void)f;
+    return false;
+#endif
+}
+
+/* The whole table, where there is a short way. */
+static bool fill_at_once(struct fdl_axis *axis, const struct filter *f)
 {
     if (is_identity(&axis->key))
         fill_identity(axis);
     else if (axis->key.filter == FDL_FILTER_NEAREST)
         fill_nearest(axis, f);
     else
-        return false;
+        return fill_triangles(axis, f);
     return true;
 }
 
@@ -306,7 +325,7 @@ int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key)
     }
     int32_t low = INT32_MAX, high = 0;
     axis->taps = 0;
-    bool filled = fill_without_weighing(axis, &f);
+    bool filled = fill_at_once(axis, &f);
     if (!filled && key->tensor)
         f.bits = tensor_bits(&f, key);
     for (int32_t at = 0; at < key->count; at++) {

@@ -70,6 +70,55 @@ TEST(tables_are_sound)
     }
 }
 
+static void assert_same(const struct fdl_axis *a, const struct fdl_axis *b)
+{
+    size_t n = (size_t)a->key.count;
+    assert_int_equal(a->stride, b->stride);
+    assert_int_equal(a->taps, b->taps);
+    assert_int_equal(a->origin, b->origin);
+    assert_int_equal(a->extent, b->extent);
+    assert_memory_equal(a->start, b->start, n * sizeof(*a->start));
+    assert_memory_equal(a->length, b->length, n * sizeof(*a->length));
+    assert_memory_equal(a->weight, b->weight,
+                        n * (size_t)a->stride * sizeof(*a->weight));
+}
+
+/* Scales up to where tables are made in another way, and some beyond. */
+static struct fdl_axis_key draw_key(struct dice *dice)
+{
+    int32_t out = 1 + (int32_t)dice_below(dice, 300);
+    int32_t first = (int32_t)dice_below(dice, (uint32_t)out);
+    struct fdl_axis_key key = {
+        .in = 1 + (int32_t)dice_below(dice, 4 * (uint32_t)out),
+        .out = out,
+        .first = first,
+        .count = 1 + (int32_t)dice_below(dice, (uint32_t)(out - first)),
+        .mirror = dice_below(dice, 2) != 0,
+        .reverse = dice_below(dice, 2) != 0,
+    };
+    if (dice_below(dice, 3) == 0) {
+        key.span = dice_between(dice, 0.3, 1.0) * key.in;
+        key.from = dice_between(dice, 0.0, 1.0) * (key.in - key.span);
+    }
+    return key;
+}
+
+TEST(tables_are_the_same_at_every_level)
+{
+    struct dice dice = {test_seed()};
+    enum fdl_cpu_level level = fdl_cpu_level();
+    for (int round = 0; round < TEST_ROUNDS(4000); round++) {
+        struct fdl_axis_key key = draw_key(&dice);
+        struct fdl_axis fast = prepare_key(key);
+        fdl_cpu_set_level(FDL_CPU_C);
+        struct fdl_axis plain = prepare_key(key);
+        fdl_cpu_set_level(level);
+        assert_same(&fast, &plain);
+        fdl_axis_fini(&fast);
+        fdl_axis_fini(&plain);
+    }
+}
+
 /* What the kernels rely on: every weight within twice ONE, no partial sum of
  * bytes beyond an int32 whatever the bytes are, and one in all. */
 static void check_bounds(const struct fdl_axis *t)

@@ -2,6 +2,8 @@
 #include "decode/formats/jpeg_entries.h"
 
 #include "base/compiler.h"
+#include "base/cpu.h"
+#include "decode/formats/jpeg_hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -34,6 +36,10 @@ uint64_t fdl_entries_hash(const uint8_t *file, uint64_t size)
 }
 
 uint64_t fdl_entries_spacing(uint64_t mcus, uint64_t bytes)
+#if defined(__x86_64__)
+    if (fdl_cpu_level() >= FDL_CPU_AVX2)
+        return fdl_jpeg_hash_avx2(file, size);
+#endif
 {
     uint64_t n = FDL_MIN(bytes / FDL_ENTRIES_EVERY, FDL_ENTRIES_MOST);
     return n > 0 ? mcus / n + 1 : UINT64_MAX;

@@ -5,6 +5,7 @@
  * libjpeg. And it must be at work where it claims to be. The same where it
  * enters the data at places that it noted before.
  */
+#include "base/cpu.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_transform.h"
 #include "tests/decode/kept_entries.h"
@@ -67,6 +68,24 @@ static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
 }
 
 TEST(sound_files_are_libjpegs)
+TEST(a_file_has_one_hash)
+{
+    uint64_t seed = test_seed();
+    enum fdl_cpu_level level = fdl_cpu_level();
+    uint8_t bytes[4000];
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)make_random(&seed);
+    for (int round = 0; round < 500; round++) {
+        size_t at = (size_t)make_within(&seed, 0, 100);
+        size_t size = (size_t)make_within(&seed, 0, sizeof(bytes) - 100);
+        uint64_t hash = fdl_entries_hash(bytes + at, size);
+        fdl_cpu_set_level(FDL_CPU_C);
+        uint64_t plain = fdl_entries_hash(bytes + at, size);
+        fdl_cpu_set_level(level);
+        assert_true(hash == plain);
+    }
+}
+
 {
     uint64_t seed = test_seed();
     struct fdl_decoder *ours = create(false, 0), *plain = create(true, 0);

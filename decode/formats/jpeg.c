@@ -31,8 +31,9 @@
  * all columns are read.
  *
  * Intact sequential files go through our own Huffman decoder (jpeg_entropy.h),
- * and the usual ones then through our own transform (jpeg_rows.h), for which
- * files of several scans have a decoder, too (jpeg_progressive.h). If the first
+ * and the usual ones then through our own transform (jpeg_rows.h), so libjpeg
+ * has only read their headers; for that one files of several scans have a
+ * decoder, too (jpeg_progressive.h). If the first
  * gives up, or the markers of a file of one scan look wrong, libjpeg first
  * decodes the whole file, to its end and at 1/8, as Pillow would; if it fails,
  * the file is refused, whatever part is wanted. Then the image is restarted
@@ -505,11 +506,22 @@ static int32_t open_scans(struct fdl_jpeg *j)
 
 /* The first row can be asked for, of blocks or of libjpeg. */
 static int32_t start_blocks(struct fdl_jpeg *j)
+/* Blocks of our own, and rows, for which libjpeg has only read the headers. */
+static bool can_go_alone(struct fdl_jpeg *j)
+{
+    return fdl_jpeg_entropy_memory() > 0 && !j->plain &&
+           !j->limits.libjpeg_huffman && !jpeg_has_multiple_scans(&j->cinfo) &&
+           fdl_jpeg_rows_prepare(&j->cinfo);
+}
+
 {
     if (can_take_scans(j))
         return open_scans(j);
     jpeg_start_decompress(&j->cinfo);
     return attach_or_check(j);
+    int32_t status = can_go_alone(j) ? attach_or_check(j) : AGAIN;
+    if (j->blocks)
+        return status;
 }
 
 static int32_t start_step(struct fdl_jpeg *j, struct job *job)
@@ -570,7 +582,8 @@ static int32_t device_step(struct fdl_jpeg *j, struct job *job)
         j->limits.libjpeg_huffman || (j->entropy && !same))
         return FEEDLINE_OK;
     set_output(j);
-    jpeg_start_decompress(c);
+    if (!fdl_jpeg_rows_prepare(c))
+        return FEEDLINE_OK;
     bool done =
         j->entropy
             ? fdl_jpeg_device_chains(c, b->data + b->size, b->size, known,

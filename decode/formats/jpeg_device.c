@@ -92,12 +92,8 @@ static bool describe(const struct jpeg_decompress_struct *c,
 {
     uint64_t blocks = (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan *
                       (uint64_t)c->blocks_in_MCU;
-    if (!fdl_jpeg_rows_can(c) || blocks * 128 >= FDL_DEVICE_MOST)
+    if (blocks * 128 >= FDL_DEVICE_MOST)
         return false;
-    for (int i = 0; i < c->num_components; i++) {
-        if (c->cur_comp_info[i] != &c->comp_info[i])
-            return false;
-    }
     *job = (struct fdl_device_job){.n_planes = (uint32_t)c->num_components};
     find_mcus(c, need, job);
     for (int i = 0; i < c->num_components; i++)

@@ -21,9 +21,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* c is between jpeg_start_decompress and its first row; its data goes to `end`.
- * Writes all of job but what follows resampling, its kind last; false: not a
- * file for a device, or more than the payload holds. */
+/* c is prepared by fdl_jpeg_rows_prepare; its data goes to `end`. Writes all of
+ * job but what follows resampling, its kind last; false: not a file for a
+ * device, or more than the payload holds. */
 bool fdl_jpeg_device_chains(const struct jpeg_decompress_struct *c,
                             const uint8_t *end, uint64_t file_bytes,
                             const struct fdl_entries *known,

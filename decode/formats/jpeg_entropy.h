@@ -32,10 +32,10 @@ void fdl_jpeg_entropy_destroy(struct fdl_jpeg_entropy *e);
 /* What one holds, in bytes; 0 where this build has none. */
 size_t fdl_jpeg_entropy_memory(void);
 
-/* c is between jpeg_start_decompress and its first row: from here on e decodes
- * what lies from c's read position to `end`. give_up(c) is called at most once
- * and must not return. False, and c is as before, where the file is not of a
- * kind that e can do. */
+/* c was started, or prepared for jpeg_rows.h, and has given no row: from here
+ * on e decodes what lies from c's read position to `end`. give_up(c) is called
+ * at most once and must not return. False, and c is as before, where the file
+ * is not of a kind that e can do. */
 bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
                              struct jpeg_decompress_struct *c,
                              const uint8_t *end,

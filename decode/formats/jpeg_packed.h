@@ -14,9 +14,9 @@
 
 struct fdl_jpeg_packed;
 
-/* c has read the header that is p's prefix, and is between
- * jpeg_start_decompress and its first row: from here on its blocks are p's,
- * which outlives it. file: where offsets begin. fail(c) is told of what is
+/* c has read the header that is p's prefix, was started, or prepared for
+ * jpeg_rows.h, and has given no row: from here on its blocks are p's, which
+ * outlives it. file: where offsets begin. fail(c) is told of what is
  * damaged, by fdl_fail, and must not return. Memory is c's. NULL, by fdl_fail:
  * p is not that image, or this build cannot. */
 struct fdl_jpeg_packed *fdl_jpeg_packed_attach(

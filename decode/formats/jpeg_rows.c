@@ -103,6 +103,72 @@ static bool is_in_order(const struct jpeg_decompress_struct *c)
     return true;
 }
 
+/* ---- Before the first row, without libjpeg ------------------------------ */
+
+/* libjpeg-turbo has tables of its own for files that leave these out. */
+#define USUAL_TABLES 2
+
+/* As libjpeg has it: no code is all ones, and values have 15 bits at most. */
+static bool is_table_sound(const JHUFF_TBL *t, int number, bool is_dc)
+{
+    uint32_t code = 0, n = 0;
+    if (!t)
+        return number < USUAL_TABLES;
+    for (unsigned length = 1; length <= 16; length++) {
+        code += t->bits[length];
+        n += t->bits[length];
+        if (code > 0 && code >= 1u << length)
+            return false;
+        code <<= 1;
+    }
+    for (uint32_t i = 0; is_dc && i < FDL_MIN(n, 256u); i++) {
+        if (t->huffval[i] > 15)
+            return false;
+    }
+    return n <= 256;
+}
+
+static bool has_tables(const struct jpeg_decompress_struct *c,
+                       jpeg_component_info *info)
+{
+    int quant = info->quant_tbl_no, dc = info->dc_tbl_no, ac = info->ac_tbl_no;
+    if (quant < 0 || quant >= NUM_QUANT_TBLS || dc < 0 || dc >= NUM_HUFF_TBLS ||
+        ac < 0 || ac >= NUM_HUFF_TBLS)
+        return false;
+    info->quant_table = c->quant_tbl_ptrs[quant];
+    return info->quant_table &&
+           is_table_sound(c->dc_huff_tbl_ptrs[dc], dc, true) &&
+           is_table_sound(c->ac_huff_tbl_ptrs[ac], ac, false);
+}
+
+static JDIMENSION quotient(JDIMENSION a, int b)
+{
+    return (a + (JDIMENSION)b - 1) / (JDIMENSION)b;
+}
+
+bool fdl_jpeg_rows_prepare(struct jpeg_decompress_struct *c)
+{
+    bool one = c->comps_in_scan == 1;
+    jpeg_calc_output_dimensions(c);
+    if (c->comps_in_scan != c->num_components || !fdl_jpeg_rows_can(c) ||
+        !is_in_order(c))
+        return false;
+    c->MCUs_per_row = quotient(c->image_width, c->max_h_samp_factor * DCTSIZE);
+    c->MCU_rows_in_scan =
+        quotient(c->image_height, c->max_v_samp_factor * DCTSIZE);
+    c->blocks_in_MCU = 0;
+    for (int i = 0; i < c->comps_in_scan; i++) {
+        jpeg_component_info *info = c->cur_comp_info[i];
+        info->MCU_width = one ? 1 : info->h_samp_factor;
+        info->MCU_height = one ? 1 : info->v_samp_factor;
+        if (!has_tables(c, info))
+            return false;
+        for (int n = info->MCU_width * info->MCU_height; n > 0; n--)
+            c->MCU_membership[c->blocks_in_MCU++] = i;
+    }
+    return true;
+}
+
 /* ---- Planes ------------------------------------------------------------- */
 
 static void *take(struct jpeg_decompress_struct *c, size_t bytes)

@@ -82,7 +82,13 @@ struct fdl_jpeg_rows {
  */
 bool fdl_jpeg_rows_can(const struct jpeg_decompress_struct *c);
 
-/* c is between jpeg_start_decompress and its first row, and source at MCU 0.
+/* In place of jpeg_start_decompress, which makes tables for libjpeg's own
+ * decoder, and buffers: c has read its headers, and what its output is to be is
+ * set. False: it is of no kind that this can do, or libjpeg would have found a
+ * table wrong; c may be started as ever then, as it may be later. */
+bool fdl_jpeg_rows_prepare(struct jpeg_decompress_struct *c);
+
+/* c was started, or prepared, and has given no row; source is at MCU 0.
  * Takes memory from c and goes to row y, the first of `height`. Rows will be
  * *width pixels from *x on, which is rounded down as by jpeg_crop_scanline.
  * False, and nothing has changed: not of a kind that this can do, or its scan

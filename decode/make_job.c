@@ -35,20 +35,14 @@ static bool is_for_device(const struct fdl_decoder *d,
            plan->geometry.window.height == f->height;
 }
 
-/* What the weights of all outputs are in number, without zeros behind. */
-static uint64_t count_weights(const struct fdl_axis *axis)
-{
-    uint64_t sum = 0;
-    for (int32_t i = 0; i < axis->key.count; i++)
-        sum += (uint64_t)axis->length[i];
-    return sum;
-}
-
-/* Outputs in turn, or from the last one on. */
+/* Outputs in turn, or from the last one on; their weights without the zeros
+ * behind. */
 static bool add_axis(const struct fdl_axis *axis, bool backwards,
                      struct fdl_device_payload *to, struct fdl_device_pass *p)
 {
-    uint64_t outputs = (uint64_t)axis->key.count, n = count_weights(axis);
+    uint64_t outputs = (uint64_t)axis->key.count, n = 0;
+    for (uint64_t i = 0; i < outputs; i++)
+        n += (uint64_t)axis->length[i];
     if (n > UINT16_MAX || axis->extent > UINT16_MAX ||
         !fdl_device_reserve(to, (outputs + 1) * sizeof(struct fdl_device_span),
                             4, &p->spans) ||
@@ -57,14 +51,18 @@ static bool add_axis(const struct fdl_axis *axis, bool backwards,
     struct fdl_device_span *spans =
         (struct fdl_device_span *)(void *)(to->data + p->spans);
     int32_t *weights = (int32_t *)(void *)(to->data + p->weights);
-    uint16_t first = 0;
-    for (int32_t i = 0; i < axis->key.count; i++) {
-        int32_t from = backwards ? axis->key.count - 1 - i : i;
-        spans[i] = (struct fdl_device_span){(uint16_t)axis->start[from], first};
-        for (int32_t t = 0; t < axis->length[from]; t++)
-            weights[first++] = fdl_axis_weight(axis, from, t);
+    uint32_t first = 0;
+    for (uint64_t i = 0; i < outputs; i++) {
+        uint64_t from = backwards ? outputs - 1 - i : i;
+        const int32_t *taps = axis->weight + from * (size_t)axis->stride;
+        uint32_t length = (uint32_t)axis->length[from];
+        spans[i] = (struct fdl_device_span){(uint16_t)axis->start[from],
+                                            (uint16_t)first};
+        for (uint32_t t = 0; t < length; t++)
+            weights[first + t] = taps[t];
+        first += length;
     }
-    spans[axis->key.count] = (struct fdl_device_span){0, first};
+    spans[outputs] = (struct fdl_device_span){0, (uint16_t)first};
     p->n_weights = first;
     return true;
 }

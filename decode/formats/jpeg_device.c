@@ -8,10 +8,15 @@
 #include "decode/formats/jpeg_device.h"
 
 #include "base/compiler.h"
+#include "base/cpu.h"
 #include "base/status.h"
 #include "decode/formats/jpeg_rows.h"
 
 #include <string.h>
+
+#if defined(__x86_64__)
+#  include <immintrin.h>
+#endif
 
 #define MARKER_RST 0xd0
 #define MARKER_EOI 0xd9
@@ -157,6 +162,7 @@ struct cutter {
     uint32_t room;              /* chains */
     uint32_t interval;          /* of restarts; 0: none */
     const uint8_t *begin, *end; /* of the data */
+    size_t (*copy)(uint8_t *to, const uint8_t *from, size_t n);
 };
 
 /* Whether a device needs one of MCUs [mcu, end); the last such one. */
@@ -178,6 +184,34 @@ static bool last_needed(const struct fdl_device_job *job, uint64_t mcu,
     return false;
 }
 
+/* Copies the bytes before the first FF of n, or all: how many. There is room
+ * for n. */
+static size_t copy_run(uint8_t *to, const uint8_t *from, size_t n)
+{
+    const uint8_t *ff = memchr(from, 0xff, n);
+    n = ff ? (size_t)(ff - from) : n;
+    memcpy(to, from, n);
+    return n;
+}
+
+#if defined(__x86_64__)
+/* Runs are short: some 250 bytes. */
+FDL_TARGET("avx2")
+static size_t copy_run_avx2(uint8_t *to, const uint8_t *from, size_t n)
+{
+    const __m256i ff = _mm256_set1_epi8((char)0xff);
+    size_t at = 0;
+    for (; n - at >= sizeof(ff); at += sizeof(ff)) {
+        __m256i x = _mm256_loadu_si256((const void *)(from + at));
+        _mm256_storeu_si256((void *)(to + at), x);
+        int found = _mm256_movemask_epi8(_mm256_cmpeq_epi8(x, ff));
+        if (found)
+            return at + (size_t)__builtin_ctz((unsigned)found);
+    }
+    return at + copy_run(to + at, from + at, n - at);
+}
+#endif
+
 /* Bytes from *at on without FF 00, up to a marker or to the byte at `stop`.
  * False: they have no room. */
 static bool unstuff(const struct cutter *cut, const uint8_t **at,
@@ -185,27 +219,21 @@ static bool unstuff(const struct cutter *cut, const uint8_t **at,
 {
     struct fdl_device_payload *to = cut->to;
     const uint8_t *from = *at;
-    if (!fdl_device_reserve(to, 0, 4, begin))
+    if (!fdl_device_reserve(to, 0, 4, begin) ||
+        stop - from > (ptrdiff_t)(to->capacity - *begin))
         return false;
-    uint32_t room = to->capacity - *begin, n = 0;
+    uint8_t *out = to->data + *begin;
     while (from < stop) {
-        const uint8_t *ff = memchr(from, 0xff, (size_t)(stop - from));
-        size_t run = (size_t)((ff ? ff : stop) - from);
-        bool stuffed = ff && cut->end - ff >= 2 && ff[1] == 0;
-        if (run + 1 > room - n)
-            return false;
-        memcpy(to->data + *begin + n, from, run);
-        n += (uint32_t)run;
+        size_t run = cut->copy(out, from, (size_t)(stop - from));
         from += run;
-        if (ff && !stuffed)
+        out += run;
+        if (from == stop || cut->end - from < 2 || from[1] != 0)
             break;
-        if (stuffed) {
-            to->data[*begin + n++] = 0xff;
-            from += 2;
-        }
+        *out++ = 0xff;
+        from += 2;
     }
     *at = from;
-    *bytes = n;
+    *bytes = (uint32_t)(out - to->data) - *begin;
     return true;
 }
 
@@ -371,7 +399,12 @@ bool fdl_jpeg_device_chains(const struct jpeg_decompress_struct *c,
                          .job = job,
                          .interval = c->restart_interval,
                          .begin = c->src->next_input_byte,
-                         .end = end};
+                         .end = end,
+                         .copy = copy_run};
+#if defined(__x86_64__)
+    if (fdl_cpu_level() >= FDL_CPU_AVX2)
+        cut.copy = copy_run_avx2;
+#endif
     if (c->unread_marker != 0 || !describe(c, need, job) ||
         !add_tables(c, to, job))
         return false;

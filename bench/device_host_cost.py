@@ -9,9 +9,9 @@ a whole loader: CPU time of its threads and bytes over the bus, per sample.
 
 On the tests' double of CUDA's driver no GPU is needed: its kernels do nothing
 then. With a GPU leave out the last two variables. The index learns for some
-epochs; then one comes again and again. Each number is the least of its turns,
-as others may use the machine. The other threads are the one that calls next(),
-those that copy, and the double's.
+epochs, the first of which are told; then one comes again and again. Each
+number is the least of its turns, as others may use the machine. The other
+threads are the one that calls next(), those that copy, and the double's.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def measure(
         found = loader.stats()["transfer"]
     print(
         "%-18s %6.1f us of workers, %5.1f of all other threads; %d of %d "
-        "samples left to the device, %.1f KB over the bus each"
+        "samples left to the device, %.1f KB over the bus each; the first "
+        "epochs took %.0f, %.0f and %.0f us of workers"
         % (
             what,
             min(workers[-turns:]),
@@ -79,6 +80,7 @@ def measure(
             found["decoded"],
             count,
             found["copied_bytes"] / found["batches"] / BATCH / 1e3,
+            *workers[:3],
         ),
         flush=True,
     )

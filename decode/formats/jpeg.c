@@ -452,14 +452,16 @@ static int32_t attach_or_check(struct fdl_jpeg *j)
                : AGAIN;
 }
 
-/* Of a crop: what was noted of these bytes, and whether more is to be noted. */
+/* Of a crop, or for who wants all: what was noted of these bytes, and whether
+ * more is to be noted. */
 static void use_entries(struct fdl_jpeg *j, JDIMENSION width)
 {
     struct fdl_entry_notes *notes = j->bytes.notes;
     const struct jpeg_decompress_struct *c = &j->cinfo;
+    bool cropped =
+        width < c->output_width || j->need.height < (int32_t)c->output_height;
     if (!notes || (!notes->known && !notes->learn) ||
-        (width == c->output_width &&
-         j->need.height == (int32_t)c->output_height))
+        (!cropped && !notes->whole))
         return;
     notes->hash = fdl_entries_hash(j->bytes.data, j->bytes.size);
     notes->same = notes->known && notes->known->hash == notes->hash;
@@ -504,8 +506,6 @@ static int32_t open_scans(struct fdl_jpeg *j)
     return FEEDLINE_OK;
 }
 
-/* The first row can be asked for, of blocks or of libjpeg. */
-static int32_t start_blocks(struct fdl_jpeg *j)
 /* Blocks of our own, and rows, for which libjpeg has only read the headers. */
 static bool can_go_alone(struct fdl_jpeg *j)
 {
@@ -514,14 +514,16 @@ static bool can_go_alone(struct fdl_jpeg *j)
            fdl_jpeg_rows_prepare(&j->cinfo);
 }
 
+/* The first row can be asked for, of blocks or of libjpeg. */
+static int32_t start_blocks(struct fdl_jpeg *j)
 {
     if (can_take_scans(j))
         return open_scans(j);
-    jpeg_start_decompress(&j->cinfo);
-    return attach_or_check(j);
     int32_t status = can_go_alone(j) ? attach_or_check(j) : AGAIN;
     if (j->blocks)
         return status;
+    jpeg_start_decompress(&j->cinfo);
+    return attach_or_check(j);
 }
 
 static int32_t start_step(struct fdl_jpeg *j, struct job *job)
@@ -856,11 +858,23 @@ static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
     return status ? status : guarded(j, read_step, &rest);
 }
 
-/* The rows are delivered, and so is what was noted on the way. */
+static int32_t rest_step(struct fdl_jpeg *j, struct job *job)
+{
+    (void)job;
+    fdl_jpeg_entropy_note_rest(j->entropy);
+    return FEEDLINE_OK;
+}
+
+/* The rows are delivered, and so is what was noted on the way. What is wrong
+ * behind them is not looked for, but ends what is noted. */
 static void end_entries(struct fdl_jpeg *j)
 {
-    fdl_entry_notes_end(j->bytes.notes,
-                        (uint64_t)j->own.next * j->cinfo.MCUs_per_row);
+    struct job job = {0};
+    uint64_t passed = (uint64_t)j->own.next * j->cinfo.MCUs_per_row;
+    bool to_end = fdl_jpeg_entropy_is_through(j->entropy);
+    if (!to_end && j->bytes.notes->whole)
+        to_end = guarded(j, rest_step, &job) == FEEDLINE_OK;
+    fdl_entry_notes_end(j->bytes.notes, passed, to_end);
 }
 
 /* The rows are delivered. Only if the file's markers leave a doubt, check

@@ -53,6 +53,17 @@ void fdl_jpeg_entropy_use(struct fdl_jpeg_entropy *e,
     (void)notes;
 }
 
+void fdl_jpeg_entropy_note_rest(struct fdl_jpeg_entropy *e)
+{
+    (void)e;
+}
+
+bool fdl_jpeg_entropy_is_through(const struct fdl_jpeg_entropy *e)
+{
+    (void)e;
+    return true;
+}
+
 bool fdl_jpeg_entropy_rest_is_sound(const struct fdl_jpeg_entropy *e)
 {
     (void)e;

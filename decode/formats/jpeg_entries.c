@@ -17,13 +17,17 @@ void fdl_entry_notes_begin(struct fdl_entry_notes *notes,
 {
     notes->known = known;
     notes->learn = learn;
+    notes->whole = false;
     notes->valid = notes->same = false;
     notes->hash = notes->jumped = notes->decoded = 0;
     notes->capacity = notes->first = notes->n = 0;
 }
 
-void fdl_entry_notes_end(struct fdl_entry_notes *notes, uint64_t passed)
+void fdl_entry_notes_end(struct fdl_entry_notes *notes, uint64_t passed,
+                         bool to_end)
 {
+    if (!to_end && notes->n > 0 && notes->first + notes->n == notes->capacity)
+        notes->n--;
     notes->decoded = passed - notes->jumped;
     if (notes->decoded > passed) /* more was decoded twice than jumped */
         notes->jumped = 0;
@@ -32,14 +36,14 @@ void fdl_entry_notes_end(struct fdl_entry_notes *notes, uint64_t passed)
 
 uint64_t fdl_entries_hash(const uint8_t *file, uint64_t size)
 {
-    return XXH3_64bits(file, size);
-}
-
-uint64_t fdl_entries_spacing(uint64_t mcus, uint64_t bytes)
 #if defined(__x86_64__)
     if (fdl_cpu_level() >= FDL_CPU_AVX2)
         return fdl_jpeg_hash_avx2(file, size);
 #endif
+    return XXH3_64bits(file, size);
+}
+
+uint64_t fdl_entries_spacing(uint64_t mcus, uint64_t bytes)
 {
     uint64_t n = FDL_MIN(bytes / FDL_ENTRIES_EVERY, FDL_ENTRIES_MOST);
     return n > 0 ? mcus / n + 1 : UINT64_MAX;

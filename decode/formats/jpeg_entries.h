@@ -12,7 +12,9 @@
  * FDL_ENTRIES_EVERY bytes of the file: under 1 % of them.
  *
  * Entries are noted of data that was decoded soundly, up to where a decode got,
- * and only if the markers of the rest were sound too. They are used for the
+ * and only if the markers of the rest were sound too; the last one a file can
+ * have only if what follows it was, too: a device has all that lies between two
+ * entries, or behind the last, for sound. They are used for the
  * same bytes: a hash of the whole file is compared, which takes as long as the
  * search for markers that is left out then. So an image fails or not, whatever
  * part of it is wanted, as if there were no entries.
@@ -49,6 +51,7 @@ struct fdl_entry_notes {
     const struct fdl_entries *known; /* of what seems to be this file, or NULL
                                       */
     bool learn;
+    bool whole; /* up to the end of the file, wherever the crop ends */
 
     bool valid;        /* the decode succeeded, and what follows is true */
     bool same;         /* known is of these bytes */
@@ -61,12 +64,14 @@ struct fdl_entry_notes {
     uint64_t at[FDL_ENTRIES_MOST];
 };
 
-/* For another decode: forgets what the last one told. */
+/* For another decode, not of the whole file: forgets what the last one told. */
 void fdl_entry_notes_begin(struct fdl_entry_notes *notes,
                            const struct fdl_entries *known, bool learn);
 
-/* The decode has succeeded, and was past that many MCUs then. */
-void fdl_entry_notes_end(struct fdl_entry_notes *notes, uint64_t passed);
+/* The decode has succeeded, and was past that many MCUs then. to_end: and the
+ * rest of the file was gone over. */
+void fdl_entry_notes_end(struct fdl_entry_notes *notes, uint64_t passed,
+                         bool to_end);
 
 uint64_t fdl_entries_hash(const uint8_t *file, uint64_t size);
 

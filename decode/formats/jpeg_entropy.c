@@ -300,6 +300,11 @@ static void set_input(struct fdl_jpeg_entropy *e, struct chain *c, uint64_t bit)
     c->at.bit += bit % 8;
 }
 
+static uint64_t all_mcus(const struct fdl_jpeg_entropy *e)
+{
+    return (uint64_t)e->c->MCUs_per_row * e->c->MCU_rows_in_scan;
+}
+
 /* Goes on before MCU number `mcu`, which an entry is of. */
 static void enter(struct fdl_jpeg_entropy *e, struct chain *c, uint64_t mcu,
                   uint64_t entry)
@@ -307,9 +312,7 @@ static void enter(struct fdl_jpeg_entropy *e, struct chain *c, uint64_t mcu,
     int32_t dc[FDL_ENTRY_COMPONENTS];
     uint64_t bit = fdl_entry_unpack(entry, dc);
     uint64_t passed = fdl_jpeg_scan_restarts(mcu, e->restart_interval);
-    uint64_t all = fdl_jpeg_scan_restarts((uint64_t)e->c->MCUs_per_row *
-                                              e->c->MCU_rows_in_scan,
-                                          e->restart_interval);
+    uint64_t all = fdl_jpeg_scan_restarts(all_mcus(e), e->restart_interval);
     c->number = mcu;
     if (e->restart_interval > 0) {
         c->mcus_to_restart =
@@ -750,10 +753,9 @@ static bool skips_pay(const struct fdl_jpeg_entropy *e, const struct chain *c,
                       uint64_t rows)
 {
     const struct jpeg_decompress_struct *j = e->c;
-    uint64_t all = (uint64_t)j->MCUs_per_row * j->MCU_rows_in_scan;
     uint64_t over = c->over + rows * (j->MCUs_per_row - e->row_mcus);
     uint64_t bytes = (uint64_t)(e->raw_end - e->begin);
-    return bytes * over / all >= SKIP_FROM_BYTES;
+    return bytes * over / all_mcus(e) >= SKIP_FROM_BYTES;
 }
 
 /* The chain that is furthest goes on, or jumps. */
@@ -827,6 +829,26 @@ static bool is_sequential(const struct jpeg_decompress_struct *c)
     return !c->progressive_mode && !c->arith_code && c->data_precision == 8 &&
            c->comps_in_scan == c->num_components && c->Ss == 0 &&
            c->Se == DCTSIZE2 - 1 && c->Ah == 0 && c->Al == 0;
+}
+
+bool fdl_jpeg_entropy_is_through(const struct fdl_jpeg_entropy *e)
+{
+    return e->chains[e->last].number == all_mcus(e);
+}
+
+void fdl_jpeg_entropy_note_rest(struct fdl_jpeg_entropy *e)
+{
+    struct chain *c = &e->chains[e->last];
+    if (e->note_at == UINT64_MAX)
+        return;
+    uint64_t known = e->n_known * e->notes->spacing;
+    if (known > c->number)
+        enter(e, c, known, e->notes->known->at[e->n_known - 1]);
+    c->over = all_mcus(e) - c->number;
+    e->row_mcus = 0;
+    if (!e->can_skip && skips_pay(e, c, 0))
+        make_skips(e);
+    read_unit(e, c, 0);
 }
 
 /* The tables of each block of an MCU. */

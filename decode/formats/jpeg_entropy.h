@@ -50,6 +50,13 @@ void fdl_jpeg_entropy_use(struct fdl_jpeg_entropy *e,
                           const struct jpeg_decompress_struct *c,
                           struct fdl_entry_notes *notes);
 
+/* Once all rows are taken: goes over the rest of the data, where entries of it
+ * are to be noted. If it gives up, those before are. */
+void fdl_jpeg_entropy_note_rest(struct fdl_jpeg_entropy *e);
+
+/* Whether all data was gone over, or jumped over. */
+bool fdl_jpeg_entropy_is_through(const struct fdl_jpeg_entropy *e);
+
 /* Whether what e has not decoded yet has the markers of sound data, and the end
  * marker behind it. e is attached and has not given up. */
 bool fdl_jpeg_entropy_rest_is_sound(const struct fdl_jpeg_entropy *e);

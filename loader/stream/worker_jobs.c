@@ -65,6 +65,8 @@ int32_t fdl_worker_place_image(const struct fdl_job_tools *t,
     }
     if (status >= 0 && t->jobs) {
         fdl_entry_store_begin(t->entries, index, t->notes, bytes);
+        if (t->notes)
+            t->notes->whole = true; /* so that the device has the next one */
         status = fdl_decoder_open(t->decoder, bytes, &info);
     }
     if (status < 0)

@@ -19,10 +19,11 @@
 static struct fdl_entries *device_known;
 static struct fdl_entry_notes device_notes;
 
-/* What is noted of a file by decoding rows [top, bottom). */
-static inline void device_learn(struct fdl_decoder *d,
-                                const struct fdl_encoded *bytes, int32_t top,
-                                int32_t bottom)
+/* What is noted of a file by decoding a part of it; width 0: as wide as it is.
+ * whole: for a device, which is to have the rest of it, too. */
+static inline void device_learn_part(struct fdl_decoder *d,
+                                     const struct fdl_encoded *bytes,
+                                     struct fdl_box box, bool whole)
 {
     const size_t room =
         sizeof(*device_known) + FDL_ENTRIES_MOST * sizeof(uint64_t);
@@ -33,14 +34,15 @@ static inline void device_learn(struct fdl_decoder *d,
     assert_non_null(device_known);
     noted.notes = &device_notes;
     fdl_entry_notes_begin(&device_notes, NULL, true);
+    device_notes.whole = whole;
     if (fdl_decoder_open(d, &noted, &info))
         return;
     struct fdl_plan plan;
     fdl_plan_init(&plan, info.width, info.height);
-    struct fdl_box box = {0, top, info.width, bottom - top};
+    if (box.width == 0)
+        box.width = info.width;
     fdl_plan_crop(&plan, box);
-    struct fdl_output_format f = {info.width, bottom - top, 3, FEEDLINE_U8,
-                                  true};
+    struct fdl_output_format f = {box.width, box.height, 3, FEEDLINE_U8, true};
     uint8_t *out = rig_alloc(fdl_output_bytes(&f));
     struct fdl_render_cost cost;
     int32_t status = fdl_decoder_render(d, &plan, &f, out, &cost);
@@ -51,6 +53,15 @@ static inline void device_learn(struct fdl_decoder *d,
     device_known->n = device_notes.n;
     memcpy(device_known->at, device_notes.at,
            device_notes.n * sizeof(device_notes.at[0]));
+}
+
+/* By decoding rows [top, bottom). */
+static inline void device_learn(struct fdl_decoder *d,
+                                const struct fdl_encoded *bytes, int32_t top,
+                                int32_t bottom)
+{
+    const struct fdl_box rows = {.y = top, .height = bottom - top};
+    device_learn_part(d, bytes, rows, false);
 }
 
 /* The file with what is known of it. */

@@ -356,6 +356,63 @@ TEST(a_device_has_only_what_it_can)
     assert_false(is_for_device(&photo, 149, &plan, &f));
 }
 
+/* A file that `m` makes, the last bytes of which are no codes. */
+static uint8_t *make_unsound_end(const struct make_jpeg *m, size_t *size)
+{
+    uint8_t *file = make_jpeg(m, size);
+    for (size_t at = *size - 42; at < *size - 2; at += 2)
+        memcpy(file + at, "\xff\x00", 2);
+    return file;
+}
+
+/* The host goes on to the end of a file that a device is to have. */
+TEST(a_device_has_all_of_what_was_decoded_for_it)
+{
+    static const struct fdl_box parts[] = {
+        {0, 0, 60, 20}, {100, 90, 100, 60}, {0, 0, 200, 150}};
+    struct fdl_output_format f = {60, 50, 3, FEEDLINE_U8, true};
+    for (size_t i = 0; i < 2 * FDL_COUNT_OF(parts); i++) {
+        SCOPED_DECODER d = create(false, false);
+        struct make_jpeg m = photo;
+        struct fdl_plan plan;
+        size_t size;
+        m.restart = i < FDL_COUNT_OF(parts) ? 0 : 7;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct fdl_encoded bytes = file_of(file, size);
+        device_learn_part(d, &bytes, parts[i % FDL_COUNT_OF(parts)], true);
+        struct fdl_encoded noted = device_noted(&bytes);
+        fdl_plan_init(&plan, m.width, m.height);
+        fdl_plan_crop(&plan, (struct fdl_box){140, 100, 60, 50});
+        assert_true(compare(d, &noted, &plan, &f, 2) == can_decode());
+        free(file);
+    }
+}
+
+/* Whatever was decoded of a file whose last block is unsound, with or without
+ * the rest: a device has nothing that the host would not have decoded. */
+TEST(an_unsound_end_is_the_hosts)
+{
+    SCOPED_DECODER d = create(false, false);
+    size_t size;
+    uint8_t *file = make_unsound_end(&photo, &size);
+    struct fdl_encoded bytes = file_of(file, size);
+    for (int32_t width = 1; width <= photo.width; width++) {
+        struct fdl_box box = {0, 90, width, 60};
+        struct fdl_output_format f = {60, 50, 3, FEEDLINE_U8, true};
+        struct fdl_plan plan;
+        device_learn_part(d, &bytes, box, width % 8 == 0);
+        struct fdl_encoded noted = device_noted(&bytes);
+        fdl_plan_init(&plan, photo.width, photo.height);
+        fdl_plan_crop(&plan, (struct fdl_box){140, 100, 60, 50});
+        assert_false(compare(d, &noted, &plan, &f, 2));
+        fdl_plan_init(&plan, photo.width, photo.height);
+        fdl_plan_crop(&plan, (struct fdl_box){0, 0, 60, 50});
+        bool has_some = compare(d, &noted, &plan, &f, 2);
+        assert_true(has_some || width > 150 || !can_decode());
+    }
+    free(file);
+}
+
 /* Of any capacity: what does not fit is left to the host. */
 TEST(payloads_fit_or_are_none)
 {

@@ -56,6 +56,7 @@ static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
     if (round % 3)
         noted.notes = &kept_notes;
     fdl_entry_notes_begin(&kept_notes, kept_known, true);
+    kept_notes.whole = round % 2;
     decode(ours, &noted, seed, &a);
     kept_add();
     decode(plain, bytes, seed, &b);
@@ -67,7 +68,6 @@ static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
         fail_msg("round %llu: pixels differ", (unsigned long long)round);
 }
 
-TEST(sound_files_are_libjpegs)
 TEST(a_file_has_one_hash)
 {
     uint64_t seed = test_seed();
@@ -86,6 +86,7 @@ TEST(a_file_has_one_hash)
     }
 }
 
+TEST(sound_files_are_libjpegs)
 {
     uint64_t seed = test_seed();
     struct fdl_decoder *ours = create(false, 0), *plain = create(true, 0);

@@ -28,8 +28,7 @@ static bool is_for_device(const struct fdl_decoder *d,
 {
     return AS_A_DEVICE_HAS && d->source->device && !d->turn.transposed &&
            plan->n_steps == 0 && plan->n_views <= 1 && !plan->lookup &&
-           f->dtype == FEEDLINE_U8 && f->nhwc &&
-           (f->channels == 1 || f->channels == 3) &&
+           f->dtype == FEEDLINE_U8 && (f->channels == 1 || f->channels == 3) &&
            (plan->channels == 0 || plan->channels == f->channels) &&
            plan->geometry.window.width == f->width &&
            plan->geometry.window.height == f->height;
@@ -93,6 +92,7 @@ static bool add_passes(const struct fdl_decoder *d,
     const struct fdl_axis *first = down ? &d->vertical : &d->horizontal;
     const struct fdl_axis *second = down ? &d->horizontal : &d->vertical;
     job->out_channels = (uint32_t)f->channels;
+    job->planar = !f->nhwc;
     job->channels = FDL_MIN(job->n_planes, job->out_channels);
     if (!add_pass(first, down, down && axes->backwards, job->width, job->height,
                   to, a) ||

@@ -8,8 +8,8 @@
 #include "decode/device/device_job.h"
 
 /* Completes an open, as fdl_decoder_render does, but tells a device how to make
- * the same bytes: fdl_output_bytes(format), of u8 and nhwc, which follow in
- * floats as with finish=device. The payload goes to to->data; the caller then
+ * the same bytes: fdl_output_bytes(format), of u8; nhwc is what the finishing
+ * of floats begins with. The payload goes to to->data; the caller then
  * sets where payload, scratch and out begin.
  *
  * The kind of job is FDL_DEVICE_NONE where the host has to open the image again

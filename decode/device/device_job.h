@@ -104,6 +104,7 @@ struct fdl_device_job {
     uint32_t between;             /* the passes; bytes from scratch */
     struct fdl_device_pass pass[2];
     uint32_t out_channels; /* 1 or 3 */
+    uint32_t planar;       /* and lie one behind the other, not 0 */
 };
 
 /* Of every launch. Block (x, y) of a grid does each gridDim.x-th part of job y.

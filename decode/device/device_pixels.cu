@@ -475,6 +475,7 @@ struct resampling {
     uint8_t *to;
     uint32_t channels, copies; /* of each byte: gray in three channels */
     uint32_t step;             /* from a sample to the next one; bytes */
+    uint32_t apart, plane;     /* of `to`: a pixel, a channel from the next */
     bool down;
 };
 
@@ -497,6 +498,9 @@ DEVICE struct resampling open_pass(const struct fdl_device_args *a,
     r.copies = a->pass == 0 ? 1 : READ(&job->out_channels) / r.channels;
     r.down = READ(&p->down) != 0;
     r.step = r.channels * (r.down ? READ(&p->in_width) : 1);
+    bool planar = a->pass > 0 && READ(&job->planar) != 0;
+    r.apart = planar ? 1 : r.channels * r.copies;
+    r.plane = planar ? READ(&p->width) * READ(&p->height) : 1;
     return r;
 }
 
@@ -528,11 +532,11 @@ DEVICE bool resample_pixel(const struct resampling *r, uint32_t x, uint32_t y,
     uint32_t row = r->down ? start : y, column = r->down ? x : start;
     const uint8_t *from =
         r->from + ((uint64_t)row * READ(&p->in_width) + column) * r->channels;
-    uint8_t *to = r->to + (uint64_t)i * r->channels * r->copies;
+    uint8_t *to = r->to + (uint64_t)i * r->apart;
     for (uint32_t c = 0; c < r->channels; c++) {
         uint8_t value = weighted(r, from + c, first, end - first);
-        for (uint32_t k = 0; k < r->copies; k++)
-            WRITE(to + c + k, value);
+        for (uint32_t k = c; k < c + r->copies; k++)
+            WRITE(to + (uint64_t)k * r->plane, value);
     }
     OPS(20);
     return true;
@@ -541,9 +545,9 @@ DEVICE bool resample_pixel(const struct resampling *r, uint32_t x, uint32_t y,
 /* Of a sample that is not sound. */
 DEVICE void clear_pixel(const struct resampling *r, uint32_t i)
 {
-    uint32_t n = r->channels * r->copies;
-    for (uint32_t c = 0; c < n; c++)
-        WRITE(r->to + (uint64_t)i * n + c, (uint8_t)0);
+    uint8_t *to = r->to + (uint64_t)i * r->apart;
+    for (uint32_t c = 0; c < r->channels * r->copies; c++)
+        WRITE(to + (uint64_t)c * r->plane, (uint8_t)0);
 }
 
 KERNEL fdl_device_resample(struct fdl_device_args args)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where images are decoded. If on the device, workers write what it is to do
- * (decode/device/device_job.h), and it makes the u8 pixels, with interleaved
- * channels, that would have crossed the bus: whatever follows is the same.
+ * (decode/device/device_job.h), and it makes the u8 pixels that would have
+ * crossed the bus: whatever follows is the same.
  */
 #include "loader/stream/decoding.h"
 
@@ -53,8 +53,6 @@ static const char *obstacle(const struct fdl_engine *e,
         return "batches have more than 65,535 images";
     if (delivered->dtype != FEEDLINE_U8 && !e->finish.device)
         return "the host finishes batches (finish)";
-    if (delivered->dtype == FEEDLINE_U8 && !delivered->nhwc)
-        return "u8 batches are made with layout=nhwc alone";
     if (delivered->dtype == FEEDLINE_U8 && e->mix.num_classes > 0)
         return "u8 batches are mixed by the host";
     return NULL;

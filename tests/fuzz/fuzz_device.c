@@ -37,7 +37,14 @@ struct head {
     uint16_t at;   /* in the payload; a word at `at` is changed */
     uint16_t change;
 };
-enum { BICUBIC = 1, FLIP = 2, FLIP_VERTICAL = 4, GRAY = 8, KEEP_SIZE = 16 };
+enum {
+    BICUBIC = 1,
+    FLIP = 2,
+    FLIP_VERTICAL = 4,
+    GRAY = 8,
+    KEEP_SIZE = 16,
+    PLANAR = 32
+};
 
 static struct fdl_decoder *decoder(void)
 {
@@ -67,9 +74,9 @@ static struct fdl_plan plan_of(const struct fdl_image_info *info,
         fdl_plan_flip(&plan);
     if (h->flags & FLIP_VERTICAL)
         fdl_plan_flip_vertical(&plan);
-    *f = (struct fdl_output_format){fdl_plan_width(&plan),
-                                    fdl_plan_height(&plan),
-                                    h->flags & GRAY ? 1 : 3, FEEDLINE_U8, true};
+    *f = (struct fdl_output_format){
+        fdl_plan_width(&plan), fdl_plan_height(&plan), h->flags & GRAY ? 1 : 3,
+        FEEDLINE_U8, !(h->flags & PLANAR)};
     return plan;
 }
 

@@ -119,7 +119,7 @@ static inline struct fdl_plan draw_plan(uint64_t *seed, int32_t width,
         fdl_plan_flip_vertical(&plan);
     *f = (struct fdl_output_format){
         fdl_plan_width(&plan), fdl_plan_height(&plan),
-        make_within(seed, 0, 5) ? 3 : 1, FEEDLINE_U8, true};
+        make_within(seed, 0, 5) ? 3 : 1, FEEDLINE_U8, make_within(seed, 0, 2)};
     return plan;
 }
 

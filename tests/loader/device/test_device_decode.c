@@ -118,6 +118,8 @@ TEST(packed_samples_are_the_hosts)
                                         "dtype=f16 layout=nhwc size=96",
                                         "dtype=bf16 size=64",
                                         "dtype=u8 layout=nhwc size=96",
+                                        "dtype=u8 size=96",
+                                        "dtype=u8 channels=1 size=75",
                                         "dtype=f32 channels=1 size=128",
                                         "dtype=f32"};
     struct rig r;
@@ -138,7 +140,8 @@ TEST(indexed_samples_are_the_hosts)
 {
     static const char *const forms[] = {
         "dtype=f32 size=96 jpeg_index=true workers=1",
-        "dtype=u8 size=96 layout=nhwc jpeg_index=true workers=3"};
+        "dtype=u8 size=96 layout=nhwc jpeg_index=true workers=3",
+        "dtype=u8 size=75 jpeg_index=true workers=2"};
     struct rig r;
     struct files f;
     open_files(&r, &f, false);
@@ -220,7 +223,8 @@ TEST(damaged_samples_are_the_hosts)
         "on_error=zero dtype=f32 op=mix size=64",
         "on_error=zero dtype=f32 size=64 checksums=false",
         "on_error=skip dtype=u8 layout=nhwc size=64",
-        "on_error=skip dtype=f16 workers=3 size=64 jpeg_index=true"};
+        "on_error=skip dtype=f16 workers=3 size=64 jpeg_index=true",
+        "on_error=zero dtype=u8 size=64"};
     struct rig r;
     struct files f;
     for (uint32_t i = 0; i < FDL_COUNT_OF(forms); i++) {
@@ -462,7 +466,6 @@ TEST(says_why_it_cannot)
     } rows[] = {
         {"device=host dtype=f32", "batches are delivered to the host", ""},
         {"device=cuda:0 dtype=f32 finish=host", "the host finishes", ""},
-        {"device=cuda:0 dtype=u8", "layout=nhwc", ""},
         {"device=cuda:0 dtype=u8 layout=nhwc", "mixed by the host",
          ";mix mixup_alpha=1"},
         {"device=cuda:0 dtype=u8 layout=nhwc", "several views",

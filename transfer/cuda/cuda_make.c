@@ -75,7 +75,8 @@ int32_t fdl_cuda_makers_prepare(struct fdl_cuda *c)
     if (status >= 0)
         return FEEDLINE_OK;
     snprintf(reason, sizeof(reason), "%s", fdl_last_error());
-    return fdl_fail(status, "decode=device: %s", reason);
+    return fdl_fail(
+        status, "decode=device, or auto: %s; decode=host needs none", reason);
 }
 
 int fdl_cuda_make(const struct fdl_cuda *c, const struct fdl_transfer *t,

@@ -528,8 +528,35 @@ TEST(lost_data_is_an_error)
     close_files(&r, &f);
 }
 
-/* Each function of the driver fails, at each of its first calls: an error with
+/* A few batches, where call n of a function of the driver fails: an error with
  * words, or none, nothing left, nothing hangs. */
+static int32_t run_failing(const struct fixture *images, const char *decode,
+                           const char *name, uint64_t n, char words[512])
+{
+    int32_t status = FEEDLINE_OK;
+    feedline_batch *b;
+    double_reset();
+    assert_true(double_fail(name, n, 999, false));
+    feedline_loader *l = fixture_with(
+        images->ds, NULL, "resize width=32 height=32",
+        "device=cuda:0 decode=%s dtype=u8 batch_size=4 depth=2", decode);
+    for (uint32_t k = 0; k < 3 && status == FEEDLINE_OK; k++) {
+        status = feedline_loader_next(l, -1, &b);
+        if (status == FEEDLINE_OK)
+            feedline_batch_release(b);
+    }
+    snprintf(words, 512, "%s", status < 0 ? feedline_last_error() : "no error");
+    assert_true(strlen(words) >= 8);
+    feedline_loader_destroy(l);
+    double_fail_no_more();
+    double_drain();
+    char faults[1024];
+    if (double_check_leaks() + double_faults(faults, sizeof(faults)) > 0)
+        fail_msg("%s, call %u: %s", name, (unsigned)n, faults);
+    return status;
+}
+
+/* At each of its first calls. */
 TEST(every_call_may_fail)
 {
     static const char *const names[] = {"cuModuleLoadData",
@@ -546,35 +573,35 @@ TEST(every_call_may_fail)
                                         "cuStreamSynchronize",
                                         "cuCtxGetStreamPriorityRange"};
     struct fixture images;
+    char words[512];
     fixture_create(&images, 16);
     for (size_t i = 0; i < FDL_COUNT_OF(names); i++) {
         uint32_t failed = 0;
-        for (uint64_t n = 1; n <= 12; n++) {
-            double_reset();
-            assert_true(double_fail(names[i], n, 999, false));
-            SCOPED_LOADER l =
-                fixture_open(images.ds, "device=cuda:0 decode=device dtype=u8 "
-                                        "layout=nhwc batch_size=4 depth=2");
-            feedline_batch *b;
-            int32_t status = FEEDLINE_OK;
-            for (uint32_t k = 0; k < 3 && status == FEEDLINE_OK; k++) {
-                status = feedline_loader_next(l, -1, &b);
-                if (status == FEEDLINE_OK)
-                    feedline_batch_release(b);
-            }
-            failed += status < 0;
-            if (status < 0)
-                assert_true(strlen(feedline_last_error()) > 8);
-            fixture_destroy(&l);
-            l = NULL;
-            double_fail_no_more();
-            double_drain();
-            char faults[1024];
-            if (double_check_leaks() + double_faults(faults, sizeof(faults)) >
-                0)
-                fail_msg("%s, call %u: %s", names[i], (unsigned)n, faults);
-        }
+        for (uint64_t n = 1; n <= 12; n++)
+            failed += run_failing(&images, "device", names[i], n, words) < 0;
         assert_true(failed > 0 || i == 10 || strstr(names[i], "Module"));
+    }
+    fixture_remove(&images);
+}
+
+/* What decodes has memory of its own; without it the error says who does not
+ * need it, also where nobody asked for the device. */
+TEST(scratch_memory_may_fail)
+{
+    static const char *const asked[] = {"device", "auto"};
+    const char *name = "cuMemAllocFromPoolAsync";
+    struct fixture images;
+    char words[512];
+    fixture_create(&images, 16);
+    for (size_t i = 0; i < FDL_COUNT_OF(asked); i++) {
+        uint32_t failed = 0, in_scratch = 0;
+        for (uint64_t n = 1; n <= 12; n++) {
+            failed += run_failing(&images, asked[i], name, n, words) < 0;
+            in_scratch += strstr(words, "scratch memory") != NULL &&
+                          strstr(words, "decode=host") != NULL;
+        }
+        assert_true(failed > 1);
+        assert_int_equal(in_scratch, 1);
     }
     fixture_remove(&images);
 }

@@ -3,7 +3,10 @@
  * Scenarios about a GPU: the double of the CUDA driver copies and computes in
  * real time, that of NVML says what such a GPU would be seen to do.
  */
+#include "fixture.h"
 #include "scenarios.h"
+
+#include <feedline/packed.h>
 
 #define BUSY_GPU "utilization 97\nsm 88\nclock 1900\nmax_clock 1980\n"
 
@@ -72,6 +75,25 @@ static void slow_bus(struct scene *s)
     s->sleep_ns = scene_vary(s, MS / 2);
 }
 
+/* Six launches of 3 ms a batch, in one epoch: at the end of each the device is
+ * waited for. */
+static void slow_kernels(struct scene *s)
+{
+    void *packed;
+    uint64_t size, bytes;
+    uint8_t *file = fixture_jpeg(1, &size);
+    on_device(s);
+    if (feedline_jpeg_pack(file, size, &packed, &bytes) < 0)
+        s->why_not = "built without jpegint.h, or no AVX2";
+    else
+        free(packed);
+    free(file);
+    s->packed = true;
+    s->cuda = "devices=1,latency_us=20,gbps=8,hash=0,decode_us=3000";
+    s->kernel_ns = scene_vary(s, 2 * MS);
+    scene_option(s, "decode=device layout=nhwc repeats=8 epoch_samples=512 ");
+}
+
 /* The consumer keeps all it can, works, and lets go of it when that is done: so
  * the next copy begins when the GPU has nothing to do. */
 static void no_overlap(struct scene *s)
@@ -87,6 +109,8 @@ static void no_overlap(struct scene *s)
 
 const struct scenario device_scenarios[] = {
     {"XFER_BOUND", "copies of 12 ms for kernels of 3 ms", slow_bus, false},
+    {"DEVICE_DECODE_BOUND", "kernels that decode take 18 ms, others 2 ms",
+     slow_kernels, false},
     {"COPY_NOT_OVERLAPPED",
      "copies of 10 ms begin when the kernel of 10 ms is done", no_overlap,
      false},

@@ -11,6 +11,7 @@
 
 #include <feedline/bench.h>
 #include <feedline/custom_op.h>
+#include <feedline/packed.h>
 
 #include <unistd.h>
 
@@ -102,6 +103,17 @@ static void pad_files(const struct scene *s, const struct fixture *f)
     }
 }
 
+static void pack_images(struct fixture *f)
+{
+    for (uint32_t i = 0; i < f->n; i++) {
+        void *packed;
+        MUST(
+            feedline_jpeg_pack(f->data[i], f->sizes[i], &packed, &f->sizes[i]));
+        free(f->data[i]);
+        f->data[i] = packed;
+    }
+}
+
 /* In the order of their numbers, so that a sample's index says its batch. */
 static feedline_dataset *open_files(const struct fixture *f)
 {
@@ -143,6 +155,8 @@ static feedline_pipeline *make_pipeline(struct scene *s)
     snprintf(size, sizeof(size), "width=%u height=%u", s->side, s->side);
     MUST(feedline_pipeline_create("none", &p));
     MUST(feedline_pipeline_add(p, "resize", size));
+    if (s->packed)
+        return p;
     MUST(feedline_pipeline_register(p, &def));
     MUST(feedline_pipeline_add(p, "work", NULL));
     return p;
@@ -260,6 +274,8 @@ void scene_play(struct scene *s, struct scene_end *out)
     struct consumer c = {.scene = s};
     fixture_create(&images, SCENE_IMAGES);
     pad_files(s, &images);
+    if (s->packed)
+        pack_images(&images);
     slow_reads_set(&s->storage);
     c.loader = make_loader(s, &images);
     if (s->device)

@@ -29,6 +29,7 @@ struct scene {
     bool device;         /* cuda:0 */
     const char *cuda;    /* settings of the double */
     const char *nvml;    /* what NVML says: lines of its double */
+    bool packed;         /* images are, and no work is done on them */
     uint32_t side;       /* of the images delivered, pixels */
     uint32_t file_bytes; /* 0: images are in memory */
     struct slow_reads storage;

@@ -37,6 +37,7 @@
  *                       has a .target above it is refused (209)
  *   hash=1              0: sources of copies are not watched (faster)
  *   decode=1            0: kernels that decode do nothing (faster)
+ *   decode_us=0         of each launch of one, asleep on its stream's thread
  *   strict=0            1: faults and leaks are printed when the program ends
  *                       and make its status 86
  *

@@ -110,6 +110,8 @@ static bool set_number_locked(const char *name, const char *value)
         set->latency_ns = (int64_t)(x * 1000);
     else if (strcmp(name, "delay_us") == 0)
         set->delay_ns = (int64_t)(x * 1000);
+    else if (strcmp(name, "decode_us") == 0)
+        set->decode_ns = (int64_t)(x * 1000);
     else if (strcmp(name, "gbps") == 0)
         set->bytes_per_ns = x;
     else if (strcmp(name, "seed") == 0)

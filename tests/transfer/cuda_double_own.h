@@ -95,7 +95,7 @@ enum double_function {
 struct double_settings {
     int devices, driver_version, capability;
     int init_error; /* of cuInit */
-    int64_t latency_ns, delay_ns;
+    int64_t latency_ns, delay_ns, decode_ns;
     double bytes_per_ns; /* 0: no limit */
     uint64_t seed, device_bytes, taken_bytes, pinned_bytes, queue;
     bool registers, pools, hash, decodes, strict;

@@ -209,10 +209,12 @@ static void run_kernel_locked(struct double_op *op)
         return;
     double_cost cost = double_world.cost;
     void *user = double_world.cost_user;
+    int64_t decode_ns = double_world.set.decode_ns;
     pthread_mutex_unlock(&double_world.lock);
-    int64_t ns = cost ? cost(op->kernel, op->amount, user)
-                 : op->args.pixels || op->images ? 0
-                                                 : (int64_t)op->amount;
+    int64_t ns = cost              ? cost(op->kernel, op->amount, user)
+                 : op->args.pixels ? 0
+                 : op->images      ? decode_ns
+                                   : (int64_t)op->amount;
     spend(op, ns);
     double_memory_hold();
     const char *wrong = double_kernel_run(op);

@@ -442,6 +442,13 @@ def numpy_written(a: Any) -> Any:
     return t + 0, b.copy()
 
 
+def tensor_under_numpy(a: Any) -> Any:
+    t = F.to_tensor(a.copy())
+    b = t.numpy()
+    t.mul_(torch.rand(t.shape))
+    return b + 1, b
+
+
 def looped(a: Any) -> Any:
     return [row.sum() for row in a][:5], a.tolist()[0][0]
 
@@ -485,6 +492,7 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "an image shares": image_shares,
     "an image does not": image_of_a_copy,
     "numpy() is written": numpy_written,
+    "what numpy() is of is written": tensor_under_numpy,
     "fill": lambda a: changed(a, lambda a: a.fill(3)),
     "sort": lambda a: changed(a, lambda a: a.sort(axis=0)),
     "copyto": lambda a: changed(a, lambda a: np.copyto(a, 7)),

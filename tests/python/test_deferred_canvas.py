@@ -284,6 +284,26 @@ def drawn_on(paths: List[str]) -> Any:
     return whole
 
 
+def by_a_mask(paths: List[str]) -> Any:
+    """One that the program has, as of a polygon."""
+    where = np.zeros((H, W), bool)
+    where[10:30, 20:50] = True
+    whole, other = mosaic(paths), canvas()
+    whole[where] = 5
+    other[:, :, torch.tensor([0, 2])] = 7
+    with pytest.raises(IndexError):
+        whole[where[:-1]] = 3
+    return whole, other
+
+
+def color_used_again(paths: List[str]) -> Any:
+    color, list_of_one = np.array([1, 2, 3]), [4, 5, 6]
+    whole = canvas()
+    whole[:9, :9], whole[20:, 20:] = color, list_of_one
+    color[:], list_of_one[0] = 99, 99
+    return whole + mosaic(paths)
+
+
 def never_used(paths: List[str]) -> Any:
     return canvas(), np.zeros((H, W, 3), np.uint8)[..., 0].copy()
 
@@ -299,6 +319,8 @@ REAL = {
         sum_that_is_kept,
         sum_in_another_order,
         drawn_on,
+        by_a_mask,
+        color_used_again,
     )
 }
 

@@ -343,8 +343,8 @@ def _record_of(array: Any, leaf: bool) -> Optional[Record]:
         return None
     base = array._base
     while base is not None:
-        if base._record is None:
-            return None  # it shows a real one
+        if getattr(base, "_record", None) is None:
+            return None  # it shows a real one; a real tensor has none
         base = base._base
     return record
 

@@ -158,12 +158,20 @@ def _range_of(record: Record, at: int, i: Any) -> Any:
         if not chosen or chosen.step not in _ONE:
             raise NotRecorded
         return at, chosen, False
-    if isinstance(i, bool) or not hasattr(i, "__index__"):
-        raise NotRecorded
-    where = operator.index(i)
-    if not -side <= where < side or record.axes[at] in "hw":
+    where = _position(i)
+    if where is None or not -side <= where < side or record.axes[at] in "hw":
         raise NotRecorded
     return at, range(where % side, where % side + 1), True
+
+
+def _position(i: Any) -> Optional[int]:
+    """A number; None: it is an array, as a mask, or what NumPy refuses."""
+    if isinstance(i, (bool, np.ndarray)):
+        return None
+    try:
+        return operator.index(i)
+    except TypeError:
+        return None
 
 
 def indexed(record: Record, call: Call, index: Any) -> Record:
@@ -213,10 +221,10 @@ def channels_in(record: Record, index: Any) -> Optional[List[int]]:
         return None if found == every else found
     if isinstance(chosen, (list, tuple, np.ndarray)):
         return _listed(every, np.asarray(chosen))
-    if isinstance(chosen, bool) or not hasattr(chosen, "__index__"):
+    where = _position(chosen)
+    if where is None or not -len(every) <= where < len(every):
         return None
-    where = operator.index(chosen)
-    return [every[where]] if -len(every) <= where < len(every) else None
+    return [every[where]]
 
 
 def _is_whole(i: Any) -> bool:

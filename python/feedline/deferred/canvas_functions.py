@@ -245,6 +245,8 @@ def fill_in(array: Any, record: Record, index: Any, value: Any) -> Any:
     fill = _fill_of(value)
     if fill is None or record.axes != "hwc":
         return NotImplemented
+    if isinstance(value, (list, np.ndarray)):
+        value = np.array(value)  # the program may use its own again
     try:
         left, top, w, h = _box_of(record, index)
         canvas = _canvas_of(record)

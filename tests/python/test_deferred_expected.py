@@ -216,16 +216,24 @@ QUESTIONS: Dict[str, Callable[[Any], Any]] = {
 def test_an_answer_about_what_is_gone(
     number: int, question: str, files: List[str]
 ) -> None:
-    """Python looks at it."""
+    """The engine looks at what is made of the same pixels; or Python, where
+    nothing is."""
 
     def program() -> Any:
         image = np.asarray(Image.open(files[number]))
-        return image / 255 if QUESTIONS[question](image) else image
+        asked = QUESTIONS[question](image)
+        image = image[::-1] + np.uint8(0)
+        return image / 255 if asked else image
+
+    from feedline.deferred.alone import made_alone
 
     recorder = Recorder()
-    found = deferred_of(recorder.run(program))
+    made = recorder.run(program)
+    found = deferred_of(made)
     assert found is not None and not recorder.touches
-    wrong = list(recorder.unfinished([found], [1]))
+    assert list(recorder.unfinished([found], [1])) == []
+    assert (made_alone(found) is None) == (number != 0)
+    wrong = list(recorder.unfinished([], [1]))
     assert len(wrong) == (number != 0)
 
 

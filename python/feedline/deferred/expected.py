@@ -6,11 +6,11 @@
     if (image > 1).any() or (mask == 0).all() or image.min() < 0: ...
 
 The answer is given at once, and goes along with the image as a step: the engine
-looks whether it was right, of most images at one pixel. Where no image of the
-sample has it, Python looks when the sample is done. Where it was wrong the
-sample has failed, as that of a damaged file does, and is made once more with
-real images: the program itself sees no error. A recorder whose answers are
-wrong too often gives no more of them.
+looks whether it was right, of most images at one pixel. Where nothing of the
+sample is made of these pixels, Python looks when the sample is done. Where it
+was wrong the sample has failed, as that of a damaged file does, and is made
+once more with real images: the program itself sees no error. A recorder whose
+answers are wrong too often gives no more of them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def _answer(
     run: Any = state.run
     step = (op.EXPECT, (), likely.astype(np.uint8).tobytes())
     sources = [source is record.source for source in run.sources]
-    unsure = Unsure(sources.index(True), step, record.call, test)
+    image = sources.index(True)
+    unsure = Unsure(image, record.steps, step, record.call, test)
     run.unsure.append(unsure)
     if array._record is record:
         array._record = record.but(steps=(*record.steps, step))

@@ -20,7 +20,9 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 from typing import Sequence, Set, Tuple
 
 from . import hooks
+from .description import NO_DRAWS
 from .image_source import Source, lock
+from .steps import MOST_STEPS
 
 __all__ = ["Recorder", "Run", "Touch", "lock", "state"]
 
@@ -47,10 +49,12 @@ class Unexpected(ValueError):
 
 class Unsure(NamedTuple):
     """An answer about the pixels of an image, by its number in the run: the
-    step that looks whether it was right; a call that makes the real array, and
-    what says of that whether it was."""
+    steps behind which it is about them, the step that looks whether it was
+    right; a call that makes the real array, and what says of that whether it
+    was."""
 
     image: int
+    behind: Any
     step: Any
     call: Any
     test: Callable[[Any], bool]
@@ -150,8 +154,8 @@ class Recorder:
         parts: opened() behind each part of the run. Gives (part, error), also
         of answers that were wrong.
         """
-        unsure = [] if state.last is None else state.last.unsure
-        for n in _wrong_ones(unsure, leaves):
+        unsure = [] if state.last is None else _alone(state.last, leaves)
+        for n in _wrong_ones(unsure):
             self.guesses -= 1
             for part in range(bisect_right(parts, n), len(parts)):
                 yield part, Unexpected("an answer about pixels was wrong")
@@ -217,19 +221,43 @@ class Recorder:
             self.real_images[why] = self.real_images.get(why, 0) + 1
 
 
-def _wrong_ones(unsure: Sequence[Unsure], leaves: List[Any]) -> Iterator[int]:
-    """Images of answers that were wrong, of those that the engine will not
-    look at."""
-    seen = {id(step) for leaf in leaves if unsure for step in leaf.steps}
+def _alone(run: Run, leaves: List[Any]) -> List[Unsure]:
+    """Answers that the engine will not look at, as they are about nothing that
+    it makes."""
+    if not run.unsure:
+        return []
+    seen = {id(step) for leaf in leaves for step in leaf.steps}
+    return [
+        one
+        for one in run.unsure
+        if id(one.step) not in seen
+        and not _goes_along(one, run.sources[one.image], leaves)
+    ]
+
+
+def _goes_along(one: Unsure, source: Source, leaves: List[Any]) -> bool:
+    """About an array that is gone, as of `(image > 1).any()`: what is made of
+    the same pixels has them on its way."""
+    n = len(one.behind)
+    for leaf in leaves:
+        steps = leaf.steps
+        if leaf.source is source and steps[:n] == one.behind:
+            if len(steps) < MOST_STEPS and leaf.draws is NO_DRAWS:
+                leaf.steps = (*steps[:n], one.step, *steps[n:])
+                return True
+    return False
+
+
+def _wrong_ones(unsure: Sequence[Unsure]) -> Iterator[int]:
+    """Images of answers that were wrong."""
     for one in unsure:
-        if id(one.step) not in seen:
-            with no_run():
-                try:
-                    right = one.test(one.call.again())
-                except Exception:  # whose it is, is seen elsewhere
-                    right = False
-            if not right:
-                yield one.image
+        with no_run():
+            try:
+                right = one.test(one.call.again())
+            except Exception:  # whose it is, is seen elsewhere
+                right = False
+        if not right:
+            yield one.image
 
 
 def _line_of_program() -> Tuple[Optional[FrameType], str]:

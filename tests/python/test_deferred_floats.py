@@ -261,7 +261,7 @@ def test_without_avx2(
     files: Dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OpenCV computes it in another way then."""
-    from feedline.deferred import float_images
+    from feedline.deferred import opencv_steps
 
-    monkeypatch.setattr(float_images, "_as_on_avx2", lambda: False)
+    monkeypatch.setattr(opencv_steps, "as_on_avx2", lambda: False)
     assert cases.check(lambda p: hsv(p), files["rgb.jpg"]) == [False]

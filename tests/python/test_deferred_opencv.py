@@ -6,8 +6,9 @@ from __future__ import annotations
 import io
 import os
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, Iterator, List
 
 import deferred_cases as cases
 import images
@@ -394,6 +395,24 @@ def test_functions(name: str, files: Dict[str, str]) -> None:
         assert cases.check(lambda p: method(cv2.imread(p)), path) == [True]
         runs.append(lambda p=path: method(cv2.imread(p)))  # type: ignore[misc]
     engine_makes(runs)
+
+
+@pytest.fixture
+def without_avx2() -> Iterator[None]:
+    """OpenCV computes as where the processor has none."""
+    cv2.setUseOptimized(False)
+    yield
+    cv2.setUseOptimized(True)
+
+
+def test_without_avx2(files: Dict[str, str], without_avx2: None) -> None:
+    """What rounds otherwise then is not recorded, the rest as ever."""
+    path = files["rgb.jpg"]
+    engine_makes([partial(read_and, f, path) for f in RECORDED.values()])
+
+
+def read_and(method: Callable[[Any], Any], path: str) -> Any:
+    return method(cv2.imread(path))
 
 
 GRAYS: Dict[str, Callable[[Any], Any]] = {

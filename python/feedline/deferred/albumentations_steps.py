@@ -183,6 +183,8 @@ def _warp(filters: str, fill: str) -> Move:
         numbers = params["matrix"].tolist()
         if type(h) is not int or type(w) is not int or _is_near_one(numbers):
             raise NotRecorded
+        if not made.as_on_avx2():
+            raise NotRecorded
         value = getattr(transform, fill)
         if type(value) in (int, float):
             value = (value,) * record.side("c")
@@ -301,7 +303,7 @@ def _shift_hsv(transform: Any, record: Record, params: Params) -> Record:
     )
     if record.axes != "hwc" or record.side("c") != 3 or 0 in (hue, saturation):
         raise NotRecorded
-    if not value:
+    if not value or not made.as_on_avx2():
         raise NotRecorded
     table = np.empty((3, 256), np.uint8)
     degrees, every = np.arange(256, dtype=np.int16), _every(1)[0]

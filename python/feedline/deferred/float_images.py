@@ -19,15 +19,14 @@ which nobody else may see.
 
 from __future__ import annotations
 
-import functools
 import operator
-import sys
 import weakref
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import array_views as views
+from . import opencv_steps as opencv
 from . import steps as op
 from .array import DeferredArray, Handler, alone, first_of, handlers
 from .array import pending_array, real_array, recorded_array
@@ -165,14 +164,6 @@ _TO_HSV = (40, 41)
 _FROM_HSV = (54, 55)
 
 
-@functools.lru_cache(None)
-def _as_on_avx2() -> bool:
-    """Elsewhere OpenCV rounds in other places."""
-    avx2, fma = 11, 12
-    supports = sys.modules["cv2"].checkHardwareSupport
-    return bool(supports(avx2) and supports(fma))
-
-
 def color(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
     """cv2.cvtColor of floats."""
     if len(args) != 1 or kwargs or type(args[0]) is not int:
@@ -181,7 +172,7 @@ def color(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
     record = _of(array, Floats)
     if record is None and code in _TO_HSV + _FROM_HSV:
         record = _plain_floats(recorded_array(array))
-    if record is None or record.axes != "hwc" or not _as_on_avx2():
+    if record is None or record.axes != "hwc" or not opencv.as_on_avx2():
         return NotImplemented
     if code == _BGR_TO_RGB:
         step: op.Step = op.FLOAT_CHANNELS, (2, 1, 0), None

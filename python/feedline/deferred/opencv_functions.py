@@ -379,12 +379,29 @@ def _values(record: Record) -> int:
 _color_of_bytes = _mover(_colors, 1, ("dstCn", "hint"))
 
 
+def _on_avx2(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of what OpenCV rounds otherwise elsewhere."""
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if not made.as_on_avx2():
+            return NotImplemented
+        return function(*args, **kwargs)
+
+    return checked
+
+
+_other_color_of_bytes = _on_avx2(_color_of_bytes)
+
+
 def _cvt_color(original: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
     if type(array) is DeferredArray and array.dtype == np.float32:
         found = floats.color(original, array, *args, **kwargs)
         if found is not NotImplemented:
             return found
-    return _color_of_bytes(original, array, *args, **kwargs)
+    color = _color_of_bytes
+    if (args[0] if args else kwargs.get("code")) in made.ON_AVX2:
+        color = _other_color_of_bytes
+    return color(original, array, *args, **kwargs)
 
 
 def _add_weighted(original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -402,14 +419,16 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     ),
     "LUT": _look_up,
     "add": _add,
-    "addWeighted": _add_weighted,
+    "addWeighted": _on_avx2(_add_weighted),
     "bitwise_not": _pointwise,
     "blur": _mover(made.blur, 1, ("anchor", "borderType")),
-    "convertScaleAbs": levels.convert_scale_abs,
+    "convertScaleAbs": _on_avx2(levels.convert_scale_abs),
     "copyMakeBorder": _mover(bordered, 5, ("value",), _MOVED),
     "cvtColor": _cvt_color,
     "equalizeHist": _mover(made.equalize),
-    "filter2D": _mover(made.filter_2d, 2, ("anchor", "delta", "borderType")),
+    "filter2D": _on_avx2(
+        _mover(made.filter_2d, 2, ("anchor", "delta", "borderType"))
+    ),
     "flip": _mover(_flip, 1, types=_MOVED),
     "medianBlur": _mover(made.median_blur, 1),
     "merge": _merge,
@@ -418,13 +437,15 @@ RECORDED: Dict[str, Callable[..., Any]] = {
     "remap": _mover(made.remap, 3, ("borderMode", "borderValue", "hint")),
     "resize": _mover(made.resize, 1, ("fx", "fy", "interpolation")),
     "rotate": _mover(_rotate, 1, types=_MOVED),
-    "sepFilter2D": _mover(
-        made.sep_filter_2d, 3, ("anchor", "delta", "borderType")
+    "sepFilter2D": _on_avx2(
+        _mover(made.sep_filter_2d, 3, ("anchor", "delta", "borderType"))
     ),
     "split": _split,
     "subtract": _pointwise,
     "threshold": levels.threshold,
     "transpose": _mover(_transpose, 0, types=_MOVED),
-    "warpAffine": _mover(made.warp_affine, 2, (*_WARPED, "hint")),
-    "warpPerspective": _mover(made.warp_perspective, 2, (*_WARPED, "hint")),
+    "warpAffine": _on_avx2(_mover(made.warp_affine, 2, (*_WARPED, "hint"))),
+    "warpPerspective": _on_avx2(
+        _mover(made.warp_perspective, 2, (*_WARPED, "hint"))
+    ),
 }

@@ -20,6 +20,16 @@ from .array_views import NotRecorded
 from .record import Call, Record, dense
 
 
+_AVX2, _FMA = 11, 12  # as OpenCV numbers them
+
+
+def as_on_avx2() -> bool:
+    """Elsewhere OpenCV rounds some things in other places, and does so behind
+    setUseOptimized(False), too."""
+    supports = sys.modules["cv2"].checkHardwareSupport
+    return bool(supports(_AVX2) and supports(_FMA))
+
+
 # ---- Resampling -------------------------------------------------------------
 
 
@@ -392,6 +402,8 @@ def _in_parts(kernel: Any) -> bool:
 _TO_GRAY = (6, 7)
 _OTHERS = "36 37 38 39 40 41 44 45 52 53 54 55 56 57 60 61 66 67"
 COMPUTED = frozenset((*_TO_GRAY, *map(int, _OTHERS.split())))
+# To HLS, and from HSV: these are rounded otherwise without AVX2.
+ON_AVX2 = (52, 53, 54, 55)
 
 
 def color(record: Record, call: Call, code: int) -> Record:

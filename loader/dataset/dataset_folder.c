@@ -48,6 +48,18 @@ static int compare_folders(const void *a, const void *b, void *user)
     return order;
 }
 
+/* In a store the tag of the object is known, and follows its name. */
+static int32_t add_sample(feedline_dataset *ds, const char *prefix,
+                          const char *name, int64_t label)
+{
+    int32_t status = fdl_dataset_add_joined(ds, prefix, name, label);
+    const char *tag = ds->remote ? name + strlen(name) + 1 : "";
+    return status || !*tag
+               ? status
+               : fdl_dataset_remote_set_tag(
+                     ds->remote, (uint32_t)(ds->count - 1), ds->count, tag);
+}
+
 /* Moves a collected class, in order, into ds. */
 static int32_t add_samples(const struct fdl_walk *w, int64_t label,
                            feedline_dataset *ds)
@@ -64,8 +76,8 @@ static int32_t add_samples(const struct fdl_walk *w, int64_t label,
         prefix.bytes = 0;
         status = fdl_strings_add(&prefix, w->root, fdl_walk_path(w, f), &at);
         for (uint64_t k = 0; status == FEEDLINE_OK && k < f->n_files; k++)
-            status = fdl_dataset_add_joined(ds, prefix.text,
-                                            w->text.text + files[k], label);
+            status =
+                add_sample(ds, prefix.text, w->text.text + files[k], label);
     }
     free(prefix.text);
     return status;

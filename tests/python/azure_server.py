@@ -39,6 +39,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.containers: Dict[str, Dict[str, bytes]] = {}
         self.sas = ""  # whoever has it may read
         self.pages = 0
+        self.reads: List[str] = []  # names of blobs
 
     @property
     def files(self) -> Dict[str, bytes]:
@@ -120,7 +121,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if blobs is None:
             raise Refused(404, "ContainerNotFound")
         if len(parts) == 3:
-            self.read_blob(blobs.get(parts[2]))
+            self.read_blob(parts[2], blobs.get(parts[2]))
         elif query.get("comp") == "list":
             self.list_blobs(parts[1], blobs, query)
         else:
@@ -143,7 +144,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         ):
             raise Refused(403, "AuthenticationFailed")
 
-    def read_blob(self, data: Optional[bytes]) -> None:
+    def read_blob(self, name: str, data: Optional[bytes]) -> None:
+        self.server.reads.append(name)
         if data is None:
             raise Refused(404, "BlobNotFound")
         tag = '"%s"' % etag(data)

@@ -261,6 +261,28 @@ def test_an_object_that_goes(place: cloud_servers.Place, tree: Path) -> None:
     assert place.root + "/classes/a/5.jpg" in str(raised.value)
 
 
+def test_what_was_kept_is_not_asked_for(
+    place: cloud_servers.Place, tmp_path: Path
+) -> None:
+    """The list says which objects they are (remote_cache)."""
+    if not place.root.startswith("az:"):
+        pytest.skip("one server that counts is enough")
+    kept = {"remote_cache": str(tmp_path / "kept")}
+    first = streams.stream_hash(open_remote(place.root + "/classes/"), **kept)
+    place.server.reads.clear()
+    again = open_remote(place.root + "/classes/")
+    assert streams.stream_hash(again, **kept) == first
+    assert place.server.reads == []
+    there = place.files()
+    photo = there["classes/b/1.jpg"]
+    there["classes/b/1.jpg"] = there["classes/a/5.jpg"]
+    try:
+        streams.stream_hash(open_remote(place.root + "/classes/"), **kept)
+    finally:
+        there["classes/b/1.jpg"] = photo
+    assert set(place.server.reads) == {"classes/b/1.jpg"}
+
+
 # ---- The hub -----------------------------------------------------------------
 
 

@@ -88,7 +88,7 @@ def answers(address: str) -> bool:
 
 
 @contextlib.contextmanager
-def _process(command: List[str], log: Path, **options: Any) -> Iterator[None]:
+def process(command: List[str], log: Path, **options: Any) -> Iterator[None]:
     with open(log, "wb") as out:
         child = subprocess.Popen(command, stdout=out, stderr=out, **options)
     try:
@@ -126,7 +126,7 @@ def moto(folder: Path) -> Iterator[Store]:
         "INITIAL_NO_AUTH_ACTION_COUNT": "3",
         "MOTO_S3_DEFAULT_MAX_KEYS": str(PER_PAGE),
     }
-    with _process(
+    with process(
         command + ["-p", str(port)], folder / "moto.log", env=environment
     ):
         wait_until(lambda: answers(nobody.address + "/moto-api/"), "moto")
@@ -247,7 +247,7 @@ def ceph(folder: Path) -> Iterator[Store]:
     store = Store("ceph", "http://127.0.0.1:%d" % port, "READER", "S/+=")
     try:
         _ceph_start(folder, fsid, mon)
-        with _process(
+        with process(
             ["radosgw", "-f", *conf, "-n", "client.rgw.a"],
             folder / "radosgw.log",
         ):

@@ -218,6 +218,8 @@ def test_options_of_class_folders(place: cloud_servers.Place) -> None:
 def test_wrong_credentials(
     place: cloud_servers.Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if not place.wrong:
+        pytest.skip("whoever asks is let in")
     data = open_remote(place.root + "/classes/")
     for name, value in place.wrong.items():
         monkeypatch.setenv(name, value)

@@ -9,7 +9,8 @@ install(FILES include/feedline/bench.h include/feedline/custom_op.h
               include/feedline/draws.h include/feedline/elsewhere.h
               include/feedline/exchange.h
               include/feedline/feedline.h include/feedline/fields.h
-              include/feedline/files.h include/feedline/live.h
+              include/feedline/files.h include/feedline/job.h
+              include/feedline/live.h
               include/feedline/masks.h include/feedline/objects.h
               include/feedline/order.h include/feedline/packed.h
               include/feedline/recorded.h include/feedline/shuffle.h

@@ -7,13 +7,17 @@
  * FOLDER has one folder of images per class. Each rank loads its part of every
  * epoch; in the place of a network stands a sum of pixels, which is summed over
  * all ranks after each batch, as gradients are. The loader knows its rank from
- * mpirun (world=auto) and is checked against MPI.
+ * mpirun (world=auto) and is checked against MPI. Before the first batch the
+ * ranks compare what they load: where folders differ nothing else would fail,
+ * and samples would be seen twice or never.
  */
 #include <feedline/feedline.h>
+#include <feedline/job.h>
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EPOCHS     2
 #define BATCH_SIZE "32"
@@ -42,6 +46,24 @@ static feedline_loader *open_loader(const char *folder,
     feedline_config_destroy(config);
     feedline_pipeline_destroy(pipeline);
     return loader;
+}
+
+/* false: they load different things, which rank 0 says. */
+static int ranks_agree(const feedline_loader *loader, int rank, int world)
+{
+    char mine[FEEDLINE_JOB_BYTES] = "";
+    char *all = calloc((size_t)world, sizeof(mine));
+    uint64_t needed;
+    if (!all)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    check(feedline_loader_fingerprint(loader, mine, sizeof(mine), &needed));
+    MPI_Allgather(mine, sizeof(mine), MPI_CHAR, all, sizeof(mine), MPI_CHAR,
+                  MPI_COMM_WORLD);
+    int agree = feedline_job_compare(all, sizeof(mine), (uint32_t)world) >= 0;
+    free(all);
+    if (!agree && rank == 0)
+        fprintf(stderr, "mpi: %s\n", feedline_last_error());
+    return agree;
 }
 
 /* The stand-in for training. Images are [count, C, H, W] of float. */
@@ -75,6 +97,18 @@ static void train_epoch(feedline_loader *loader, double *sum, uint64_t *images)
     check(status);
 }
 
+static void train(feedline_loader *loader, int rank, int world)
+{
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        double sum = 0;
+        uint64_t images = 0;
+        train_epoch(loader, &sum, &images);
+        if (rank == 0)
+            printf("epoch %d: %llu images on %d ranks, sum %.3f\n", epoch,
+                   (unsigned long long)images, world, sum);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rank, world;
@@ -95,16 +129,11 @@ int main(int argc, char **argv)
                 rank, world, (int)ours, (int)of_all);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    for (int epoch = 0; epoch < EPOCHS; epoch++) {
-        double sum = 0;
-        uint64_t images = 0;
-        train_epoch(loader, &sum, &images);
-        if (rank == 0)
-            printf("epoch %d: %llu images on %d ranks, sum %.3f\n", epoch,
-                   (unsigned long long)images, world, sum);
-    }
+    int agree = ranks_agree(loader, rank, world);
+    if (agree)
+        train(loader, rank, world);
     feedline_loader_destroy(loader);
     feedline_dataset_close(dataset);
     MPI_Finalize();
-    return 0;
+    return !agree;
 }

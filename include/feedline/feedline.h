@@ -34,7 +34,7 @@
  * What most programs need is in this header, the rest in others beside it:
  *
  *   data         files.h fields.h masks.h objects.h source.h recorded.h
- *   order        order.h shuffle.h elsewhere.h
+ *   order        order.h shuffle.h elsewhere.h job.h (ranks)
  *   pixels       custom_op.h views.h targets.h draws.h packed.h
  *   batches      exchange.h (DLPack, copies, lent memory)
  *   measuring    statistics.h traces.h live.h tuning.h watch.h bench.h

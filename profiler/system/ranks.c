@@ -24,7 +24,8 @@ struct launcher {
     enum level level;
     const char *mark; /* it is there with this one, too; NULL: with its rank */
     const char *rank, *world, *local_world;
-    const char *node; /* local_world is a list, and this the place in it */
+    const char *node;  /* local_world is a list, and this the place in it */
+    const char *again; /* it sets its rank once more; NULL: it does not */
 };
 
 /* torchrun: https://docs.pytorch.org/docs/stable/elastic/run.html; Ray Train
@@ -33,22 +34,23 @@ struct launcher {
  * batch script is rank 0 of SLURM_NTASKS though it runs once. */
 static const struct launcher launchers[] = {
     {"torchrun", CERTAIN, "TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE",
-     "LOCAL_WORLD_SIZE", NULL},
+     "LOCAL_WORLD_SIZE", NULL, NULL},
     {"RANK and WORLD_SIZE", BY_HAND, NULL, "RANK", "WORLD_SIZE",
-     "LOCAL_WORLD_SIZE", NULL},
+     "LOCAL_WORLD_SIZE", NULL, NULL},
     {"JAX's variables", BY_HAND, NULL, "JAX_PROCESS_ID", "JAX_NUM_PROCESSES",
-     NULL, NULL},
+     NULL, NULL, NULL},
     {"Open MPI", MPI, NULL, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE", NULL},
+     "OMPI_COMM_WORLD_LOCAL_SIZE", NULL, "PMIX_RANK"},
     {"MVAPICH", MPI, NULL, "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE",
-     "MV2_COMM_WORLD_LOCAL_SIZE", NULL},
-    {"PALS", MPI, NULL, "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_SIZE", NULL},
-    {"PMI", MPI, NULL, "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", NULL},
+     "MV2_COMM_WORLD_LOCAL_SIZE", NULL, NULL},
+    {"PALS", MPI, NULL, "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_SIZE", NULL,
+     NULL},
+    {"PMI", MPI, NULL, "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", NULL, NULL},
     {"jsrun", MPI, NULL, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE",
-     "JSM_NAMESPACE_LOCAL_SIZE", NULL},
-    {"Flux", JOB, NULL, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", NULL, NULL},
+     "JSM_NAMESPACE_LOCAL_SIZE", NULL, NULL},
+    {"Flux", JOB, NULL, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", NULL, NULL, NULL},
     {"Slurm", JOB, "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",
-     "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID"},
+     "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", NULL},
 };
 
 static bool is_there(fdl_ranks_variable *get, const struct launcher *l)
@@ -79,6 +81,19 @@ static int32_t read_number(fdl_ranks_variable *get, const char *name,
                     name, text ? text : "", least, MOST);
 }
 
+static int32_t read_again(fdl_ranks_variable *get, const struct launcher *l,
+                          uint32_t rank)
+{
+    uint32_t again;
+    int32_t status = read_number(get, l->again, 0, &again);
+    if (status < 0 || again == rank)
+        return status;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "world=auto: %s: %s=%" PRIu32 ", but %s=%" PRIu32
+                    "; unset the wrong one, or set world and rank",
+                    l->name, l->rank, rank, l->again, again);
+}
+
 static int32_t read_launcher(fdl_ranks_variable *get, const struct launcher *l,
                              struct fdl_ranks *out)
 {
@@ -91,6 +106,8 @@ static int32_t read_launcher(fdl_ranks_variable *get, const struct launcher *l,
     int32_t status = read_number(get, l->rank, 0, &out->rank);
     if (status >= 0)
         status = read_number(get, l->world, 1, &out->world);
+    if (status >= 0 && l->again && get(l->again))
+        status = read_again(get, l, out->rank);
     if (status >= 0 && out->rank >= out->world)
         status = fdl_fail(FEEDLINE_EINVAL,
                           "world=auto: %s=%" PRIu32 " with %s=%" PRIu32

@@ -5,6 +5,7 @@
 #include <feedline/exchange.h>
 #include <feedline/fields.h>
 #include <feedline/files.h>
+#include <feedline/job.h>
 #include <feedline/live.h>
 #include <feedline/masks.h>
 #include <feedline/objects.h>

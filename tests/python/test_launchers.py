@@ -186,3 +186,28 @@ def test_example_in_c(mpi_program: str, tmp_path: Path) -> None:
     assert len(lines[1]) == 2 and lines[1][0] != lines[1][1]
     for processes in (2, 4):
         assert lines[processes] == pytest.approx(lines[1], rel=1e-9)
+
+
+def test_ranks_in_c_that_disagree(mpi_program: str, tmp_path: Path) -> None:
+    """Rank 2 has another folder: all end before a batch, and rank 0 says it."""
+    folders = [tmp_path / "usual", tmp_path / "other"]
+    for folder, images_each in zip(folders, (16, 15)):
+        images.make_folder(
+            folder, classes=2, per_class=images_each, size=(24, 20)
+        )
+    launch = open_mpi(2)[:-1]
+    usual, other = ([mpi_program, str(folder)] for folder in folders)
+    command = [*launch, *usual, ":", "-np", "1", *other, ":"]
+    done = subprocess.run(
+        [*command, "-np", "1", *usual],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 1 and "epoch" not in done.stdout
+    said = [line for line in done.stderr.splitlines() if "do not agree" in line]
+    assert len(said) == 1
+    assert "rank 0 has samples=32 (process " in said[0]
+    assert "and rank 2 has samples=30 (process " in said[0]

@@ -46,6 +46,15 @@ static const char *variable(const char *name)
   "OMPI_COMM_WORLD_SIZE=4 PMIX_NAMESPACE=892076033 PMIX_RANK=2"
 #define HYDRA                                                                  \
   "MPI_LOCALNRANKS=2 MPI_LOCALRANKID=1 PMI_FD=8 PMI_RANK=1 PMI_SIZE=2"
+#define MVAPICH                                                                \
+  "MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=6 MV2_COMM_WORLD_LOCAL_SIZE=2"
+#define PALS                                                                   \
+  "PALS_RANKID=11 PALS_LOCAL_RANKID=3 PALS_LOCAL_SIZE=4 PMI_SIZE=12 "          \
+  "PMI_RANK=11"
+#define JSRUN                                                                  \
+  "JSM_NAMESPACE_RANK=3 JSM_NAMESPACE_SIZE=4 JSM_NAMESPACE_LOCAL_SIZE=2"
+#define FLUX                                                                   \
+  "FLUX_TASK_RANK=2 FLUX_JOB_SIZE=4 FLUX_TASK_LOCAL_ID=0 FLUX_JOB_NNODES=2"
 #define TORCHRUN                                                               \
   "TORCHELASTIC_RUN_ID=none RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 "                 \
   "LOCAL_WORLD_SIZE=4 GROUP_RANK=1"
@@ -62,15 +71,10 @@ static const struct {
     {"JAX_PROCESS_ID=1 JAX_NUM_PROCESSES=2", "JAX's variables", 1, 2, 0},
     {OPEN_MPI, "Open MPI", 2, 4, 3},
     {HYDRA, "PMI", 1, 2, 2},
-    {"MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=6 MV2_COMM_WORLD_LOCAL_SIZE=2",
-     "MVAPICH", 1, 6, 2},
-    {"PALS_RANKID=11 PALS_LOCAL_RANKID=3 PALS_LOCAL_SIZE=4 PMI_SIZE=12 "
-     "PMI_RANK=11",
-     "PALS", 11, 12, 4},
-    {"JSM_NAMESPACE_RANK=3 JSM_NAMESPACE_SIZE=4 JSM_NAMESPACE_LOCAL_SIZE=2",
-     "jsrun", 3, 4, 2},
-    {"FLUX_TASK_RANK=2 FLUX_JOB_SIZE=4 FLUX_TASK_LOCAL_ID=0 FLUX_JOB_NNODES=2",
-     "Flux", 2, 4, 0},
+    {MVAPICH, "MVAPICH", 1, 6, 2},
+    {PALS, "PALS", 11, 12, 4},
+    {JSRUN, "jsrun", 3, 4, 2},
+    {FLUX, "Flux", 2, 4, 0},
     {SLURM_STEP("2", "0"), "Slurm", 2, 4, 3},
     {SLURM_STEP("3", "1"), "Slurm", 3, 4, 1},
     {"SLURM_NODEID=4 SLURM_PROCID=9 SLURM_STEP_NUM_TASKS=10 "
@@ -144,6 +148,59 @@ static const struct {
     {"RANK=1 WORLD_SIZE=4 JAX_PROCESS_ID=0 JAX_NUM_PROCESSES=2",
      {"rank 1 of 4", "rank 0 of 2"}},
     {HYDRA " " OPEN_MPI, {"rank 2 of 4", "rank 1 of 2 (PMI_RANK)"}},
+
+    /* Each launcher of the table against one set by hand (Ray Train sets the
+     * same), and launchers of MPI against each other. */
+    {"RANK=0 WORLD_SIZE=6 " MVAPICH,
+     {"rank 0 of 6 (RANK)", "MVAPICH: rank 1 of 6 (MV2_COMM_WORLD_RANK)"}},
+    {"RANK=10 WORLD_SIZE=12 " PALS,
+     {"rank 10 of 12 (RANK)", "PALS: rank 11 of 12 (PALS_RANKID)"}},
+    {"RANK=0 WORLD_SIZE=2 " HYDRA,
+     {"rank 0 of 2 (RANK)", "PMI: rank 1 of 2 (PMI_RANK)"}},
+    {"RANK=2 WORLD_SIZE=4 " JSRUN,
+     {"rank 2 of 4 (RANK)", "jsrun: rank 3 of 4 (JSM_NAMESPACE_RANK)"}},
+    {"RANK=1 WORLD_SIZE=4 " FLUX,
+     {"rank 1 of 4 (RANK)", "Flux: rank 2 of 4 (FLUX_TASK_RANK)"}},
+    {"RANK=2 WORLD_SIZE=4 " SLURM_STEP("3", "1"),
+     {"rank 2 of 4 (RANK)", "Slurm: rank 3 of 4 (SLURM_PROCID)"}},
+    {"JAX_PROCESS_ID=0 JAX_NUM_PROCESSES=4 " OPEN_MPI,
+     {"JAX's variables: rank 0 of 4 (JAX_PROCESS_ID)",
+      "Open MPI: rank 2 of 4 (OMPI_COMM_WORLD_RANK)"}},
+    {"JAX_PROCESS_ID=0 JAX_NUM_PROCESSES=4 " SLURM_STEP("3", "1"),
+     {"rank 0 of 4 (JAX_PROCESS_ID)", "rank 3 of 4 (SLURM_PROCID)"}},
+    {"JAX_PROCESS_ID=0 JAX_NUM_PROCESSES=4 " FLUX,
+     {"rank 0 of 4 (JAX_PROCESS_ID)", "rank 2 of 4 (FLUX_TASK_RANK)"}},
+    {OPEN_MPI " " MVAPICH, {"Open MPI: rank 2 of 4", "MVAPICH: rank 1 of 6"}},
+    {OPEN_MPI " " JSRUN, {"Open MPI: rank 2 of 4", "jsrun: rank 3 of 4"}},
+    {"PALS_RANKID=10 PMI_SIZE=12 PMI_RANK=11",
+     {"PALS: rank 10 of 12", "PMI: rank 11 of 12"}},
+    {HYDRA " " JSRUN, {"PMI: rank 1 of 2", "jsrun: rank 3 of 4"}},
+
+    /* Each of them alone: half there, and a rank that there is not. */
+    {"TORCHELASTIC_RUN_ID=none RANK=5", {"RANK=5", "WORLD_SIZE"}},
+    {"TORCHELASTIC_RUN_ID=none RANK=8 WORLD_SIZE=8",
+     {"RANK=8 with WORLD_SIZE=8", "from 0"}},
+    {"JAX_PROCESS_ID=2", {"JAX_PROCESS_ID=2", "JAX_NUM_PROCESSES"}},
+    {"JAX_PROCESS_ID=2 JAX_NUM_PROCESSES=2",
+     {"JAX_PROCESS_ID=2 with JAX_NUM_PROCESSES=2", "from 0"}},
+    {"OMPI_COMM_WORLD_RANK=2",
+     {"OMPI_COMM_WORLD_RANK=2", "OMPI_COMM_WORLD_SIZE"}},
+    {"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 PMIX_RANK=2",
+     {"OMPI_COMM_WORLD_RANK=1", "PMIX_RANK=2"}},
+    {"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 PMIX_RANK=x",
+     {"PMIX_RANK=\"x\"", "from 0"}},
+    {"OMPI_COMM_WORLD_RANK=4 OMPI_COMM_WORLD_SIZE=4",
+     {"OMPI_COMM_WORLD_RANK=4 with OMPI_COMM_WORLD_SIZE=4", "from 0"}},
+    {"MV2_COMM_WORLD_RANK=2", {"MV2_COMM_WORLD_RANK=2", "MV2_COMM_WORLD_SIZE"}},
+    {"PALS_RANKID=2", {"PALS_RANKID=2", "PMI_SIZE"}},
+    {"JSM_NAMESPACE_RANK=2", {"JSM_NAMESPACE_RANK=2", "JSM_NAMESPACE_SIZE"}},
+    {"FLUX_TASK_RANK=2", {"FLUX_TASK_RANK=2", "FLUX_JOB_SIZE"}},
+    {"FLUX_TASK_RANK=4 FLUX_JOB_SIZE=4",
+     {"FLUX_TASK_RANK=4 with FLUX_JOB_SIZE=4", "from 0"}},
+    {"SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=2",
+     {"SLURM_PROCID=2 with SLURM_STEP_NUM_TASKS=2", "from 0"}},
+    {"SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=x",
+     {"SLURM_STEP_NUM_TASKS=\"x\"", "from 1"}},
     {OPEN_MPI " PMI_RANK=0", {"PMI_RANK=0", "PMI_SIZE"}},
 };
 

@@ -24,6 +24,9 @@ struct run {
     struct sim_heap order; /* hosts, by their next event */
     struct sim_common storage;
     double now, bare;
+    const struct sim_controller *controller;
+    struct fdl_tuner_job told; /* in the last exchange */
+    double next_exchange;
 };
 
 /* s that storage takes for a read; 0: none. */
@@ -117,26 +120,27 @@ static bool step(struct run *r)
     return true;
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
+/* ---- What ranks tell each other ------------------------------------------ */
+
+static void exchange(struct run *r)
 {
-    return a > b ? a : b;
+    struct fdl_tuner_job told = {0}, own;
+    for (uint32_t i = 0; i < r->job->hosts; i++)
+        for (uint32_t k = 0; k < r->host[i].w.n_loaders; k++) {
+            void *self = r->host[i].w.loader[k].self;
+            r->controller->tell(self, &own);
+            fdl_tuner_job_add(&told, &own);
+            if (r->told.ranks > 0)
+                r->controller->hear(self, &r->told);
+        }
+    r->told = told;
+    r->next_exchange = r->now + r->job->tells;
 }
 
-static void share_settings(struct run *r)
+static bool exchanges(const struct run *r)
 {
-    struct fdl_knobs most = {0};
-    for (uint32_t i = 0; i < r->job->hosts; i++)
-        for (uint32_t k = 0; k < r->host[i].w.n_loaders; k++) {
-            const struct fdl_knobs *x = &r->host[i].w.loader[k].knobs;
-            most.depth = larger(most.depth, x->depth);
-            most.io_depth = larger(most.io_depth, x->io_depth);
-        }
-    for (uint32_t i = 0; i < r->job->hosts; i++)
-        for (uint32_t k = 0; k < r->host[i].w.n_loaders; k++) {
-            struct sim_loader *l = &r->host[i].w.loader[k];
-            most.workers = l->knobs.workers;
-            sim_set_knobs(l, &most);
-        }
+    return r->job->tells > 0 && r->controller && r->controller->tell &&
+           r->now >= r->next_exchange;
 }
 
 /* ---- A run -------------------------------------------------------------- */
@@ -166,8 +170,8 @@ static bool run_half(struct run *r, uint64_t steps, bool first,
     for (uint64_t i = 0; i < steps; i++) {
         if (!step(r))
             return false;
-        if (r->job->shared)
-            share_settings(r);
+        if (exchanges(r))
+            exchange(r);
         if (first && i == 0)
             out->first = r->now;
     }
@@ -219,7 +223,11 @@ bool sim_cluster_run(const struct sim_cluster *j,
                      const struct sim_controller *controller, uint64_t seed,
                      struct sim_cluster_result *out)
 {
-    struct run r = {.job = j, .storage = {.service = service_of(j)}};
+    struct run r = {
+        .job = j,
+        .storage = {.service = service_of(j)},
+        .controller = controller,
+    };
     memset(out, 0, sizeof(*out));
     r.host = calloc(j->hosts, sizeof(*r.host));
     r.order.item = calloc(j->hosts, sizeof(*r.order.item));

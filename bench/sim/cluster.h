@@ -31,9 +31,8 @@ struct sim_cluster {
     double exchange;      /* s behind the last rank's arrival, each step */
     uint32_t straggler;   /* which host differs; `hosts`: none */
     struct sim_straggler differs;
-    bool shared; /* behind each step a rank takes over the largest depth and
-                    reads at once that any rank has: what would be, did tuners
-                    know of each other */
+    double tells; /* s from one exchange to the next, in which each rank hears
+                     what all of them told in the one before; 0: none */
 };
 
 /* One rank, at the end and over the second half of the steps. */

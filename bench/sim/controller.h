@@ -37,6 +37,10 @@ struct sim_controller {
      */
     void (*status)(void *self, struct fdl_tuner_status *out);
 
+    /* What ranks of a job tell each other (cluster.h); NULL: nothing. */
+    void (*tell)(void *self, struct fdl_tuner_job *out);
+    void (*hear)(void *self, const struct fdl_tuner_job *job);
+
     bool on_demand; /* batches are issued only while the consumer waits: torch
                        with 0 workers */
 };

@@ -85,13 +85,27 @@ static void status(void *self, struct fdl_tuner_status *out)
     fdl_tuner_get(s->tuner, out);
 }
 
+static void tell(void *self, struct fdl_tuner_job *out)
+{
+    struct self *s = self;
+    fdl_tuner_tell(s->tuner, out);
+}
+
+static void hear(void *self, const struct fdl_tuner_job *job)
+{
+    struct self *s = self;
+    fdl_tuner_hear(s->tuner, job);
+}
+
 const struct sim_controller sim_feedline = {
     .name = "feedline",
     .about = "the project's tuner, from the static default",
     .create = create_default,
     .observe = observe,
     .destroy = destroy,
-    .status = status};
+    .status = status,
+    .tell = tell,
+    .hear = hear};
 
 const struct sim_controller sim_feedline_1 = {
     .name = "feedline-1",

@@ -33,6 +33,7 @@ struct sim_cluster job_of(uint32_t ranks, bool object_store)
         .steps = ranks > 512 ? 32 : 96,
         .port = JOB_PORT,
         .exchange = JOB_EXCHANGE_PART * step_seconds(),
+        .tells = JOB_TELLS * (ranks > 1024 ? ranks / 1024.0 : 1),
         .straggler = ranks / local,
         .differs = {.cores = 1, .step = 1, .latency = 1},
     };

@@ -46,6 +46,10 @@
 #define JOB_PORT         25e9  /* bytes per second: 200 Gbit/s */
 #define JOB_PER_GBIT     2.5   /* requests in flight: AnyBlob, aws-c-s3 */
 
+/* Ranks tell each other what their tuners know once a second, and less often
+ * where there are more than 1,024 (docs/tuner.md). */
+#define JOB_TELLS 1.0
+
 /* Interruptions that nobody had planned: 419 in 54 days on 16,384 GPUs (The
  * Llama 3 Herd of Models, section 3.3.4). */
 #define JOB_BREAKS_PER_GPU_DAY (419.0 / 54 / 16384)

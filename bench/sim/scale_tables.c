@@ -72,17 +72,18 @@ static double wait_of(const struct sim_cluster_result *r, uint32_t from,
 /* ---- Ranks -------------------------------------------------------------- */
 
 static bool add_size(struct sheet *s, uint32_t ranks, bool object_store,
-                     bool shared)
+                     bool alone)
 {
     struct sim_cluster j = job_of(ranks, object_store);
     struct sim_cluster_result r;
-    j.shared = shared;
+    if (alone)
+        j.tells = 0;
     if (!play(&j, &r))
         return false;
     const struct sim_cluster_half *h = &r.half[1];
     sheet_add(s, "%u, %s%s", ranks,
               object_store ? "object store" : "file system",
-              shared ? ", shared" : "");
+              alone ? ", each alone" : "");
     sheet_add(s, "%.1f", 1e3 * h->step);
     sheet_add(s, "%.1f", lost(&r.half[0]));
     sheet_add(s, "%.1f", lost(h));
@@ -116,8 +117,8 @@ bool scale_table_ranks(uint32_t most, struct sheet *out)
             break;
         /* What is all alike is played with few, and of the most no more. */
         if ((n <= 64 && !add_size(out, n, false, false)) ||
-            !add_size(out, n, true, false) ||
-            (n > 1 && n <= 512 && !add_size(out, n, true, true)))
+            (n > 1 && !add_size(out, n, true, true)) ||
+            (n <= 512 && !add_size(out, n, true, false)))
             return false;
     }
     return true;

@@ -68,8 +68,8 @@ struct feedline_decision {
     const char *knob;                 /* "workers" "depth" "io_depth"; static */
     const char *reason;  /* "plan_up" "plan_down" "explore_up" "explore_down"
                             "rollback" "guard" "tail" "variance" "shrink"
-                            "reads" "latency" "memory" "limit" "applied"
-                            "program"; static */
+                            "reads" "latency" "memory" "limit" "job"
+                            "applied" "program"; static */
     const char *outcome; /* "pending" "kept" "rolled_back" "rule" "proposed"
                             "abandoned"; static */
     char why[160];       /* in words */

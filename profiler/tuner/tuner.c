@@ -321,6 +321,7 @@ static bool block_added(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
     if (!fdl_tuner_window_add(&t->window, s))
         return false;
     fdl_tuner_long_add(t, &t->window.last);
+    fdl_tuner_job_block(t, &t->window.last);
     return true;
 }
 
@@ -356,6 +357,7 @@ void fdl_tuner_observe(struct fdl_tuner *t,
     if (!grew)
         return;
     see_copies(t);
+    fdl_tuner_job_see(t, &s);
     t->elapsed_ns += s.wall_ns;
     switch (t->state) {
     case FDL_TUNER_WARMUP:

@@ -128,6 +128,7 @@ enum fdl_decision_reason {
     FDL_REASON_LATENCY,  /* more reads only made each slower */
     FDL_REASON_MEMORY,   /* the budget */
     FDL_REASON_LIMIT,    /* the cores or bounds changed */
+    FDL_REASON_JOB,      /* other ranks of the job have more, or wait */
     FDL_REASON_APPLIED,  /* less could be had than was asked for */
     FDL_REASON_PROGRAM,  /* somebody else set it; never the tuner's own */
     FDL_REASONS
@@ -193,6 +194,15 @@ struct fdl_tuner_status {
                                "" if it is fed or not known; static */
 };
 
+/* What ranks of a job tell each other: of one of them, or added up. */
+struct fdl_tuner_job {
+    uint32_t ranks; /* that it is of; 0: nobody */
+    double stall;   /* for data, fractions of the time: the sum of theirs */
+    double step_ns; /* that a step takes if no rank waits for data: the least
+                       that one of them says; 0: not known */
+    struct fdl_knobs most; /* the most that any of them has; workers: 0 */
+};
+
 struct fdl_tuner;
 
 /* start: in force now, clamped to the limits. warm: it comes from a profile
@@ -216,6 +226,13 @@ bool fdl_tuner_propose(const struct fdl_tuner *t, struct fdl_knobs *out);
  * observed: nothing was done and nothing will be (mode observe). */
 void fdl_tuner_applied(struct fdl_tuner *t, const struct fdl_knobs *in_force,
                        bool observed);
+
+/* What this rank has to tell, and what all of its job told, itself among them.
+ * Nothing heard: it is alone. Old news does no harm, and is better than none.
+ */
+void fdl_tuner_tell(const struct fdl_tuner *t, struct fdl_tuner_job *out);
+void fdl_tuner_hear(struct fdl_tuner *t, const struct fdl_tuner_job *job);
+void fdl_tuner_job_add(struct fdl_tuner_job *to, const struct fdl_tuner_job *a);
 
 /* A run ended, the counters will begin anew: what is under way is abandoned,
  * what was learned stays. */

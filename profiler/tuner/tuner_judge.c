@@ -91,7 +91,7 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
         return true;
     if (v == FDL_VERDICT_WORSE)
         return false;
-    double target = t->limits.target;
+    double target = fdl_tuner_target(t);
     double d = log(e->rate / ref->rate);
     double doubt = hypot(ref->error, e->error);
     if (t->trial.divides)

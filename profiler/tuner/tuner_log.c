@@ -171,9 +171,10 @@ const char *fdl_knob_name(enum fdl_knob k)
 const char *fdl_reason_name(enum fdl_decision_reason r)
 {
     static const char *const names[FDL_REASONS] = {
-        "plan_up", "plan_down", "explore_up", "explore_down", "rollback",
-        "guard",   "tail",      "variance",   "shrink",       "reads",
-        "latency", "memory",    "limit",      "applied",      "program"};
+        "plan_up",  "plan_down", "explore_up", "explore_down",
+        "rollback", "guard",     "tail",       "variance",
+        "shrink",   "reads",     "latency",    "memory",
+        "limit",    "job",       "applied",    "program"};
     return (size_t)r < FDL_COUNT_OF(names) ? names[r] : "";
 }
 

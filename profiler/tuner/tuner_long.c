@@ -46,7 +46,7 @@ uint32_t fdl_tuner_long_depth(const struct fdl_tuner *t)
 {
     const struct fdl_tuner_long *r = &t->run;
     if (!(r->worst_ns > 0) || r->quiet < 0.5 * r->blocks || !(t->best.g > 0) ||
-        fdl_tuner_long_stall(t) <= t->limits.target)
+        !fdl_tuner_waits(t, fdl_tuner_long_stall(t)))
         return 0;
     double more = ceil(MARGIN * r->worst_ns / t->best.g);
     return fdl_tuner_clamp((double)t->knobs.depth + more, 0,

@@ -12,6 +12,7 @@
  *   tuner_arms.c    what earlier settings did, and when to go back to one
  *   tuner_change.c  are these still the same conditions?
  *   tuner_long.c    waits that come in bursts
+ *   tuner_job.c     what ranks of a job tell each other
  *   tuner_apply.c   what is proposed and what comes of it
  *   tuner_log.c     decisions and words
  *   tuner_found.c   what it knows, for those who advise
@@ -218,6 +219,18 @@ struct fdl_tuner {
         double worst_ns;      /* the waits of the longest burst; 0: none */
     } run;
 
+    /* Of a rank: what it tells, and what it heard. Old batches fade. */
+    struct fdl_tuner_pace {
+        double own_ns, wait_ns;   /* since the last batch */
+        double waited_ns;         /* for the last batch */
+        double weighted, weights; /* its own times, weighted by these waits */
+        double held_ns, wall_ns, batches;
+        double worst_ns; /* wait for a batch, with ... */
+        uint32_t worst_depth;
+        double read_ns; /* the least that a read took on average; 0: none */
+    } pace;
+    struct fdl_tuner_job job;
+
     /* References for changes. */
     double ref_g, ref_work, ref_rate; /* 0: none */
     double var_work, var_rate;        /* of the logs */
@@ -351,6 +364,22 @@ double fdl_tuner_long_stall(const struct fdl_tuner *t);
 /* Batches ahead that would have covered the worst burst of waits; 0: waits do
  * not come in bursts. */
 uint32_t fdl_tuner_long_depth(const struct fdl_tuner *t);
+
+/* tuner_job.c: each difference. */
+void fdl_tuner_job_see(struct fdl_tuner *t, const struct fdl_tuner_sums *s);
+/* Each closed block. */
+void fdl_tuner_job_block(struct fdl_tuner *t, const struct fdl_tuner_sums *s);
+/* The ranks of the job together wait for more than the target. */
+bool fdl_tuner_job_loses(const struct fdl_tuner *t);
+/* The stall with which this rank holds up no other. */
+double fdl_tuner_target(const struct fdl_tuner *t);
+/* It has to do something about this stall. */
+bool fdl_tuner_waits(const struct fdl_tuner *t, double stall);
+/* While the job loses time: its own time for a batch is not that in which it
+ * waits for others. */
+void fdl_tuner_job_pace(struct fdl_tuner *t);
+/* true: depth or reads were raised to what the job needs. */
+bool fdl_tuner_follow(struct fdl_tuner *t);
 
 /* tuner_change.c: references of what is in force; then whether a window still
  * fits them, *what in words. */

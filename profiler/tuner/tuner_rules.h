@@ -77,6 +77,7 @@
   X(DIVIDE_BLOCKS, "a division that cannot tell goes on to 64 blocks, not 16") \
   X(CREDIT, "a trial that can wait needs credit for 50 steps")                 \
   X(NOT_FULL, "no plan for fewer workers in a full memory: trials divide it")  \
+  X(JOB, "ranks of a job plan for its pace and take over settings")            \
   X(NOISE_0, "not a rule: off, the tuner draws another jitter, to see chance") \
   X(NOISE_1, "and another")                                                    \
   X(NOISE_2, "and another")

@@ -388,7 +388,7 @@ static bool starving(struct fdl_tuner *t)
     t->transfer_limit |= crossing && !making;
     bool spare = e->blocked >= LITTLE_SPARE;
     /* What the last of it brought is not yet in the smoothed stall. */
-    bool waits_still = fdl_tuner_long_stall(t) > t->limits.target;
+    bool waits_still = fdl_tuner_waits(t, fdl_tuner_long_stall(t));
     if (spare && (waits_still || !RULE(WAITS_STILL)) && !crossing &&
         deepen(t, true))
         return true;
@@ -428,6 +428,8 @@ static bool fed(struct fdl_tuner *t)
                  t->best.batches >= PACE_BATCHES || !RULE(FED_PACE);
     if (deepen(t, false))
         return true;
+    if (fdl_tuner_job_loses(t))
+        return false; /* others wait, and it may have to make up for that */
     return due(t) && known && to < t->knobs.workers &&
            try_workers(t, to, FDL_REASON_SHRINK);
 }
@@ -480,11 +482,12 @@ bool fdl_tuner_next(struct fdl_tuner *t)
 {
     if (!t->best.valid)
         return false;
+    fdl_tuner_job_pace(t);
     fdl_tuner_plan(t, &t->best, &t->planned);
     if (give_up_what_is_theirs(t) || send_the_queue_home(t))
         return true;
-    bool moved = fdl_tuner_bridge(t) ||
-                 (t->best.stall > t->limits.target ? starving(t) : fed(t));
+    bool moved = fdl_tuner_follow(t) || fdl_tuner_bridge(t) ||
+                 (fdl_tuner_waits(t, t->best.stall) ? starving(t) : fed(t));
     if (!moved)
         t->replan = false;
     return moved;
@@ -536,7 +539,7 @@ static bool more_reads_tried(const struct fdl_tuner *t)
 static void keep_pace(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
 {
     double before = fmax(t->trial.reference.rate, fdl_tuner_fed_rate(t));
-    bool fed = fmax(t->trial.reference.stall, e->stall) <= t->limits.target;
+    bool fed = fmax(t->trial.reference.stall, e->stall) <= fdl_tuner_target(t);
     if (fed && !t->trial.up)
         t->fed = (struct fdl_tuner_arm){before, t->era, t->era_windows};
     else if (t->trial.knob == FDL_KNOB_WORKERS)
@@ -662,7 +665,7 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     fdl_tuner_estimate_of(t, &t->window, &e);
     enum fdl_tuner_verdict v =
         fdl_tuner_compare(&t->trial.reference, &e, &gain, &error);
-    bool feeds = !up && e.stall <= t->limits.target;
+    bool feeds = !up && e.stall <= fdl_tuner_target(t);
     if (feeds)
         v = fdl_tuner_still_fed(t, &e);
     if (v == FDL_VERDICT_OPEN &&

@@ -171,21 +171,54 @@ TEST(storage_gives_no_more)
     sim_cluster_free(&r);
 }
 
-/* A controller that gives one rank, and nobody else, what it lacks. */
-static bool had_one;
+/* A controller that gives one rank, and nobody else, what it lacks; the others
+ * take over what they hear of. */
+static struct of_one {
+    uint32_t io_depth, heard;
+} ranks[3 * RANKS];
+static uint32_t begun;
 
 static void *of_one(const struct sim_facts *facts, struct fdl_knobs *knobs)
 {
-    static int self;
+    struct of_one *self = &ranks[begun];
+    self->io_depth = begun++ == 0 ? 8 : 1;
+    self->heard = 0;
     *knobs = facts->def;
-    knobs->io_depth = had_one ? 1 : 8;
-    had_one = true;
-    return &self;
+    knobs->io_depth = self->io_depth;
+    return self;
 }
 
-TEST(settings_are_shared)
+static void take_over(void *of, const struct sim_facts *facts,
+                      const struct fdl_tuner_reading *reading,
+                      struct fdl_knobs *knobs)
 {
-    const struct sim_controller c = {.name = "one", .create = of_one};
+    const struct of_one *self = of;
+    (void)facts;
+    (void)reading;
+    if (self->heard > knobs->io_depth)
+        knobs->io_depth = self->heard;
+}
+
+static void tell(void *of, struct fdl_tuner_job *out)
+{
+    const struct of_one *self = of;
+    *out = (struct fdl_tuner_job){.ranks = 1, .most.io_depth = self->io_depth};
+}
+
+static void hear(void *of, const struct fdl_tuner_job *told)
+{
+    struct of_one *self = of;
+    assert_int_equal(told->ranks, 3 * RANKS);
+    self->heard = told->most.io_depth;
+}
+
+TEST(ranks_tell_each_other)
+{
+    const struct sim_controller c = {.name = "one",
+                                     .create = of_one,
+                                     .observe = take_over,
+                                     .tell = tell,
+                                     .hear = hear};
     struct sim_cluster j = job(0.2);
     struct sim_cluster_result r;
     from_storage(&j);
@@ -193,8 +226,8 @@ TEST(settings_are_shared)
     assert_true(sim_cluster_run(&j, &c, 1, &r));
     close_to(r.half[1].step, 0.4, 0.01);
     sim_cluster_free(&r);
-    had_one = false;
-    j.shared = true;
+    begun = 0;
+    j.tells = 1;
     assert_true(sim_cluster_run(&j, &c, 1, &r));
     close_to(r.half[1].step, 0.1, 0.01);
     sim_cluster_free(&r);

@@ -9,7 +9,9 @@
  * all ranks after each batch, as gradients are. The loader knows its rank from
  * mpirun (world=auto) and is checked against MPI. Before the first batch the
  * ranks compare what they load: where folders differ nothing else would fail,
- * and samples would be seen twice or never.
+ * and samples would be seen twice or never. Now and then they send each other
+ * what their tuners know: a rank that waits for others does not see what the
+ * job lacks.
  */
 #include <feedline/feedline.h>
 #include <feedline/job.h>
@@ -21,6 +23,7 @@
 
 #define EPOCHS     2
 #define BATCH_SIZE "32"
+#define TELL_EVERY 100 /* batches */
 
 /* Ends the whole job: the others would wait for this rank for ever. */
 static void check(int32_t status)
@@ -66,6 +69,24 @@ static int ranks_agree(const feedline_loader *loader, int rank, int world)
     return agree;
 }
 
+/* All ranks at the same batch. */
+static void tell_tuners(feedline_loader *loader, int world)
+{
+    char mine[FEEDLINE_JOB_BYTES] = "";
+    char *all = calloc((size_t)world, sizeof(mine));
+    uint64_t needed;
+    if (!all)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    check(feedline_loader_tell(loader, mine, sizeof(mine), &needed));
+    /* One text of all lines: what is behind each NUL is filled. */
+    memset(mine + needed - 1, '\n', sizeof(mine) - needed + 1);
+    MPI_Allgather(mine, sizeof(mine), MPI_CHAR, all, sizeof(mine), MPI_CHAR,
+                  MPI_COMM_WORLD);
+    all[(size_t)world * sizeof(mine) - 1] = '\0';
+    check(feedline_loader_hear(loader, all));
+    free(all);
+}
+
 /* The stand-in for training. Images are [count, C, H, W] of float. */
 static double sum_of(const struct feedline_batch_info *b)
 {
@@ -78,10 +99,12 @@ static double sum_of(const struct feedline_batch_info *b)
 }
 
 /* All ranks have equally many batches, so none of them waits in vain. */
-static void train_epoch(feedline_loader *loader, double *sum, uint64_t *images)
+static void train_epoch(feedline_loader *loader, int world, double *sum,
+                        uint64_t *images)
 {
     feedline_batch *batch;
     int32_t status;
+    unsigned n = 0;
     while ((status = feedline_loader_next(loader, -1, &batch)) == FEEDLINE_OK) {
         struct feedline_batch_info info = {.struct_size = sizeof(info)};
         check(feedline_batch_get_info(batch, &info));
@@ -93,6 +116,8 @@ static void train_epoch(feedline_loader *loader, double *sum, uint64_t *images)
                       MPI_COMM_WORLD);
         *sum += all;
         *images += of_all;
+        if (n++ % TELL_EVERY == 0)
+            tell_tuners(loader, world);
     }
     check(status);
 }
@@ -102,7 +127,7 @@ static void train(feedline_loader *loader, int rank, int world)
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         double sum = 0;
         uint64_t images = 0;
-        train_epoch(loader, &sum, &images);
+        train_epoch(loader, world, &sum, &images);
         if (rank == 0)
             printf("epoch %d: %llu images on %d ranks, sum %.3f\n", epoch,
                    (unsigned long long)images, world, sum);

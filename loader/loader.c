@@ -10,13 +10,17 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/text_hash.h"
 #include "base/thread.h"
 #include "loader/order/sampler.h"
+#include "loader/order/state.h"
 #include "loader/report/recorder.h"
 #include "loader/watch/account.h"
 #include "profiler/system/ranks.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +88,22 @@ static void name_rank(struct fdl_sources *s)
     s->world = found.world;
 }
 
+/* Loaders of the same data with batches of the same size, on ranks of what the
+ * launcher calls one job. */
+static void number_job(struct fdl_sources *s)
+{
+    char text[512];
+    struct fdl_state state;
+    fdl_consumer_state(s->engine, &state);
+    int n = snprintf(text, sizeof(text), "%" PRIx64 " %" PRIu64 " %u %u ",
+                     state.fingerprint, state.count, s->world,
+                     fdl_engine_config(s->engine)->batch_size);
+    fdl_ranks_job(fdl_ranks_getenv, text + n, sizeof(text) - (size_t)n);
+    bool tells =
+        fdl_option_int(fdl_engine_options(s->engine), FDL_OPT_TUNER_JOB);
+    s->job = s->world > 1 && tells ? fdl_hash_text(text) : 0;
+}
+
 /* The engine exists: what reports are made from, and who makes them. */
 static int32_t make_reports(feedline_loader *l)
 {
@@ -94,13 +114,17 @@ static int32_t make_reports(feedline_loader *l)
         .started_ns = fdl_now_ns(),
     };
     name_rank(&l->sources);
+    number_job(&l->sources);
     int32_t status = fdl_tracing_create(&l->sources, &l->tracing);
     if (status >= 0)
         status = fdl_exports_init(&l->exports, &l->sources);
-    if (status < 0 || !l->exports.page)
+    if (status < 0)
         return status;
-    l->sources.page = fdl_live_page_number(l->exports.page);
-    fdl_control_set_page(l->control, l->sources.page);
+    if (l->exports.page) {
+        l->sources.page = fdl_live_page_number(l->exports.page);
+        fdl_control_set_page(l->control, l->sources.page);
+    }
+    fdl_control_set_job(l->control, l->sources.job);
     return FEEDLINE_OK;
 }
 

@@ -266,6 +266,10 @@ OPTION(TUNER_PROFILE, STRING("tuner_profile", "",
                              "loaderbench tune or "
                              "feedline_loader_save_profile, on the same "
                              "machine, data set and pipeline"))
+OPTION(TUNER_JOB,
+       BOOL("tuner_job", "true",
+            "take part in what the tuners of a job's ranks tell each other "
+            "(docs/tuner.md)"))
 OPTION(WORKERS_MIN, INT("workers_min", 0, 1, FDL_MAX_WORKERS, "1", "threads",
                         "lower bound for the tuner"))
 OPTION(WORKERS_MAX,

@@ -107,9 +107,16 @@ struct feedline_live_stats {
     /* Which process of its job it is: as the options or the launcher say; world
      * 0: a page of a version without it. */
     uint32_t rank, world;
-    int64_t synced_ns; /* of stats.user_ns, in phases in which ranks wait for
+    int64_t synced_ns;  /* of stats.user_ns, in phases in which ranks wait for
                           each other: their names have "sync", "barrier" or
                           "reduce" in them; -1: there is no such phase */
+    struct {            /* what its tuner tells other ranks (docs/tuner.md) */
+        uint64_t job;   /* the same on all ranks; 0: nothing is told */
+        double stall;   /* waits for data, as a fraction of the time */
+        double step_ns; /* that a step takes if no rank waits for data; 0: not
+                           known */
+        uint32_t depth, io_depth;
+    } told;
 };
 
 /* A consistent copy of the page. END: the process or its loader is gone; *out

@@ -3,6 +3,7 @@
 #include "loader/api/api.h"
 #include "loader/loader.h"
 #include "loader/order/fingerprint.h"
+#include "loader/tune/job_note.h"
 
 #include <feedline/job.h>
 
@@ -39,4 +40,39 @@ int32_t feedline_job_compare(const char *fingerprints, uint64_t stride,
         status = fdl_fail(FEEDLINE_EINVAL, "no fingerprints to compare");
     return status < 0 ? status
                       : fdl_fingerprints_compare(fingerprints, stride, n);
+}
+
+int32_t feedline_loader_tell(const feedline_loader *l, char *buf,
+                             uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_tuner_job own;
+    int32_t status = fdl_api_enter_engine(l);
+    if (status < 0)
+        return status;
+    fdl_control_tell(l->control, &own);
+    return fdl_job_note_write(&own, buf, capacity, needed);
+}
+
+int32_t feedline_loader_hear(feedline_loader *l, const char *told)
+{
+    struct fdl_tuner_job all;
+    int32_t status = fdl_api_enter_engine(l);
+    if (status >= 0)
+        status = fdl_api_enter(told, "told");
+    if (status >= 0)
+        status = fdl_job_notes_read(told, &all);
+    if (status >= 0)
+        fdl_control_hear(l->control, &all);
+    return status;
+}
+
+int32_t feedline_job_merge(const char *told, char *buf, uint64_t capacity,
+                           uint64_t *needed)
+{
+    struct fdl_tuner_job all;
+    int32_t status = fdl_api_enter(told, "told");
+    if (status >= 0)
+        status = fdl_job_notes_read(told, &all);
+    return status < 0 ? status
+                      : fdl_job_note_write(&all, buf, capacity, needed);
 }

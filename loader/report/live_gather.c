@@ -157,6 +157,13 @@ static void add_job(const struct fdl_sources *from,
     out->rank = from->rank;
     out->world = from->world;
     out->synced_ns = fdl_phases_synced(from->watch);
+    struct fdl_tuner_job told;
+    fdl_control_tell(from->control, &told);
+    out->told.job = from->job;
+    out->told.stall = told.stall;
+    out->told.step_ns = told.step_ns;
+    out->told.depth = told.most.depth;
+    out->told.io_depth = told.most.io_depth;
 }
 
 void fdl_live_gather(const struct fdl_sources *from,

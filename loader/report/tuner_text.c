@@ -243,6 +243,18 @@ static void add_share(struct fdl_text *t, struct fdl_control *c)
                      others == 1 ? "loader" : "loaders", cores);
 }
 
+static void add_job(struct fdl_text *t, struct fdl_control *c)
+{
+    struct fdl_tuner_job j;
+    fdl_control_heard(c, &j);
+    if (j.ranks > 1)
+        fdl_text_add(t,
+                     "The tuners of %u ranks of its job tell each other what "
+                     "they know: together they wait for data %.3g %% of the "
+                     "time.\n",
+                     j.ranks, 100 * j.stall);
+}
+
 /* It may change something at all. */
 static bool has_a_knob(struct fdl_control *c,
                        const struct feedline_tuner_info *n)
@@ -304,6 +316,7 @@ void fdl_tuner_explain(const struct fdl_sources *from, struct fdl_text *t)
     if (strcmp(n.mode, "off") == 0)
         return;
     add_share(t, from->control);
+    add_job(t, from->control);
     add_speed(t, &n);
     add_verdict(t, from, &n);
 }

@@ -47,6 +47,7 @@ static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
     c->batches = reading.batches;
     bool wants = false;
     if (!trying) {
+        fdl_control_job_hear_locked(c);
         fdl_tuner_observe(c->tuner, &reading);
         wants = fdl_tuner_propose(c->tuner, want);
     }
@@ -110,6 +111,7 @@ static void *tune_main(void *arg)
     int64_t before = fdl_thread_cpu_ns();
     while (!is_stopping(c)) {
         fdl_control_share(c);
+        fdl_control_job(c);
         int64_t shared = fdl_thread_cpu_ns(); /* has its own interval */
         int64_t pause = tick(c);
         int64_t now = fdl_thread_cpu_ns();
@@ -342,6 +344,7 @@ void fdl_control_destroy(struct fdl_control *c)
         return;
     fdl_tuner_destroy(c->tuner);
     fdl_neighbours_forget(&c->share.neighbours);
+    fdl_control_job_forget(c);
     fdl_lock_destroy(&c->lock);
     free(c->root);
     free(c);

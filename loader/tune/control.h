@@ -48,6 +48,10 @@ void fdl_control_destroy(struct fdl_control *c);
  * first run. */
 void fdl_control_set_page(struct fdl_control *c, uint32_t number);
 
+/* The number of the job whose rank this is, the same on all of them; 0: none.
+ * After set_page. */
+void fdl_control_set_job(struct fdl_control *c, uint64_t job);
+
 /* A run has begun; without the engine's run_lock. */
 void fdl_control_begin(struct fdl_control *c);
 
@@ -64,6 +68,12 @@ bool fdl_control_tunes(const struct fdl_control *c);
  * ESTATE, ERANGE. Any thread. */
 int32_t fdl_control_set_knob(struct fdl_control *c, uint32_t option,
                              int64_t value);
+
+/* control_job.c, any thread: what this rank tells, what the program heard of
+ * all of them, and what counts of that and of the pages. */
+void fdl_control_tell(struct fdl_control *c, struct fdl_tuner_job *out);
+void fdl_control_hear(struct fdl_control *c, const struct fdl_tuner_job *job);
+void fdl_control_heard(struct fdl_control *c, struct fdl_tuner_job *out);
 
 /* ---- What it did; any thread --------------------------------------------- */
 

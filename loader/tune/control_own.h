@@ -10,6 +10,7 @@
 #include "loader/tune/control.h"
 #include "loader/tune/decision_log.h"
 #include "loader/tune/decode_trial.h"
+#include "loader/tune/job_pages.h"
 #include "loader/tune/neighbours.h"
 #include "loader/watch/watcher.h"
 #include "profiler/measure/histogram.h"
@@ -75,6 +76,18 @@ struct fdl_share {
     uint32_t others; /* that want some */
 };
 
+/* The other ranks of its job; see control_job.c. */
+struct fdl_control_job {
+    uint64_t number;             /* constant; 0: none, or nothing is told */
+    struct fdl_job_pages *pages; /* the thread's; NULL: none are looked at */
+    int64_t find_ns, look_ns;    /* when to do so next */
+
+    /* Guarded by the control's lock. */
+    struct fdl_tuner_job of_host, brought;
+    int64_t brought_ns;
+    bool news;
+};
+
 /* The last decisions in words, for the live page. */
 struct fdl_told {
     uint64_t n; /* ever; line i is at i % FEEDLINE_LIVE_DECISIONS */
@@ -117,6 +130,7 @@ struct fdl_control {
     struct fdl_lock lock; /* guards the rest, for as long as a copy takes */
     double cores;         /* granted, our share of them */
     struct fdl_share share;
+    struct fdl_control_job job;
     uint64_t batches;        /* of the last reading */
     struct fdl_tuner *tuner; /* NULL: off, or not begun */
     struct fdl_decision_log log;
@@ -143,6 +157,12 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now);
 /* control_share.c; a run begins; then on each tick, without run_lock. */
 void fdl_control_share_begin(struct fdl_control *c);
 void fdl_control_share(struct fdl_control *c);
+
+/* control_job.c; on each tick, without run_lock; then with both locks; when the
+ * control goes. */
+void fdl_control_job(struct fdl_control *c);
+void fdl_control_job_hear_locked(struct fdl_control *c);
+void fdl_control_job_forget(struct fdl_control *c);
 
 /* control_reading.c; run_lock is held, a run is under way. */
 void fdl_control_read_locked(struct fdl_control *c, int64_t now,

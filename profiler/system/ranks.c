@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +223,20 @@ uint32_t fdl_ranks_local_world(fdl_ranks_variable *get)
     if (n == 0 && text && !number_of(text, 1, &n))
         n = 0;
     return n;
+}
+
+void fdl_ranks_job(fdl_ranks_variable *get, char *out, size_t capacity)
+{
+    static const char *const names[] = {
+        "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT",    "SLURM_JOB_ID",
+        "SLURM_STEP_ID",       "FLUX_JOB_ID", "PMIX_NAMESPACE", "PALS_APID"};
+    size_t n = 0;
+    *out = '\0';
+    for (size_t i = 0; i < FDL_COUNT_OF(names) && n + 1 < capacity; i++) {
+        const char *text = get(names[i]);
+        if (text)
+            n += (size_t)snprintf(out + n, capacity - n, "%s ", text);
+    }
 }
 
 const char *fdl_ranks_getenv(const char *name)

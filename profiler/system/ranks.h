@@ -13,6 +13,7 @@
 #ifndef FDL_PROFILER_RANKS_H
 #define FDL_PROFILER_RANKS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct fdl_ranks {
@@ -31,6 +32,9 @@ int32_t fdl_ranks_find(fdl_ranks_variable *get, struct fdl_ranks *out);
 
 /* Processes on this machine; 0: nobody says. LOCAL_WORLD_SIZE alone will do. */
 uint32_t fdl_ranks_local_world(fdl_ranks_variable *get);
+
+/* What the launcher calls this start of this job, cut; "": it has no name. */
+void fdl_ranks_job(fdl_ranks_variable *get, char *out, size_t capacity);
 
 const char *fdl_ranks_getenv(const char *name);
 

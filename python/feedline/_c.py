@@ -752,6 +752,13 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         c_int32,
         (c_void_p, c_void_p, c_uint64, POINTER(c_void_p), POINTER(c_uint64)),
     ),
+    "loader_fingerprint": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
+    "loader_tell": (c_int32, (c_void_p, c_char_p, c_uint64, POINTER(c_uint64))),
+    "loader_hear": (c_int32, (c_void_p, c_char_p)),
+    "job_merge": (c_int32, (c_char_p, c_char_p, c_uint64, POINTER(c_uint64))),
     "dataset_add_files": (c_int32, (c_void_p, c_char_p, POINTER(c_char_p))),
     "batch_get_masks": (c_int32, (c_void_p, POINTER(batch_masks))),
     "dataset_set_objects": (c_int32, (c_void_p, POINTER(objects))),

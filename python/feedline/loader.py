@@ -31,7 +31,7 @@ from array import array
 from typing import Any, Dict, Iterator, List, NamedTuple, NoReturn
 from typing import Optional, Sequence, Tuple, Type, Union
 
-from . import _c, agreement, lifetime, log_lines, torch_ranges
+from . import _c, agreement, lifetime, log_lines, torch_ranges, tuner_talk
 from ._library import converted, lib
 from .batch import Batch
 from .dataset import Dataset
@@ -264,6 +264,7 @@ class Loader(Observable):
         first batch is made. A wait with an end leaves that to the next one
         without."""
         self._compared = True
+        tuner_talk.begin(self)
         if self.options.get("order", "own") == "given":
             return
         world = self.get("world")
@@ -501,6 +502,13 @@ class Loader(Observable):
                 lib.loader_set_int(self.handle, key.encode(), value),
                 UnknownName,
             )
+
+    def hear(self, told: str) -> None:
+        """What the tuners of all ranks of a job tell, one line of text each
+        (feedline_loader_hear). The package does this by itself where ranks can
+        meet (docs/tuner.md)."""
+        with self._others:
+            check(lib.loader_hear(self.handle, told.encode()))
 
     @property
     def config(self) -> Dict[str, Any]:

@@ -16,7 +16,7 @@ import socket
 import sys
 import uuid
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 Note = Dict[str, Any]
 
@@ -173,13 +173,30 @@ def find(number: int, world: int) -> Optional[Meeting]:
             return None
         store = dist.distributed_c10d._get_default_store()
         return StoreMeeting(store, str(number), "the process group's store")
-    return _of_torchrun(dist, number, world)
+    return _of_torchrun(number, world)
 
 
-def _of_torchrun(dist: Any, number: int, world: int) -> Optional[Meeting]:
-    """In the store of torchrun's agent. A store that a rank would have to open
-    at MASTER_PORT is not there yet: init_process_group will need the port."""
+def _of_torchrun(number: int, world: int) -> Optional[Meeting]:
+    found = agents_store(world)
+    if found is None:
+        return None
+    store, start = found
+    return StoreMeeting(
+        store,
+        "%s/%d" % (start, number),
+        "torchrun's store at %s:%s"
+        % (os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"]),
+    )
+
+
+def agents_store(world: int) -> Optional[Tuple[Any, str]]:
+    """That of torchrun's agent, which no rank's end ends, and what names this
+    start of the job. A store that a rank would have to open at MASTER_PORT is
+    not there yet: init_process_group will need the port."""
     environ = os.environ
+    dist = sys.modules.get("torch.distributed")
+    if dist is None or not dist.is_available():
+        return None
     if environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
         return None
     if environ.get("WORLD_SIZE") != str(world):
@@ -194,11 +211,7 @@ def _of_torchrun(dist: Any, number: int, world: int) -> Optional[Meeting]:
             )
         )
     start = environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return StoreMeeting(
-        _agents[0],
-        "start-%s/%d" % (start, number),
-        "torchrun's store at %s:%s" % (host, port),
-    )
+    return _agents[0], "start-%s" % start
 
 
 def here() -> Note:

@@ -4,12 +4,14 @@ that of a feedline.Loader, whoever makes it and whatever is lost meanwhile."""
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, Iterator, List, Tuple
 
@@ -159,6 +161,22 @@ def test_an_actor_is_lost(cluster: Any, data: Any) -> None:
         assert found + epochs(loader, 2) == wanted
         assert loader.wait_for_actors(START_S) == 2
         assert epochs(loader, 1)[0][0][0] == 3
+
+
+def test_a_loader_that_is_dropped_ends_its_actors(
+    cluster: Any, data: Any
+) -> None:
+    loader = remote(data, 1.0)
+    loader.next()
+    handles = [member.handle for member in loader._supply._members]
+    del loader
+    gc.collect()
+    for handle in handles:
+        with pytest.raises(ray.exceptions.RayActorError):
+            end = time.monotonic() + START_S
+            while time.monotonic() < end:
+                ray.get(handle.pid.remote())
+                time.sleep(0.05)
 
 
 @pytest.mark.parametrize("first, second", [(remote, local), (local, remote)])

@@ -13,6 +13,8 @@ raises, after the seconds in which it notices), or it takes much longer than
 others do (LATE). Where no actor is there, this process makes the batch.
 
 The consumer asks; one thread of the supply waits for answers and brings them.
+It must not keep the loader, so that actors of one that is dropped without
+close() do not hold their cores until the program ends.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+import weakref
 from dataclasses import dataclass, field
 from typing import Any, Deque, Dict, List, Optional, Tuple, Union
 from collections import deque
@@ -88,7 +91,8 @@ class Supply:
     """The actors of a loader, and what is asked of them."""
 
     def __init__(self, loader: feedline.Loader, actors: Actors) -> None:
-        self._loader = loader
+        self._loader = weakref.ref(loader, self._loader_is_gone)
+        self._made_of = loader.dataset, loader.pipeline
         self._actors = actors
         self._options = batch_options(loader)
         self._recipe = ray.put(
@@ -170,6 +174,14 @@ class Supply:
             self._slots.clear()
             self._lock.notify()
         self._thread.join(10)
+        self._end()
+
+    def _loader_is_gone(self, _loader: object) -> None:
+        """The thread ends the actors. No lock is taken: the garbage collector
+        may be running on a thread that has it."""
+        self._closing = True
+
+    def _end(self) -> None:
         for member in self._members:
             _kill(member)
         if self._own is not None:
@@ -202,12 +214,7 @@ class Supply:
 
     def _here(self) -> Maker:
         if self._own is None:
-            self._own = Maker(
-                self._loader.dataset,
-                self._loader.pipeline,
-                self._options,
-                live=False,
-            )
+            self._own = Maker(*self._made_of, self._options, live=False)
         return self._own
 
     def _drop_tries(self, slot: Slot) -> None:
@@ -222,7 +229,7 @@ class Supply:
         while True:
             with self._lock:
                 if self._closing:
-                    return
+                    break
                 answers = self._answers()
                 parked = self._bring_all()
             try:
@@ -236,6 +243,8 @@ class Supply:
                 with self._lock:
                     self._fail(UserError("Ray: %s" % error))
                     self._lock.wait(WAIT_S)
+        if self._loader() is None:
+            self._end()
 
     def _answers(self) -> "Dict[Any, _Awaited]":
         """What is awaited: a slot and a try of it, or None and a member."""
@@ -361,11 +370,14 @@ class Supply:
     def _bring_all(self) -> bool:
         """Brings what is here; whether some waits for its place."""
         parked = False
+        loader = self._loader()
+        if loader is None:
+            return False
         for slot in list(self._slots.values()):
             if slot.made is None:
                 continue
             try:
-                there = _bring(self._loader, slot)
+                there = _bring(loader, slot)
             except StateError:  # the run ended
                 there = True
             except Error as error:  # an answer that is none

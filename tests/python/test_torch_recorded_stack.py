@@ -189,10 +189,31 @@ def stacks_a_view(given: List[Any]) -> Any:
     return torch.stack(given[:4])[:]
 
 
+class Images(torch.Tensor):
+    pass
+
+
+def writes_to_a_parameter(given: List[Any]) -> Any:
+    made = torch.nn.Parameter(torch.stack(given[:4]), requires_grad=False)
+    made.data.add_(7)
+    return made.data - torch.stack(given[1:4] + given[:1])
+
+
+def writes_to_another_class(given: List[Any]) -> Any:
+    rows = given[:4]
+    made = torch.stack(rows)
+    rows.clear()
+    shown = made.as_subclass(Images)  # type: ignore[arg-type]
+    shown[1] = 9
+    return made - torch.stack(given[1:4] + given[:1])
+
+
 @pytest.mark.parametrize(
     "collate",
     (
         writes_to_the_result,
+        writes_to_a_parameter,
+        writes_to_another_class,
         writes_to_a_row,
         writes_to_an_array,
         stacks_twice,

@@ -10,13 +10,16 @@ pixels. It is made after all
   or a row: it may write to one of them, or show its memory to others;
 - behind the collate_fn, if anybody but the result still has that memory.
 
+Where torch was not asked (a Parameter, as_subclass()), something else has the
+result's memory by then: the rows are copied instead.
+
 Other images are copied, to memory that is used again: fresh memory costs more
 than the copy.
 """
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, List, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -53,7 +56,8 @@ class Stacked(TorchFunctionMode):
         super().__init__()
         self._memory = memory
         self._batch = batch if _compat.storage_users is not None else None
-        self._given: List[torch.Tensor] = []  # with the memory of rows
+        # Results with the memory of rows, and these.
+        self._given: List[Tuple[torch.Tensor, Any]] = []
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -79,7 +83,7 @@ class Stacked(TorchFunctionMode):
         batch = self._batch
         whole = None if batch is None else batch.whole_of(tensors)
         if whole is not None:
-            self._given.append(whole)
+            self._given.append((whole, tuple(tensors)))
             return whole  # type: ignore[no-any-return]
         first = tensors[0]
         shape = (len(tensors), *first.shape)
@@ -91,9 +95,9 @@ class Stacked(TorchFunctionMode):
         if kind is dict:
             given = given.values()
         elif isinstance(given, torch.Tensor):
-            for whole in self._given:
+            for whole, rows in self._given:
                 if _shares(given, whole):
-                    self._copy(whole)
+                    self._copy(whole, rows, given)
                     break
             return
         elif not isinstance(given, (list, tuple)) or depth > _DEEPEST:
@@ -101,17 +105,22 @@ class Stacked(TorchFunctionMode):
         for part in given:
             self._copy_what_is_in(part, depth + 1)
 
-    def _copy(self, whole: torch.Tensor) -> None:
-        self._given = [one for one in self._given if one is not whole]
-        give_own(whole, self._memory)
+    def _copy(self, whole: torch.Tensor, rows: Any, given: Any) -> None:
+        self._given = [one for one in self._given if one[0] is not whole]
+        if given is not whole and _shows_all(given, rows[0]):
+            for row in rows:
+                give_own(row, self._memory)
+        else:
+            give_own(whole, self._memory)
 
     def settle(self) -> None:
         """Nobody but the result should have the memory now."""
         assert _compat.storage_users is not None or not self._given
-        for whole in self._given:
+        wholes = [whole for whole, _ in self._given]
+        self._given = []  # nor have the rows
+        for whole in wholes:
             if not _compat.is_only_user(whole):
                 give_own(whole, self._memory)
-        self._given = []
 
 
 def give_own(tensor: torch.Tensor, memory: Memory) -> None:
@@ -128,6 +137,12 @@ def _shares(tensor: torch.Tensor, whole: torch.Tensor) -> bool:
     first = whole.data_ptr()
     end = first + whole.numel() * whole.element_size()
     return first <= tensor.data_ptr() < end
+
+
+def _shows_all(tensor: torch.Tensor, row: torch.Tensor) -> bool:
+    """Whether it was made of the result, not of one of its rows."""
+    kind: Any = type(tensor)
+    return tensor.numel() > row.numel() or kind is not torch.Tensor
 
 
 def _is_plain(tensor: Any, like: Any) -> bool:

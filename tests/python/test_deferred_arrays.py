@@ -305,10 +305,19 @@ def test_joined(name: str, files: Dict[str, str]) -> None:
     assert cases.check(program) == [True]
 
 
+def joined_as_it_is(f: Any) -> Any:
+    """What gives the tensor itself does so here."""
+    whole = torch.stack(f)
+    for same in (whole.float(), whole.to(torch.float32), whole.to("cpu")):
+        same[0] += 1
+    return whole
+
+
 @pytest.mark.parametrize(
     "change",
     [
         lambda f: torch.stack(f).mean(),
+        joined_as_it_is,
         lambda f: torch.stack(f)[1],
         lambda f: torch.stack(f).view(-1),
         lambda f: torch.stack([*f[:2], torch.zeros(3, 24, 20)]),

@@ -166,6 +166,8 @@ def of_parts(
     for part in whole.parts:
         given = (*args[: at[0]], wrap(part), *args[at[0] + 1 :])
         made = handler(func, given, kwargs)
+        if made is given[at[0]]:  # as x.float() of floats: it is itself
+            return args[at[0]]
         record = recorded(made) if isinstance(made, DeferredTensor) else None
         if record is None or record.shape != part.shape:
             return NotImplemented

@@ -438,6 +438,14 @@ def image_shares(a: Any) -> Any:
     return image, small, gray.copy()
 
 
+def image_shares_when_it_is_looked_at(a: Any) -> Any:
+    gray = np.ascontiguousarray(a[..., 0])
+    image = Image.fromarray(gray)
+    first = image.getpixel((3, 3))
+    gray[:20] = gray[:20, ::-1]
+    return image, first, image.getpixel((3, 3)), gray.copy()
+
+
 def image_of_a_copy(a: Any) -> Any:
     image = Image.fromarray(a)
     a[:20] = 77
@@ -499,6 +507,7 @@ REAL: Dict[str, Callable[[Any], Any]] = {
     "an array under a tensor is written": array_under_tensor,
     "a tensor of a view": tensor_of_a_view,
     "an image shares": image_shares,
+    "an image that is looked at shares": image_shares_when_it_is_looked_at,
     "an image does not": image_of_a_copy,
     "numpy() is written": numpy_written,
     "what numpy() is of is written": tensor_under_numpy,

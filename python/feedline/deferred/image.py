@@ -142,7 +142,11 @@ class DeferredImage(Image.Image, metaclass=_Meta):  # type: ignore[metaclass]
         return Deferred(self, self._source, self._steps, form)
 
     def _make_real(self) -> None:
-        self._become(replay.image_of(self._source, self._steps))
+        array = self.__dict__.get("_array")
+        if array is not None:  # whose memory this one has, from now on
+            array._make_real()
+        if isinstance(self, DeferredImage):
+            self._become(replay.image_of(self._source, self._steps))
 
     def _give(self, memory: Any) -> None:
         info = self.info

@@ -184,6 +184,8 @@ class Loader(Observable):
     def _next_batch(self, timeout: Optional[float]) -> Optional[Batch]:
         batch = self._spare
         if batch is None:
+            if timeout is None and not self._compared:
+                self._compare_ranks()
             batch = self._spare = Batch(self._give_back)
         if not batch._handle:
             with self._consumer:
@@ -235,8 +237,6 @@ class Loader(Observable):
         self, status: int, timeout: Optional[float], batch: Batch
     ) -> int:
         """What is not a batch that is ready at once. Returns OK or END."""
-        if timeout is None and status == _c.TIMEOUT and not self._compared:
-            self._compare_ranks()
         left = None if timeout is None else max(0, round(timeout * 1e9))
         while status in (_c.TIMEOUT, _c.INTERRUPTED):
             log_lines.tell()
@@ -260,13 +260,15 @@ class Loader(Observable):
         return status
 
     def _compare_ranks(self) -> None:
-        """Whether the others of the job load the same (agreement.py), while the
-        first batch is made. A wait with an end leaves that to the next one
-        without."""
+        """Whether the others of the job load the same (agreement.py), before
+        the first batch: behind it this rank would stand elsewhere. A wait with
+        an end leaves that to the next one without."""
         self._compared = True
+        if self.options.get("order", "own") != "given":
+            self._attend()
         tuner_talk.begin(self)
-        if self.options.get("order", "own") == "given":
-            return
+
+    def _attend(self) -> None:
         world = self.get("world")
         if world > 1:
             state = json.loads(self.save())

@@ -13,6 +13,7 @@ heard is forgotten after a minute, and each rank is alone again.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
@@ -58,9 +59,9 @@ class Place:
 class FolderPlace(Place):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, rank: int, text: str) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
         self._write("rank-%d" % rank, text)
 
     def notes(self) -> Dict[int, str]:
@@ -223,10 +224,18 @@ def begin(loader: Any) -> None:
     if world < 2:
         return
     end = threading.Event()
-    weakref.finalize(loader, end.set)
-    threading.Thread(
+    weakref.finalize(loader, end.set).atexit = False
+    thread = threading.Thread(
         target=_rounds,
         args=(weakref.ref(loader), next(_NUMBERS), rank, world, end),
         name="feedline-job",
         daemon=True,
-    ).start()
+    )
+    thread.start()
+    atexit.register(_leave_at_exit, end, thread)
+
+
+def _leave_at_exit(end: Any, thread: threading.Thread) -> None:
+    """No longer than a place takes that answers."""
+    end.set()
+    thread.join(1.0)

@@ -180,6 +180,24 @@ def test_nobody_is_asked(data: Path, tmp_path: Path) -> None:
     assert run(str(tmp_path), data, [rank]) == ["came 3"]
 
 
+def test_a_batch_that_is_ready_at_once(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranks are compared before it, and not where one first has to wait."""
+    monkeypatch.setenv("FEEDLINE_JOB_FOLDER", str(tmp_path))
+    monkeypatch.setenv("FEEDLINE_JOB_SECONDS", "0.2")
+    with feedline.Loader(
+        feedline.Dataset.open("folder:%s" % (data / "small")),
+        feedline.Pipeline().add("random_resized_crop", width=16, height=16),
+        world=2,
+    ) as loader:
+        loader.seek(0, 0)
+        while loader._peek(0) is None:
+            pass
+        with pytest.raises(feedline.Timeout, match="missing: 1"):
+            loader.next()
+
+
 def test_seconds_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEEDLINE_JOB_SECONDS", "soon")
     with pytest.raises(feedline.InvalidArgument, match='"soon" is no number'):

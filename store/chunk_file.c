@@ -49,8 +49,7 @@ static uint64_t span(const struct fdl_chunk_file *f, uint64_t first, uint64_t n)
 static uint32_t sum_of(const struct fdl_chunk_file *f, uint64_t chunk,
                        const uint8_t *data)
 {
-    uint32_t sum = fdl_crc32c(0, &chunk, sizeof(chunk));
-    sum = fdl_crc32c(sum, &f->identity, sizeof(f->identity));
+    uint32_t sum = fdl_crc32c(f->seed, &chunk, sizeof(chunk));
     sum = fdl_crc32c(sum, data, span(f, chunk, 1));
     return sum ? sum : 1;
 }
@@ -95,6 +94,15 @@ static int write_all(int fd, const void *from, uint64_t bytes, uint64_t at)
 
 /* ---- The file ------------------------------------------------------------ */
 
+static struct fdl_chunk_file file_of(int fd, const struct head *head)
+{
+    return (struct fdl_chunk_file){
+        .fd = fd,
+        .size = head->size,
+        .seed = fdl_crc32c(0, &head->identity, sizeof(head->identity)),
+    };
+}
+
 void fdl_chunk_file_close(struct fdl_chunk_file *f)
 {
     close(f->fd);
@@ -118,8 +126,7 @@ int fdl_chunk_file_open(int folder, const struct fdl_chunk_key *key,
         close(fd);
         return error;
     }
-    *out = (struct fdl_chunk_file){
-        .fd = fd, .size = head.size, .identity = head.identity};
+    *out = file_of(fd, &head);
     return 0;
 }
 
@@ -158,8 +165,7 @@ int fdl_chunk_file_make(int folder, const struct fdl_chunk_key *key,
         close(fd);
         return error;
     }
-    *out = (struct fdl_chunk_file){
-        .fd = fd, .size = size, .identity = key->identity};
+    *out = file_of(fd, &head);
     return 0;
 }
 

@@ -28,7 +28,7 @@
 struct fdl_chunk_file {
     int fd;
     uint64_t size; /* of the object */
-    struct fdl_digest identity;
+    uint32_t seed; /* of sums: the object's */
 };
 
 /* Chunks of an object, or of a part of it. */

@@ -31,6 +31,7 @@ struct fdl_downloads {
     struct fdl_download *first; /* under way */
     struct fdl_attempt *idle;   /* their handles are kept */
     bool paused;                /* one of them waits for memory */
+    uint32_t waiting;           /* see fdl_downloads_waiting */
 };
 
 int32_t fdl_downloads_create(const struct fdl_downloads_config *config,
@@ -595,17 +596,33 @@ static void resume(struct fdl_downloads *all, struct fdl_attempt *a)
     all->paused |= a->paused;
 }
 
+uint32_t fdl_downloads_waiting(const struct fdl_downloads *all)
+{
+    return all->waiting;
+}
+
+static bool waits(const struct fdl_downloads *all, const struct fdl_download *d,
+                  int64_t now)
+{
+    if (d->length == 0 || (d->first && d->first->paused))
+        return false;
+    return !d->first ||
+           now - d->began_ns > fdl_patience_slow_ns(&all->patience, missing(d));
+}
+
 void fdl_downloads_turn(struct fdl_downloads *all, int64_t timeout_ns)
 {
     struct fdl_download *next;
     poll_all(all, timeout_ns);
     int64_t now = fdl_now_ns();
     all->paused = false;
+    all->waiting = 0;
     for (struct fdl_download *d = all->first; d; d = next) {
         next = d->next;
         tidy(all, d);
         resume(all, d->first);
         resume(all, d->twin);
+        all->waiting += waits(all, d, now);
         if (d->due_ns > now || d->twin || (d->first && d->first->paused))
             continue;
         if (d->first)

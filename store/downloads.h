@@ -103,6 +103,10 @@ void fdl_downloads_begin(struct fdl_downloads *all, struct fdl_download *d);
 /* Waits until something happens, at most so long, and sees to it. */
 void fdl_downloads_turn(struct fdl_downloads *all, int64_t timeout_ns);
 
+/* As of the last turn: those that are paused before they are tried again, or
+ * whose request takes longer than others. Meanwhile others may begin. */
+uint32_t fdl_downloads_waiting(const struct fdl_downloads *all);
+
 /* Any thread: ends that wait, or the next one. */
 void fdl_downloads_wake(struct fdl_downloads *all);
 

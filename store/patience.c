@@ -69,7 +69,7 @@ void fdl_patience_learn(struct fdl_patience *p, uint64_t bytes, int64_t ns)
         p->n[size] += p->took[size][i] /= 2;
 }
 
-int64_t fdl_patience_late_ns(const struct fdl_patience *p, uint64_t bytes)
+int64_t fdl_patience_slow_ns(const struct fdl_patience *p, uint64_t bytes)
 {
     uint32_t size = size_of(bytes), sum = 0, bucket = 0;
     if (p->n[size] < LEAST_KNOWN)
@@ -77,7 +77,12 @@ int64_t fdl_patience_late_ns(const struct fdl_patience *p, uint64_t bytes)
     while (bucket + 1 < FDL_PATIENCE_BUCKETS &&
            (sum += p->took[size][bucket]) < p->n[size] - p->n[size] / 20)
         bucket++;
-    return FDL_MAX(LEAST_LATE_NS, LATE_TIMES * end_of(bucket));
+    return LATE_TIMES * end_of(bucket);
+}
+
+int64_t fdl_patience_late_ns(const struct fdl_patience *p, uint64_t bytes)
+{
+    return FDL_MAX(LEAST_LATE_NS, fdl_patience_slow_ns(p, bytes));
 }
 
 bool fdl_patience_spend(struct fdl_patience *p, uint64_t bytes)

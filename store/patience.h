@@ -37,7 +37,9 @@ int64_t fdl_patience_pause_ns(struct fdl_patience *p, uint32_t tries,
 /* A request for so many bytes has taken so long. */
 void fdl_patience_learn(struct fdl_patience *p, uint64_t bytes, int64_t ns);
 
-/* When a request is late; INT64_MAX: too few are known. */
+/* When a request takes longer than others, and when it is late, so that it may
+ * be asked for twice; INT64_MAX: too few are known. */
+int64_t fdl_patience_slow_ns(const struct fdl_patience *p, uint64_t bytes);
 int64_t fdl_patience_late_ns(const struct fdl_patience *p, uint64_t bytes);
 
 /* Whether so many bytes may be asked for twice; they are then paid for. */

@@ -204,14 +204,23 @@ static struct fdl_read *next_read(struct fdl_reader *r)
     return read;
 }
 
+/* A request that has failed or is late holds up no other, but where many are,
+ * the server has too much to do. */
+static uint32_t most_in_flight(const struct fdl_reader *r)
+{
+    uint32_t depth = atomic_load_explicit(&r->depth, memory_order_relaxed);
+    uint32_t more = FDL_MIN(fdl_downloads_waiting(r->downloads), depth / 2);
+    return FDL_MIN(depth + more, r->max_depth);
+}
+
 /* With all flights under way nothing is claimed, and a close is to be heard. */
 static void fill(struct fdl_reader *r)
 {
-    uint32_t depth = atomic_load_explicit(&r->depth, memory_order_relaxed);
+    uint32_t most = most_in_flight(r);
     struct fdl_read *read;
-    while (r->in_flight < depth && (read = next_read(r)))
+    while (r->in_flight < most && (read = next_read(r)))
         launch(r, read);
-    if (r->in_flight >= depth)
+    if (r->in_flight >= most)
         atomic_exchange_explicit(&r->asleep, true, memory_order_acq_rel);
 }
 

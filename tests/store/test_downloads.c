@@ -402,6 +402,27 @@ TEST_WITH(asks_twice_for_a_straggler, begin, end)
     assert_int_equal(c->bytes - before, 1000);
 }
 
+/* One that is slow, and one that is tried again. */
+TEST_WITH(says_who_waits, begin, end)
+{
+    static const char *const faults[] = {"delay=1500", "status=503&after=1"};
+    learn();
+    for (uint32_t i = 0; i < FDL_COUNT_OF(faults); i++) {
+        uint32_t most = 0;
+        struct got *g = ask("a", faults[i], 3, 1000, NULL);
+        under_way++;
+        assert_int_equal(fdl_downloads_waiting(all), 0);
+        fdl_downloads_begin(all, &g->d);
+        while (under_way > 0) {
+            fdl_downloads_turn(all, TURN_NS / 10);
+            most = FDL_MAX(most, fdl_downloads_waiting(all));
+        }
+        assert_int_equal(most, 1);
+        check(g);
+        fdl_downloads_turn(all, 0);
+    }
+}
+
 TEST_WITH(the_first_may_win, begin, end)
 {
     learn();

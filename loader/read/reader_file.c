@@ -17,24 +17,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MAX_PAUSE_SHIFT 6            /* 64 ms */
-#define AHEAD_STEP      (128 * 1024) /* the kernel may cut what is longer */
-
-int64_t fdl_file_pause_ns(uint32_t tries)
-{
-    return (int64_t)1000000 << FDL_MIN(tries, (uint32_t)MAX_PAUSE_SHIFT);
-}
-
-void fdl_file_pause(uint32_t tries)
-{
-    int64_t ns = fdl_file_pause_ns(tries);
-    struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000),
-                          .tv_nsec = (long)(ns % 1000000000)};
-    nanosleep(&ts, NULL);
-}
+#define AHEAD_STEP (128 * 1024) /* the kernel may cut what is longer */
 
 bool fdl_file_is_limit(int err)
 {

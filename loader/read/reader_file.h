@@ -11,6 +11,7 @@
 #ifndef FDL_LOADER_READER_FILE_H
 #define FDL_LOADER_READER_FILE_H
 
+#include "loader/read/pause.h"
 #include "loader/read/window.h"
 
 #include <fcntl.h>
@@ -23,10 +24,6 @@
 /* How often something that may pass by itself is tried again while nothing
  * else could end it: about 0.3 s in all. */
 #define FDL_FILE_TRIES 10
-
-/* Before the next try: 1 ms, doubled each time up to 64 ms. */
-int64_t fdl_file_pause_ns(uint32_t tries);
-void fdl_file_pause(uint32_t tries);
 
 /* EMFILE or ENFILE: the limit of open files is reached. */
 bool fdl_file_is_limit(int err);

@@ -2,7 +2,7 @@
 #include "loader/read/remote_read.h"
 
 #include "base/memory.h"
-#include "loader/read/reader_file.h"
+#include "loader/read/pause.h"
 #include "store/get.h"
 
 #include <inttypes.h>

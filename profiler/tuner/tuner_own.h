@@ -12,7 +12,8 @@
  *   tuner_arms.c    what earlier settings did, and when to go back to one
  *   tuner_change.c  are these still the same conditions?
  *   tuner_long.c    waits that come in bursts
- *   tuner_job.c     what ranks of a job tell each other
+ *   tuner_pace.c    what ranks of a job tell each other
+ *   tuner_job.c     and what they do about it
  *   tuner_apply.c   what is proposed and what comes of it
  *   tuner_log.c     decisions and words
  *   tuner_found.c   what it knows, for those who advise
@@ -365,10 +366,16 @@ double fdl_tuner_long_stall(const struct fdl_tuner *t);
  * not come in bursts. */
 uint32_t fdl_tuner_long_depth(const struct fdl_tuner *t);
 
-/* tuner_job.c: each difference. */
+/* tuner_pace.c: each difference. */
 void fdl_tuner_job_see(struct fdl_tuner *t, const struct fdl_tuner_sums *s);
 /* Each closed block. */
 void fdl_tuner_job_block(struct fdl_tuner *t, const struct fdl_tuner_sums *s);
+/* Settings without what is only tried. */
+struct fdl_knobs fdl_tuner_settled(const struct fdl_tuner *t);
+/* Of the job: its ranks' waits in all, as a share; a step without waits, 0: not
+ * known yet. */
+double fdl_tuner_job_stall(const struct fdl_tuner *t);
+double fdl_tuner_job_step(const struct fdl_tuner *t);
 /* The ranks of the job together wait for more than the target. */
 bool fdl_tuner_job_loses(const struct fdl_tuner *t);
 /* The stall with which this rank holds up no other. */
@@ -378,6 +385,8 @@ bool fdl_tuner_waits(const struct fdl_tuner *t, double stall);
 /* While the job loses time: its own time for a batch is not that in which it
  * waits for others. */
 void fdl_tuner_job_pace(struct fdl_tuner *t);
+
+/* tuner_job.c */
 /* true: depth or reads were raised to what the job needs. */
 bool fdl_tuner_follow(struct fdl_tuner *t);
 

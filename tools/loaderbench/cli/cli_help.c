@@ -111,7 +111,7 @@ static const struct group {
     {"Tuner",
      {"tuner", "tuner_target", "tuner_profile", "workers_start", "workers_min",
       "workers_max", "depth_max", "io_depth_max"}},
-    {"Distributed training", {"rank", "world", "shard_tail"}},
+    {"Distributed training", {"rank", "world", "shard_tail", "tuner_job"}},
     {"Images",
      {"on_error", "max_failures", "accept_truncated", "apply_exif", "pillow",
       "checksums", "max_pixels", "max_file_bytes", "max_scans", "max_image_ms",

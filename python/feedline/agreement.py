@@ -36,6 +36,11 @@ def limit() -> float:
         ) from None
 
 
+def words(fingerprint: str) -> Dict[str, str]:
+    """Of feedline_loader_fingerprint (feedline/job.h)."""
+    return dict(word.split("=", 1) for word in fingerprint.split(" "))
+
+
 def attend(rank: int, world: int, terms: Dict[str, Any]) -> None:
     """Compares with the other ranks, where there is a place to.
 

@@ -269,14 +269,12 @@ class Loader(Observable):
         tuner_talk.begin(self)
 
     def _attend(self) -> None:
-        world = self.get("world")
-        if world > 1:
-            state = json.loads(self.save())
-            del state["feedline_state"]
-            terms = {"samples": state.pop("count"), **state}
-            for name in ("batch_size", "drop_last", "shard_tail", "epochs"):
-                terms[name] = self.get(name)
-            agreement.attend(self.get("rank"), world, terms)
+        terms = agreement.words(self.text(lib.loader_fingerprint))
+        rank = int(terms.pop("feedline_rank"))
+        world = int(terms.pop("world"))
+        for name in ("process", "host"):
+            del terms[name]
+        agreement.attend(rank, world, terms)
 
     def set_stream(self, stream: int) -> None:
         """The stream (a cudaStream_t) on which the program computes.

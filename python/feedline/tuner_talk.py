@@ -17,7 +17,6 @@ import atexit
 import contextlib
 import logging
 import os
-import re
 import threading
 import uuid
 import weakref
@@ -25,14 +24,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import meeting
+from . import agreement, meeting
 from ._library import lib
 from .errors import read_text
 
 _LOG = logging.getLogger("feedline")
 _NUMBERS = count()  # of the loaders of this process that talk
+_TALKING: Dict[threading.Thread, Any] = {}  # and the events that end them
 _UNCHANGED = 5  # rounds, after which a note is of a rank that is gone
-_RANK = re.compile(r"feedline_rank=(\d+) world=(\d+) ")
 
 
 class Place:
@@ -212,6 +211,7 @@ def _rounds(
         with contextlib.suppress(Exception):
             if talk is not None:
                 talk.leave()
+        _TALKING.pop(threading.current_thread(), None)
 
 
 def begin(loader: Any) -> None:
@@ -219,8 +219,8 @@ def begin(loader: Any) -> None:
     thread's."""
     if not loader.get("tuner_job"):
         return
-    found = _RANK.match(loader.text(lib.loader_fingerprint))
-    rank, world = map(int, found.groups()) if found else (0, 1)
+    terms = agreement.words(loader.text(lib.loader_fingerprint))
+    rank, world = int(terms["feedline_rank"]), int(terms["world"])
     if world < 2:
         return
     end = threading.Event()
@@ -231,11 +231,14 @@ def begin(loader: Any) -> None:
         name="feedline-job",
         daemon=True,
     )
+    _TALKING[thread] = end
     thread.start()
-    atexit.register(_leave_at_exit, end, thread)
 
 
-def _leave_at_exit(end: Any, thread: threading.Thread) -> None:
+@atexit.register
+def _leave_all() -> None:
     """No longer than a place takes that answers."""
-    end.set()
-    thread.join(1.0)
+    for end in list(_TALKING.values()):
+        end.set()
+    for thread in list(_TALKING):
+        thread.join(1.0)

@@ -16,6 +16,7 @@ import feedline  # noqa: E402
 import cloud_servers  # noqa: E402
 import store_servers  # noqa: E402
 from feedline import Dataset, InvalidArgument, NotFound, ReadError  # noqa: E402
+from remote_sets import open_remote  # noqa: E402
 
 # Samples in an order that no store lists them in, and what is none.
 FOLDERS = (
@@ -87,15 +88,6 @@ def place(
     for name, value in filled.environment.items():
         monkeypatch.setenv(name, value)
     return filled
-
-
-def open_remote(uri: str) -> Dataset:
-    try:
-        return Dataset.open(uri)
-    except feedline.Error as error:
-        if "libcurl" in str(error):
-            pytest.skip("no libcurl")
-        raise
 
 
 def samples(data: Dataset, root: str) -> List[object]:

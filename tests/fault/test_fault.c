@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every error return is reached: the n-th allocation, thread, open, fstat, read
- * and transfer fails, for n = 1, 2, ... until nothing fails any more. Each time
- * the program gets a clean code with words, can go on or end, and loses
- * nothing (the address sanitizer's leak check holds it to that).
+ * What one failure does to a loader that is there: knobs, slots, recordings,
+ * restarts. Whole lives are in lives_*.c.
  */
 #include "base/status.h"
 #include "inject.h"
@@ -13,110 +11,9 @@
 
 #include <feedline/traces.h>
 
-#define N         18
-#define MAX_CALLS 4000 /* far more than a run makes */
+#define N 18
 
 FIXTURE_IMAGES(N)
-
-/* From nothing to the end of an epoch and back; the first error ends it.
- * Without the tuner, which reads a little of /proc now and then; what fails in
- * there is in tests/loader/tune/test_control_fault.c. */
-static int32_t whole_life(const char *reader, const char *on_error,
-                          const char *max_sample_bytes, uint64_t *hash)
-{
-    feedline_config *cfg = NULL;
-    feedline_dataset *ds = NULL;
-    feedline_pipeline *p = NULL;
-    feedline_loader *l = NULL;
-    feedline_batch *b;
-    int32_t status = feedline_config_create(&cfg);
-    if (status >= 0)
-        status = feedline_config_set(cfg, "reader", reader);
-    if (status >= 0)
-        status = feedline_config_set(cfg, "on_error", on_error);
-    if (status >= 0)
-        status = feedline_config_set(cfg, "max_sample_bytes", max_sample_bytes);
-    if (status >= 0)
-        status = feedline_config_set(cfg, "tuner", "off");
-    if (status >= 0)
-        status = feedline_config_set_int(cfg, "workers", 2);
-    if (status >= 0)
-        status = feedline_config_set_int(cfg, "batch_size", 4);
-    if (status >= 0)
-        status = feedline_dataset_open(images.folder, &ds);
-    if (status >= 0)
-        status = feedline_pipeline_create("train", &p);
-    if (status >= 0)
-        status = feedline_loader_create(cfg, ds, p, &l);
-    while (status >= 0) {
-        status = feedline_loader_next(l, -1, &b);
-        if (status == FEEDLINE_OK)
-            fixture_consume(b, hash);
-        if (status == FEEDLINE_END)
-            break;
-    }
-    feedline_loader_destroy(l);
-    feedline_pipeline_destroy(p);
-    feedline_dataset_close(ds);
-    feedline_config_destroy(cfg);
-    return status;
-}
-
-static bool is_one_of(int32_t status, const int32_t *allowed)
-{
-    for (; *allowed; allowed++)
-        if (status == *allowed)
-            return true;
-    return false;
-}
-
-/* Most reads are of /proc, again and again: one in three fails, others for each
- * reader. */
-#define READ_STRIDE 3
-
-/* Fails each call in turn. A run that ends well although a call failed must
- * deliver the same bytes. `allowed` ends with 0. */
-static void each_call_in_turn(enum inject_kind kind, const char *reader,
-                              const char *max_sample_bytes,
-                              const int32_t *allowed)
-{
-    bool reads = kind == INJECT_READ || kind == INJECT_SHORT;
-    uint32_t stride = reads ? READ_STRIDE : 1;
-    uint64_t whole = 0;
-    assert_int_equal(whole_life(reader, "raise", max_sample_bytes, &whole),
-                     FEEDLINE_END);
-    uint32_t n = 1 + (uint32_t)reader[1] % stride, failed = 0, calls;
-    do {
-        uint64_t hash = 0;
-        inject_arm(kind, n, false);
-        int32_t status = whole_life(reader, "raise", max_sample_bytes, &hash);
-        calls = inject_disarm();
-        if (status < 0) {
-            failed++;
-            if (!is_one_of(status, allowed))
-                fail_msg("call %u: %s: %s", n, feedline_status_name(status),
-                         feedline_last_error());
-            assert_true(feedline_last_error()[0] != '\0');
-        } else {
-            assert_int_equal(status, FEEDLINE_END);
-            assert_true(hash == whole);
-        }
-        n += stride;
-    } while (n < MAX_CALLS && n <= calls + stride);
-    printf("%u calls, %u runs ended by an error\n", calls, failed);
-    assert_true(failed > 0 || kind == INJECT_SHORT);
-    assert_true(n < MAX_CALLS);
-}
-
-static const char *const readers[] = {"pread", "memory"};
-
-TEST_WITH(memory_fails, setup, teardown)
-{
-    static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_EIO, 0};
-    for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_MEMORY, readers[i], "0", allowed);
-    each_call_in_turn(INJECT_MEMORY, "pread", "1m", allowed);
-}
 
 /* Who is told that no sample failed takes every batch for good. */
 TEST(a_failure_without_words_is_one)
@@ -134,55 +31,6 @@ TEST(a_failure_without_words_is_one)
     assert_int_equal(found.sample_index, 7);
     assert_non_null(strstr(found.reason, "no memory"));
     fdl_failures_fini(&f);
-}
-
-TEST_WITH(threads_fail, setup, teardown)
-{
-    static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_ESTATE, 0};
-    for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_THREAD, readers[i], "0", allowed);
-}
-
-TEST_WITH(opens_fail, setup, teardown)
-{
-    static const int32_t allowed[] = {FEEDLINE_EIO, 0};
-    for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_OPEN, readers[i], "0", allowed);
-}
-
-TEST_WITH(stats_fail, setup, teardown)
-{
-    static const int32_t allowed[] = {FEEDLINE_EIO, 0};
-    for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_STAT, readers[i], "0", allowed);
-}
-
-TEST_WITH(reads_fail, setup, teardown)
-{
-    static const int32_t allowed[] = {FEEDLINE_EIO, 0};
-    for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_READ, readers[i], "0", allowed);
-}
-
-TEST_WITH(short_reads_change_nothing, setup, teardown)
-{
-    static const int32_t none[] = {0};
-    for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_SHORT, readers[i], "0", none);
-}
-
-/* One failed read of a whole run, and the run goes on. */
-TEST_WITH(a_failed_read_is_one_sample, setup, teardown)
-{
-    for (int i = 0; i < 2; i++) {
-        for (uint32_t n = 1; n <= N; n++) {
-            uint64_t hash = 0;
-            inject_arm(INJECT_READ, n, false);
-            int32_t status = whole_life(readers[i], "zero", "0", &hash);
-            inject_disarm();
-            assert_int_equal(status, FEEDLINE_END);
-        }
-    }
 }
 
 /* An epoch; once more if a sample that was under way met the fault too. */

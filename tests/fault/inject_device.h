@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CUDA driver's calls, made to fail by its double
+ * (tests/transfer/cuda_double.h): those of one function after those of another,
+ * as many of each as a life makes. Where the library has no CUDA nothing is
+ * ever called.
+ */
+#ifndef FDL_TESTS_FAULT_INJECT_DEVICE_H
+#define FDL_TESTS_FAULT_INJECT_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void inject_device_arm(uint32_t n, bool lasting);
+void inject_device_disarm(void);
+
+/* Whether the call that was to fail was made. */
+uint32_t inject_device_failed(void);
+
+/* After a life: how many calls of each it has made, faults and leaks that the
+ * double has seen (as words, NULL: none); then it begins anew. */
+const char *inject_device_settle(void);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One life after another, and what is left of each; see trial.h. */
+#include "inject_device.h"
+#include "trial_own.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define MOST_CALLS 6000u /* far more than a life makes */
+#define LIFE_S     120u
+#define SLOW       6u /* how many of a kind are tried that takes long */
+
+static const struct scenario *scene;
+static char what[128]; /* fails now, for messages */
+static uint32_t failures;
+
+/* ---- What it may end with ----------------------------------------------- */
+
+static const struct {
+    int32_t statuses[4]; /* ends with 0 */
+    bool once;           /* never lasting: the system does not do that */
+} kinds[INJECT_KINDS] = {
+    [INJECT_MEMORY] = {{FEEDLINE_ENOMEM, FEEDLINE_EIO}, false},
+    [INJECT_THREAD] = {{FEEDLINE_ENOMEM, FEEDLINE_ESTATE}, false},
+    [INJECT_OPEN] = {{FEEDLINE_EIO}, false},
+    [INJECT_LIMIT] = {{FEEDLINE_EIO, FEEDLINE_ENOSYS}, false},
+    [INJECT_STAT] = {{FEEDLINE_EIO}, false},
+    [INJECT_READ] = {{FEEDLINE_EIO}, false},
+    [INJECT_SHORT] = {{0}, false},
+    [INJECT_EARLY_END] = {{FEEDLINE_EIO}, false},
+    [INJECT_SIGNAL] = {{0}, true},
+    [INJECT_WRITE] = {{FEEDLINE_EIO}, false},
+    [INJECT_PART] = {{0}, false},
+    [INJECT_SYNC] = {{FEEDLINE_EIO}, false},
+    [INJECT_NAME] = {{FEEDLINE_EIO}, false},
+    [INJECT_LOCK] = {{FEEDLINE_EIO}, false},
+    [INJECT_RING] = {{FEEDLINE_ENOSYS}, false},
+    [INJECT_SUBMIT] = {{FEEDLINE_ENOSYS}, true},
+    [INJECT_COMPLETION] = {{FEEDLINE_EIO}, false},
+    [INJECT_NETWORK] = {{FEEDLINE_EIO}, false},
+    [INJECT_CLIENT] = {{FEEDLINE_EIO, FEEDLINE_ENOMEM}, false},
+    [INJECT_DECODER] = {{FEEDLINE_EDECODE}, false},
+    [INJECT_CALLBACK] = {{FEEDLINE_EUSER}, false},
+    [INJECT_DEVICE] = {{FEEDLINE_EDEVICE, FEEDLINE_ENOMEM}, false},
+};
+
+static const char *const names[INJECT_KINDS] = {
+#define NAME(name, word, what) [INJECT_##name] = word,
+    INJECT_KINDS_MAP(NAME)
+#undef NAME
+};
+
+static bool may_end(uint32_t of, int32_t status)
+{
+    for (uint32_t k = 1; k < INJECT_KINDS; k++)
+        for (uint32_t i = 0; of >> k & 1 && kinds[k].statuses[i]; i++)
+            if (kinds[k].statuses[i] == status)
+                return true;
+    return false;
+}
+
+/* ---- What is told ------------------------------------------------------- */
+
+void trial_tell(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fprintf(stderr, "%s: %s: ", scene->name, what);
+    vfprintf(stderr, format, values);
+    fprintf(stderr, "\n");
+    va_end(values);
+    failures++;
+}
+
+uint32_t trial_failures(void)
+{
+    return failures;
+}
+
+static void on_hang(int signal)
+{
+    static const char words[] = ": does not end\n";
+    (void)signal;
+    (void)!write(STDERR_FILENO, scene->name, strlen(scene->name));
+    (void)!write(STDERR_FILENO, ": ", 2);
+    (void)!write(STDERR_FILENO, what, strlen(what));
+    (void)!write(STDERR_FILENO, words, sizeof(words) - 1);
+    abort();
+}
+
+/* ---- What is left ------------------------------------------------------- */
+
+struct left {
+    uint64_t blocks, mapped;
+    uint32_t files, threads;
+};
+
+static uint32_t entries(const char *path)
+{
+    uint32_t n = 0;
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static struct left look(void)
+{
+    struct left l = {.files = entries("/proc/self/fd"),
+                     .threads = entries("/proc/self/task")};
+    struct inject_held held = inject_held();
+    l.blocks = held.blocks;
+    l.mapped = held.mapped;
+    return l;
+}
+
+static bool is_more(const struct left *now, const struct left *before)
+{
+    return now->blocks > before->blocks || now->mapped > before->mapped ||
+           now->files > before->files + scene->kept ||
+           now->threads > before->threads;
+}
+
+static void tell_left(const struct left *now, const struct left *before,
+                      uint64_t serial)
+{
+    const void *places[8];
+    uint32_t n = inject_held_since(serial, places, 8);
+    trial_tell("left: %" PRId64 " blocks, %" PRId64 " bytes mapped, %d files, "
+               "%d threads",
+               (int64_t)(now->blocks - before->blocks),
+               (int64_t)(now->mapped - before->mapped),
+               (int)(now->files - before->files),
+               (int)(now->threads - before->threads));
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(stderr, "    a block of %p (trial_tell is %p)\n", places[i],
+                (void *)(uintptr_t)trial_tell);
+}
+
+/* A thread that was joined is seen for a moment. */
+static void check_left(struct left *before, uint64_t serial)
+{
+    struct left now = look();
+    for (uint32_t i = 0; i < 500 && is_more(&now, before); i++) {
+        usleep(1000);
+        now = look();
+    }
+    if (is_more(&now, before)) {
+        tell_left(&now, before, serial);
+        *before = now; /* the next one leaves its own */
+    }
+}
+
+/* ---- One life ----------------------------------------------------------- */
+
+void trial_disarm(void)
+{
+    inject_disarm();
+    inject_device_disarm();
+}
+
+static void note_end(struct tally *t, uint32_t of, int32_t status)
+{
+    if (status >= 0) {
+        t->same++;
+        return;
+    }
+    t->errors++;
+    t->by_status[-status & 15]++;
+    if (!may_end(of, status))
+        trial_tell("%s: %s", feedline_status_name(status), trial_now.words);
+    else if (!trial_now.words[0])
+        trial_tell("%s without words", feedline_status_name(status));
+}
+
+static int32_t live(struct left *left)
+{
+    uint64_t serial = inject_held_serial();
+    trial_now.words[0] = '\0';
+    trial_now.delivered = 0;
+    alarm(LIFE_S);
+    int32_t status = scene->life();
+    trial_disarm();
+    if (scene->settle)
+        scene->settle();
+    alarm(0);
+    if (left)
+        check_left(left, serial);
+    return status;
+}
+
+static void live_well(const char *when, bool goes_on)
+{
+    snprintf(what, sizeof(what), "%s", when);
+    trial_now.goes_on = goes_on;
+    int32_t status = live(NULL);
+    if (status < 0)
+        trial_tell("%s: %s", feedline_status_name(status), trial_now.words);
+}
+
+/* Whether there was such a call. */
+static bool fail_one(enum inject_kind kind, uint32_t n, bool lasting,
+                     struct tally *t, struct left *left)
+{
+    snprintf(what, sizeof(what), "%s %u%s", names[kind], n,
+             lasting ? " and all after it" : "");
+    trial_now.goes_on = (n + lasting) % 2;
+    if (kind == INJECT_DEVICE)
+        inject_device_arm(n, lasting);
+    else
+        inject_arm(kind, n, lasting);
+    int32_t status = live(left);
+    uint32_t failed = inject_failed() + inject_device_failed();
+    if (failed == 0) {
+        if (status < 0)
+            trial_tell("nothing failed, and %s: %s",
+                       feedline_status_name(status), trial_now.words);
+        return false;
+    }
+    t->once += !lasting;
+    t->lasting += lasting;
+    t->calls += failed;
+    note_end(t, UINT32_C(1) << kind, status);
+    return true;
+}
+
+/* ---- Many --------------------------------------------------------------- */
+
+/* How many calls are made differs a little from life to life. */
+static void fail_each(enum inject_kind kind, bool lasting,
+                      const struct plan *plan, struct tally *t,
+                      struct left *left)
+{
+    bool slow = scene->slow >> kind & 1;
+    uint32_t missed = 0, tried = 0;
+    uint32_t n = plan->nth ? plan->nth : 1 + (uint32_t)kind % plan->part;
+    for (; n < MOST_CALLS && missed < 2; n += plan->part) {
+        missed = fail_one(kind, n, lasting, t, left) ? 0 : missed + 1;
+        if (plan->nth || (slow && ++tried >= SLOW))
+            return;
+    }
+    if (n >= MOST_CALLS)
+        trial_tell("it makes %u calls", n);
+}
+
+static void fail_by_chance(const struct plan *plan, struct tally *t,
+                           struct left *left)
+{
+    static const uint32_t one_in[] = {300, 100, 30, 10, 3};
+    uint32_t mixed = scene->kinds & ~scene->slow & ~KIND(DEVICE);
+    if (!mixed)
+        return;
+    for (uint32_t i = 0; i < plan->random; i++) {
+        uint64_t seed = plan->seed + i;
+        uint32_t one = one_in[seed % FDL_COUNT_OF(one_in)];
+        snprintf(what, sizeof(what), "schedule %" PRIu64 ", one in %u", seed,
+                 one);
+        trial_now.goes_on = seed / FDL_COUNT_OF(one_in) % 2;
+        inject_arm_random(mixed, seed * 7919, one);
+        int32_t status = live(left);
+        t->once++;
+        t->calls += inject_failed();
+        note_end(t, mixed, status);
+    }
+}
+
+const char *trial_play(const struct scenario *s, const struct plan *plan,
+                       struct tally tallies[INJECT_KINDS])
+{
+    scene = s;
+    signal(SIGALRM, on_hang);
+    const char *missing = s->setup();
+    if (missing)
+        return missing;
+    trial_forget();
+    trial_now.learns = true;
+    live_well("the first life", true);
+    trial_now.learns = false;
+    live_well("the second life", true); /* all is there that is kept */
+    struct left left = look();
+    for (uint32_t k = 1; k < INJECT_KINDS; k++) {
+        if (!(s->kinds & plan->kinds & UINT32_C(1) << k))
+            continue;
+        fail_each((enum inject_kind)k, false, plan, &tallies[k], &left);
+        if (!kinds[k].once)
+            fail_each((enum inject_kind)k, true, plan, &tallies[k], &left);
+        live_well("after them all", false);
+    }
+    fail_by_chance(plan, &tallies[0], &left);
+    live_well("at the end", false);
+    s->teardown();
+    return NULL;
+}

@@ -823,6 +823,39 @@ TEST_WITH(a_failed_release_leaves_no_stream, setup, teardown)
     assert_int_equal(double_calls("cuEventRecord"), marks);
 }
 
+/* A thread of the backend that could not enter the context is no use for this
+ * run, and may enter it for the next one. */
+TEST(threads_enter_again)
+{
+    uint32_t failed = 0;
+    for (uint64_t n = 1; n <= 12; n++) {
+        struct fdl_backend_config config = {.observe = NULL};
+        struct place *p = &d.places[0];
+        start();
+        memset(&d, 0, sizeof(d));
+        fdl_event_init(&d.changed);
+        assert_int_equal(ops->create(&config, &d.backend), FEEDLINE_OK);
+        assert_true(double_fail("cuCtxPushCurrent", n, 999, false));
+        if (ops->slab_alloc(d.backend, SLAB_BYTES, &p->slab) >= 0)
+            land(p, 1);
+        else
+            p->status = FEEDLINE_EDEVICE;
+        failed += p->status == FEEDLINE_EDEVICE;
+        double_fail_no_more();
+        ops->begin(d.backend);
+        if (!p->slab.host)
+            assert_int_equal(ops->slab_alloc(d.backend, SLAB_BYTES, &p->slab),
+                             FEEDLINE_OK);
+        land(p, 2);
+        if (p->status < 0)
+            fail_msg("call %u: %s", (unsigned)n, p->reason);
+        assert_device_has(p, 2);
+        release(p);
+        close_desk();
+    }
+    assert_true(failed > 2);
+}
+
 /* The device breaks while a copy runs: this batch is lost quietly, which its
  * stream notices; the next one has an error. */
 TEST(a_lost_device_ends_the_run)

@@ -40,13 +40,20 @@ static void *take(struct fdl_cuda *c, struct fdl_cuda_queue *q, bool *over)
     return popped;
 }
 
+static bool enter_or_lose(struct fdl_cuda *c)
+{
+    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
+    if (!current)
+        fdl_cuda_lose(c, FEEDLINE_EDEVICE);
+    return current;
+}
+
+/* A thread that could not enter tries again: it serves the next runs, too. */
 void fdl_cuda_serve(struct fdl_cuda *c, struct fdl_cuda_queue *q,
                     struct fdl_event *changed,
                     void (*run)(struct fdl_cuda *, void *))
 {
-    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK, over;
-    if (!current)
-        fdl_cuda_lose(c, FEEDLINE_EDEVICE);
+    bool current = enter_or_lose(c), over;
     do {
         uint32_t key = fdl_event_prepare(changed);
         void *popped = take(c, q, &over);
@@ -55,6 +62,8 @@ void fdl_cuda_serve(struct fdl_cuda *c, struct fdl_cuda_queue *q,
             continue;
         }
         fdl_event_cancel(changed);
+        if (popped && !current)
+            current = enter_or_lose(c);
         if (popped)
             run(c, popped);
     } while (!over);

@@ -225,7 +225,7 @@ static void flush(struct fdl_recorder *r)
     struct fdl_trace_end end = end_of(r);
     if (!fdl_trace_json_text(r->json, &text, &length))
         r->lost++;
-    if (length > 0 && !fdl_trace_file_add(&r->file, text, length, &end)) {
+    if (length > 0 && fdl_trace_file_add(&r->file, text, length, &end) < 0) {
         fdl_log(FDL_LOG_WARNING, "%s", fdl_last_error());
         fdl_clear_error();
         atomic_store_explicit(&r->broken, true, memory_order_relaxed);
@@ -358,10 +358,11 @@ static int32_t begin_file(struct fdl_recorder *r, const char *path, bool exact)
     fdl_trace_json_head(r->json);
     if (!fdl_trace_json_text(r->json, &text, &length))
         return fdl_fail_memory(1024, "the text of a trace");
-    if (!fdl_trace_file_add(&r->file, text, length, &end)) {
+    status = fdl_trace_file_add(&r->file, text, length, &end);
+    if (status < 0) {
         fdl_trace_file_discard(&r->file);
         r->has_file = false;
-        return FEEDLINE_EIO;
+        return status;
     }
     fdl_trace_json_clear(r->json);
     return FEEDLINE_OK;

@@ -82,9 +82,10 @@ static int32_t write_file(struct fdl_trace_json *json, const char *path)
     int32_t status = fdl_trace_file_open(&file, path, UINT64_MAX, true);
     if (status < 0)
         return status;
-    if (!fdl_trace_file_add(&file, text, length, &end)) {
+    status = fdl_trace_file_add(&file, text, length, &end);
+    if (status < 0) {
         fdl_trace_file_discard(&file);
-        return FEEDLINE_EIO;
+        return status;
     }
     return fdl_trace_file_finish(&file, &end);
 }

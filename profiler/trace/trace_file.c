@@ -214,45 +214,51 @@ static bool reserve(struct fdl_trace_file *f, uint64_t bytes)
 
 /* Ends the file where it is; its tail, for which room is reserved, says why.
  * Failure shows when the file is finished. */
-static bool cut(struct fdl_trace_file *f, const struct fdl_trace_end *end)
+static void cut(struct fdl_trace_file *f, const struct fdl_trace_end *end)
 {
     f->cut = true;
     if (f->at > 0 && write_tail(f, end, false) &&
         ftruncate(f->fd, (off_t)(f->at + FDL_TRACE_TAIL)) != 0)
         snprintf(f->reason, sizeof(f->reason), "truncate: error %d", errno);
-    return false;
 }
 
-bool fdl_trace_file_add(struct fdl_trace_file *f, const char *events,
-                        uint64_t length, const struct fdl_trace_end *end)
+static int32_t add(struct fdl_trace_file *f, const char *events,
+                   uint64_t length, const struct fdl_trace_end *end)
 {
-    if (f->cut || f->fd < 0)
-        return false;
     uint64_t bytes = length + FDL_TRACE_TAIL;
     if (f->at + bytes > f->limit) {
         snprintf(f->reason, sizeof(f->reason),
                  "trace_limit of %" PRIu64 " bytes", f->limit);
-        fdl_fail(FEEDLINE_ERANGE,
-                 "%s: the trace ends at its limit of %" PRIu64
-                 " bytes; trace fewer steps or raise trace_limit",
-                 f->path, f->limit);
-        return cut(f, end);
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "%s: the trace ends at its limit of %" PRIu64
+                        " bytes; trace fewer steps or raise trace_limit",
+                        f->path, f->limit);
     }
     if (!reserve(f, bytes)) {
         snprintf(f->reason, sizeof(f->reason), "out of memory");
-        fdl_fail_memory(bytes, "the text of a trace");
-        return cut(f, end);
+        return fdl_fail_memory(bytes, "the text of a trace");
     }
     memcpy(f->buffer, events, length);
     make_tail(f, end, false, f->buffer + length);
     if (write_shielded(f->fd, f->buffer, bytes, f->at)) {
         f->at += length;
-        return true;
+        return FEEDLINE_OK;
     }
     snprintf(f->reason, sizeof(f->reason), "write error %d", errno);
-    fdl_fail(FEEDLINE_EIO, "%s: write at %" PRIu64 ": %s; the trace ends here",
-             f->partial, f->at, strerror(errno));
-    return cut(f, end);
+    return fdl_fail(FEEDLINE_EIO,
+                    "%s: write at %" PRIu64 ": %s; the trace ends here",
+                    f->partial, f->at, strerror(errno));
+}
+
+int32_t fdl_trace_file_add(struct fdl_trace_file *f, const char *events,
+                           uint64_t length, const struct fdl_trace_end *end)
+{
+    if (f->cut || f->fd < 0)
+        return fdl_fail(FEEDLINE_ESTATE, "%s: the trace has ended", f->path);
+    int32_t status = add(f, events, length, end);
+    if (status < 0)
+        cut(f, end);
+    return status;
 }
 
 int32_t fdl_trace_file_finish(struct fdl_trace_file *f,

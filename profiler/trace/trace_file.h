@@ -42,9 +42,10 @@ struct fdl_trace_end {
 int32_t fdl_trace_file_open(struct fdl_trace_file *f, const char *path,
                             uint64_t limit, bool exact);
 
-/* false: they do not fit, and nothing more will. The error line says why. */
-bool fdl_trace_file_add(struct fdl_trace_file *f, const char *events,
-                        uint64_t length, const struct fdl_trace_end *end);
+/* ERANGE (the limit), ENOMEM, EIO: they do not fit, and nothing more will,
+ * which is ESTATE. */
+int32_t fdl_trace_file_add(struct fdl_trace_file *f, const char *events,
+                           uint64_t length, const struct fdl_trace_end *end);
 
 /* PATH exists afterwards. EIO: it does not, PATH.partial may. Empties f. */
 int32_t fdl_trace_file_finish(struct fdl_trace_file *f,

@@ -351,11 +351,12 @@ TEST_WITH(a_file_is_whole_all_the_time, setup, teardown)
     struct fdl_trace_end end = {.steps = 2, .lost = 1};
     assert_int_equal(fdl_trace_file_open(&f, path, 1 << 20, false),
                      FEEDLINE_OK);
-    assert_true(fdl_trace_file_add(&f, "{\"traceEvents\":[1", 17, &end));
+    assert_int_equal(fdl_trace_file_add(&f, "{\"traceEvents\":[1", 17, &end),
+                     FEEDLINE_OK);
     read_file(partial);
     assert_int_equal(strncmp(content, "{\"traceEvents\":[1\n],", 20), 0);
     assert_non_null(strstr(content, "\"complete\":false"));
-    assert_true(fdl_trace_file_add(&f, ",2", 2, &end));
+    assert_int_equal(fdl_trace_file_add(&f, ",2", 2, &end), FEEDLINE_OK);
     assert_int_not_equal(access(path, F_OK), 0);
     assert_int_equal(fdl_trace_file_finish(&f, &end), FEEDLINE_OK);
     assert_int_not_equal(access(partial, F_OK), 0);
@@ -371,11 +372,13 @@ TEST_WITH(a_file_ends_at_its_limit, setup, teardown)
     struct fdl_trace_file f;
     struct fdl_trace_end end = {0};
     assert_int_equal(fdl_trace_file_open(&f, path, 1000, false), FEEDLINE_OK);
-    assert_true(fdl_trace_file_add(&f, "{\"traceEvents\":[1", 17, &end));
+    assert_int_equal(fdl_trace_file_add(&f, "{\"traceEvents\":[1", 17, &end),
+                     FEEDLINE_OK);
     memset(content, 'x', 800);
-    assert_false(fdl_trace_file_add(&f, content, 800, &end));
+    assert_int_equal(fdl_trace_file_add(&f, content, 800, &end),
+                     FEEDLINE_ERANGE);
     assert_non_null(strstr(fdl_last_error(), "limit"));
-    assert_false(fdl_trace_file_add(&f, ",2", 2, &end));
+    assert_int_equal(fdl_trace_file_add(&f, ",2", 2, &end), FEEDLINE_ESTATE);
     assert_int_equal(fdl_trace_file_finish(&f, &end), FEEDLINE_OK);
     read_file(path);
     assert_int_equal(strlen(content), 17 + FDL_TRACE_TAIL);
@@ -399,11 +402,12 @@ TEST_WITH(a_full_disk_leaves_what_was_there, setup, teardown)
     small.rlim_max = before.rlim_max;
     assert_int_equal(fdl_trace_file_open(&f, path, 1 << 20, false),
                      FEEDLINE_OK);
-    assert_true(fdl_trace_file_add(&f, "{\"traceEvents\":[1", 17, &end));
+    assert_int_equal(fdl_trace_file_add(&f, "{\"traceEvents\":[1", 17, &end),
+                     FEEDLINE_OK);
     signal(SIGXFSZ, count_signal);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     memset(content, 'x', 4000);
-    bool fitted = fdl_trace_file_add(&f, content, 4000, &end);
+    bool fitted = fdl_trace_file_add(&f, content, 4000, &end) == FEEDLINE_OK;
     int32_t status = fdl_trace_file_finish(&f, &end);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_false(fitted);
@@ -424,7 +428,8 @@ TEST_WITH(one_name_serves_several, setup, teardown)
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(fdl_trace_file_open(&f[i], path, 1000, false),
                          FEEDLINE_OK);
-        assert_true(fdl_trace_file_add(&f[i], i ? "b" : "a", 1, &end));
+        assert_int_equal(fdl_trace_file_add(&f[i], i ? "b" : "a", 1, &end),
+                         FEEDLINE_OK);
     }
     /* What is saved has its own name, and a folder that changes is nothing. */
     assert_non_null(getcwd(here, sizeof(here)));
@@ -432,7 +437,7 @@ TEST_WITH(one_name_serves_several, setup, teardown)
     assert_int_equal(fdl_trace_file_open(&f[2], "s.json", 1000, true),
                      FEEDLINE_OK);
     assert_int_equal(chdir(here), 0);
-    assert_true(fdl_trace_file_add(&f[2], "c", 1, &end));
+    assert_int_equal(fdl_trace_file_add(&f[2], "c", 1, &end), FEEDLINE_OK);
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(fdl_trace_file_finish(&f[i], &end), FEEDLINE_OK);
     read_file(path);
@@ -447,7 +452,7 @@ TEST_WITH(one_name_serves_several, setup, teardown)
     /* The name is free again. */
     assert_int_equal(fdl_trace_file_open(&f[0], path, 1000, false),
                      FEEDLINE_OK);
-    assert_true(fdl_trace_file_add(&f[0], "d", 1, &end));
+    assert_int_equal(fdl_trace_file_add(&f[0], "d", 1, &end), FEEDLINE_OK);
     assert_int_equal(fdl_trace_file_finish(&f[0], &end), FEEDLINE_OK);
     read_file(path);
     assert_int_equal(content[0], 'd');

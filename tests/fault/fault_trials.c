@@ -5,6 +5,7 @@
  * end as it has to, and was told on stderr.
  *
  *   --part N      one fault in N (1)
+ *   --jobs N      scenarios at the same time, each in a process of its own (1)
  *   --random N    schedules by chance of each scenario (0); --seed S of the
  *                 first (1)
  *   --kind NAME   only this kind; --nth N: only its n-th call
@@ -15,6 +16,9 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct scenario *const all[] = {
@@ -32,7 +36,12 @@ static const struct {
 #undef ROW
 };
 
-static struct tally tallies[COUNT][INJECT_KINDS];
+/* What the processes find. */
+static struct found {
+    struct tally tallies[COUNT][INJECT_KINDS];
+    _Atomic uint32_t played, failures;
+} * found;
+static uint32_t jobs = 1;
 static struct plan plan = {.part = 1, .seed = 1, .kinds = UINT32_MAX};
 
 static uint32_t tried(const struct tally *t)
@@ -73,7 +82,7 @@ static struct tally print_kinds(void)
     for (uint32_t k = 1; k < INJECT_KINDS; k++) {
         struct tally sum = {0};
         for (uint32_t i = 0; i < COUNT; i++)
-            add(&sum, &tallies[i][k]);
+            add(&sum, &found->tallies[i][k]);
         if (!tried(&sum))
             continue;
         printf("| %s | %s | %u | ", kinds[k].name, kinds[k].what, tried(&sum));
@@ -96,7 +105,7 @@ static void print_scenarios(void)
     for (uint32_t i = 0; i < COUNT; i++) {
         const char *what = all[i]->what;
         for (uint32_t k = 1; k < INJECT_KINDS; k++) {
-            const struct tally *t = &tallies[i][k];
+            const struct tally *t = &found->tallies[i][k];
             if (!tried(t))
                 continue;
             printf("| %s | %s | %u | %u | %u | ", what, kinds[k].name, t->once,
@@ -114,7 +123,7 @@ static void print_schedules(void)
         "| scenario | schedules | calls that failed | as without | errors |\n"
         "|---|---:|---:|---:|---|\n");
     for (uint32_t i = 0; i < COUNT; i++) {
-        const struct tally *t = &tallies[i][0];
+        const struct tally *t = &found->tallies[i][0];
         if (!tried(t))
             continue;
         printf("| %s | %u | %" PRIu64 " | %u | ", all[i]->what, tried(t),
@@ -142,7 +151,7 @@ static void print_line(uint32_t i)
 {
     struct tally sum = {0};
     for (uint32_t k = 0; k < INJECT_KINDS; k++)
-        add(&sum, &tallies[i][k]);
+        add(&sum, &found->tallies[i][k]);
     fprintf(stderr, "%s: %u faults, %u as without, %u errors\n", all[i]->name,
             tried(&sum), sum.same, sum.errors);
 }
@@ -177,6 +186,7 @@ static bool parse(int argc, char **argv)
 {
     static const struct option options[] = {
         {"part", required_argument, NULL, 'p'},
+        {"jobs", required_argument, NULL, 'j'},
         {"random", required_argument, NULL, 'r'},
         {"seed", required_argument, NULL, 's'},
         {"kind", required_argument, NULL, 'k'},
@@ -189,6 +199,8 @@ static bool parse(int argc, char **argv)
         uint64_t n = optarg ? strtoull(optarg, NULL, 0) : 0;
         if (c == 'p')
             plan.part = n > 0 ? (uint32_t)n : 1;
+        else if (c == 'j')
+            jobs = n > 0 ? (uint32_t)n : 1;
         else if (c == 'r')
             plan.random = (uint32_t)n;
         else if (c == 's')
@@ -220,34 +232,75 @@ static bool is_chosen(const char *name, char **names)
 static void check_names(char **names)
 {
     for (; *names; names++) {
-        bool found = false;
+        bool known = false;
         for (uint32_t i = 0; i < COUNT; i++)
-            found |= strcmp(all[i]->name, *names) == 0;
-        if (!found)
+            known |= strcmp(all[i]->name, *names) == 0;
+        if (!known)
             refuse(*names);
     }
+}
+
+/* ---- Processes ---------------------------------------------------------- */
+
+static int play(uint32_t i)
+{
+    const char *missing = trial_play(all[i], &plan, found->tallies[i]);
+    if (missing)
+        printf("skipped: %s: %s\n", all[i]->name, missing);
+    else
+        print_line(i);
+    found->played += !missing;
+    found->failures += trial_failures();
+    return missing || trial_failures() == 0 ? 0 : 1;
+}
+
+/* One that crashed has told of nothing. */
+static void await_one(void)
+{
+    int status = 0;
+    if (wait(&status) < 0)
+        abort();
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code == 0 || code == 1 || code == 77) /* told; or test_skip */
+        return;
+    fprintf(stderr, "a scenario ended with status 0x%x\n", (unsigned)status);
+    found->failures++;
+}
+
+static void play_all(char **names)
+{
+    uint32_t running = 0;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (!is_chosen(all[i]->name, names))
+            continue;
+        for (; running >= jobs; running--)
+            await_one();
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0)
+            exit(play(i));
+        running += child > 0;
+        found->failures += child < 0;
+    }
+    for (; running > 0; running--)
+        await_one();
 }
 
 int main(int argc, char **argv)
 {
     bool markdown = parse(argc, argv);
-    uint32_t played = 0;
     check_names(argv + optind);
-    for (uint32_t i = 0; i < COUNT; i++) {
-        if (!is_chosen(all[i]->name, argv + optind))
-            continue;
-        const char *missing = trial_play(all[i], &plan, tallies[i]);
-        if (missing)
-            printf("skipped: %s: %s\n", all[i]->name, missing);
-        else
-            print_line(i);
-        played += !missing;
-    }
-    if (played == 0)
+    found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED)
+        return 2;
+    inject_share_places();
+    play_all(argv + optind);
+    if (found->failures > 0)
+        fprintf(stderr, "%u did not end as they have to\n", found->failures);
+    else if (found->played == 0)
         return 77;
     if (markdown)
         print_tables();
-    if (trial_failures() > 0)
-        fprintf(stderr, "%u did not end as they have to\n", trial_failures());
-    return trial_failures() > 0;
+    return found->failures > 0;
 }

@@ -23,6 +23,8 @@
 
 #define MOST_PLACES 1024u
 
+void *__real_mmap(void *p, size_t n, int prot, int flags, int fd, off_t at);
+
 static _Atomic uint32_t armed; /* a bit of each kind */
 static _Atomic uint32_t calls, failed, fail_at, one_in;
 static _Atomic uint64_t seed;
@@ -84,25 +86,38 @@ static bool is_it(uint32_t call)
 
 /* ---- From where --------------------------------------------------------- */
 
-static atomic_flag noting = ATOMIC_FLAG_INIT;
-static const void *places[INJECT_KINDS][MOST_PLACES];
-static uint32_t n_places[INJECT_KINDS];
+static struct seen {
+    atomic_flag noting;
+    const void *places[INJECT_KINDS][MOST_PLACES];
+    uint32_t n[INJECT_KINDS];
+} own, *seen = &own;
+
+/* The same program is at the same addresses in a child. */
+void inject_share_places(void)
+{
+    void *shared = __real_mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        abort();
+    seen = shared;
+}
 
 static void note(enum inject_kind kind, const void *place)
 {
-    while (atomic_flag_test_and_set(&noting))
+    while (atomic_flag_test_and_set(&seen->noting))
         sched_yield();
-    uint32_t i = 0, n = n_places[kind];
-    while (i < n && places[kind][i] != place)
+    const void **places = seen->places[kind];
+    uint32_t i = 0, n = seen->n[kind];
+    while (i < n && places[i] != place)
         i++;
     if (i == n && n < MOST_PLACES)
-        places[kind][n_places[kind]++] = place;
-    atomic_flag_clear(&noting);
+        places[seen->n[kind]++] = place;
+    atomic_flag_clear(&seen->noting);
 }
 
 uint32_t inject_places(enum inject_kind kind)
 {
-    return n_places[kind];
+    return seen->n[kind];
 }
 
 bool inject_must_fail(enum inject_kind kind, const void *place)

@@ -64,8 +64,10 @@ uint32_t inject_disarm(void);
 /* Calls that failed since arm. */
 uint32_t inject_failed(void);
 
-/* From how many places in the code calls of a kind were made that failed. */
+/* From how many places in the code calls of a kind were made that failed: in
+ * this process, or in its children as well. Before anything fails. */
 uint32_t inject_places(enum inject_kind kind);
+void inject_share_places(void);
 
 /* What was taken and not given back: blocks of memory, and bytes mapped. */
 struct inject_held {

@@ -4,9 +4,9 @@
  * kind, for n = 1, 2, ... until nothing fails any more, once and from then on;
  * or calls by chance. Each time it ends as it would have without, or with one
  * of the statuses that the kind may end with, and words; every batch that was
- * delivered is whole and right; then the loader is used on, with all it needs,
- * or destroyed while calls still fail, in turn; and no memory, descriptor or
- * thread is left.
+ * delivered is whole and right; then the loader is destroyed while calls still
+ * fail, and, the second time, used on with all it needs; and no memory,
+ * descriptor or thread is left.
  */
 #ifndef FDL_TESTS_FAULT_TRIAL_H
 #define FDL_TESTS_FAULT_TRIAL_H

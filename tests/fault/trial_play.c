@@ -22,8 +22,8 @@ static const struct {
     int32_t statuses[4]; /* ends with 0 */
     bool once;           /* never lasting: the system does not do that */
 } kinds[INJECT_KINDS] = {
-    [INJECT_MEMORY] = {{FEEDLINE_ENOMEM, FEEDLINE_EIO}, false},
-    [INJECT_THREAD] = {{FEEDLINE_ENOMEM, FEEDLINE_ESTATE}, false},
+    [INJECT_MEMORY] = {{FEEDLINE_ENOMEM}, false},
+    [INJECT_THREAD] = {{FEEDLINE_ESTATE}, false},
     [INJECT_OPEN] = {{FEEDLINE_EIO}, false},
     [INJECT_LIMIT] = {{FEEDLINE_EIO, FEEDLINE_ENOSYS}, false},
     [INJECT_STAT] = {{FEEDLINE_EIO}, false},
@@ -43,7 +43,7 @@ static const struct {
     [INJECT_CLIENT] = {{FEEDLINE_EIO, FEEDLINE_ENOMEM}, false},
     [INJECT_DECODER] = {{FEEDLINE_EDECODE}, false},
     [INJECT_CALLBACK] = {{FEEDLINE_EUSER}, false},
-    [INJECT_DEVICE] = {{FEEDLINE_EDEVICE, FEEDLINE_ENOMEM}, false},
+    [INJECT_DEVICE] = {{FEEDLINE_EDEVICE}, false},
 };
 
 static const char *const names[INJECT_KINDS] = {
@@ -163,18 +163,22 @@ void trial_disarm(void)
     inject_device_disarm();
 }
 
-static void note_end(struct tally *t, uint32_t of, int32_t status)
+static void check_end(uint32_t of, int32_t status)
 {
-    if (status >= 0) {
-        t->same++;
+    if (status >= 0)
         return;
-    }
-    t->errors++;
-    t->by_status[-status & 15]++;
     if (!may_end(of, status))
         trial_tell("%s: %s", feedline_status_name(status), trial_now.words);
     else if (!trial_now.words[0])
         trial_tell("%s without words", feedline_status_name(status));
+}
+
+static void count_end(struct tally *t, int32_t status)
+{
+    t->same += status >= 0;
+    t->errors += status < 0;
+    if (status < 0)
+        t->by_status[-status & 15]++;
 }
 
 static int32_t live(struct left *left)
@@ -202,29 +206,42 @@ static void live_well(const char *when, bool goes_on)
         trial_tell("%s: %s", feedline_status_name(status), trial_now.words);
 }
 
-/* Whether there was such a call. */
-static bool fail_one(enum inject_kind kind, uint32_t n, bool lasting,
-                     struct tally *t, struct left *left)
+static bool was_reached(int32_t status)
 {
-    snprintf(what, sizeof(what), "%s %u%s", names[kind], n,
-             lasting ? " and all after it" : "");
-    trial_now.goes_on = (n + lasting) % 2;
+    bool failed = inject_failed() + inject_device_failed() > 0;
+    if (!failed && status < 0)
+        trial_tell("nothing failed, and %s: %s", feedline_status_name(status),
+                   trial_now.words);
+    return failed;
+}
+
+static int32_t live_failing(enum inject_kind kind, uint32_t n, bool lasting,
+                            bool goes_on, struct left *left)
+{
+    snprintf(what, sizeof(what), "%s %u%s, %s", names[kind], n,
+             lasting ? " and all after it" : "",
+             goes_on ? "used on" : "destroyed");
+    trial_now.goes_on = goes_on;
     if (kind == INJECT_DEVICE)
         inject_device_arm(n, lasting);
     else
         inject_arm(kind, n, lasting);
     int32_t status = live(left);
-    uint32_t failed = inject_failed() + inject_device_failed();
-    if (failed == 0) {
-        if (status < 0)
-            trial_tell("nothing failed, and %s: %s",
-                       feedline_status_name(status), trial_now.words);
+    check_end(UINT32_C(1) << kind, status);
+    return status;
+}
+
+/* Whether there was such a call. */
+static bool fail_one(enum inject_kind kind, uint32_t n, bool lasting,
+                     struct tally *t, struct left *left)
+{
+    int32_t status = live_failing(kind, n, lasting, false, left);
+    if (!was_reached(status))
         return false;
-    }
     t->once += !lasting;
     t->lasting += lasting;
-    t->calls += failed;
-    note_end(t, UINT32_C(1) << kind, status);
+    count_end(t, status);
+    (void)live_failing(kind, n, lasting, true, left);
     return true;
 }
 
@@ -264,7 +281,8 @@ static void fail_by_chance(const struct plan *plan, struct tally *t,
         int32_t status = live(left);
         t->once++;
         t->calls += inject_failed();
-        note_end(t, mixed, status);
+        check_end(mixed, status);
+        count_end(t, status);
     }
 }
 

@@ -4,7 +4,7 @@
  * (trial.h) and says how many failed and how each ended. Status 1: one did not
  * end as it has to, and was told on stderr.
  *
- *   --part N      one fault in N (1)
+ *   --part N      one fault in N (1); 0: none, only schedules
  *   --jobs N      scenarios at the same time, each in a process of its own (1)
  *   --random N    schedules by chance of each scenario (0); --seed S of the
  *                 first (1)
@@ -198,7 +198,7 @@ static bool parse(int argc, char **argv)
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         uint64_t n = optarg ? strtoull(optarg, NULL, 0) : 0;
         if (c == 'p')
-            plan.part = n > 0 ? (uint32_t)n : 1;
+            plan.part = (uint32_t)n;
         else if (c == 'j')
             jobs = n > 0 ? (uint32_t)n : 1;
         else if (c == 'r')

@@ -14,7 +14,7 @@ static const char *const functions[] = {
 #  undef NAME
 };
 
-static uint64_t calls[FDL_COUNT_OF(functions)]; /* of a life, at most */
+static uint64_t calls[FDL_COUNT_OF(functions)]; /* of a life */
 static const char *armed;
 static uint64_t armed_at;
 static bool reached;
@@ -46,14 +46,22 @@ uint32_t inject_device_failed(void)
     return reached;
 }
 
-const char *inject_device_settle(void)
+uint32_t inject_device_calls(void)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < FDL_COUNT_OF(functions); i++)
+        n += calls[i];
+    return (uint32_t)n;
+}
+
+const char *inject_device_settle(bool learns)
 {
     static char text[1024];
     double_drain();
     double_check_leaks();
     uint64_t faults = double_faults(text, sizeof(text));
-    for (size_t i = 0; i < FDL_COUNT_OF(functions); i++)
-        calls[i] = FDL_MAX(calls[i], double_calls(functions[i]));
+    for (size_t i = 0; learns && i < FDL_COUNT_OF(functions); i++)
+        calls[i] = double_calls(functions[i]);
     double_reset();
     return faults > 0 ? text : NULL;
 }
@@ -75,8 +83,14 @@ uint32_t inject_device_failed(void)
     return 0;
 }
 
-const char *inject_device_settle(void)
+uint32_t inject_device_calls(void)
 {
+    return 0;
+}
+
+const char *inject_device_settle(bool learns)
+{
+    (void)learns;
     return "the library has no CUDA";
 }
 

@@ -17,8 +17,11 @@ void inject_device_disarm(void);
 /* Whether the call that was to fail was made. */
 uint32_t inject_device_failed(void);
 
-/* After a life: how many calls of each it has made, faults and leaks that the
- * double has seen (as words, NULL: none); then it begins anew. */
-const char *inject_device_settle(void);
+/* After a life: faults and leaks that the double has seen (as words, NULL:
+ * none); then it begins anew. learns: lives make as many calls as this one. */
+const char *inject_device_settle(bool learns);
+
+/* All of them. */
+uint32_t inject_device_calls(void);
 
 #endif

@@ -48,7 +48,7 @@ static int32_t device(void)
 
 static void settle(void)
 {
-    const char *faults = inject_device_settle();
+    const char *faults = inject_device_settle(trial_now.sound);
     if (faults)
         trial_tell("the driver: %s", faults);
 }

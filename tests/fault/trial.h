@@ -80,7 +80,7 @@ struct tally {
 };
 
 struct plan {
-    uint32_t part;   /* one in so many faults */
+    uint32_t part;   /* one in so many faults; 0: none */
     uint32_t random; /* schedules of each scenario */
     uint64_t seed;   /* of the first one */
     uint32_t kinds;  /* KIND(), or'ed */

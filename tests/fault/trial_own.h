@@ -7,8 +7,9 @@
 
 /* The life that is played. */
 extern struct trial_now {
-    bool learns;  /* nothing fails, and what it has is right */
+    bool learns;  /* what it has is right */
     bool goes_on; /* its loader is used on */
+    bool sound;   /* nothing fails */
     uint64_t delivered;
     char words[512];                     /* of its first error */
     int32_t (*take)(feedline_loader *l); /* NULL: trial_take */

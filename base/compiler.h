@@ -32,13 +32,17 @@
 /* FDL_HOT is for what runs in each next(). The linker puts these side by side,
  * 5 pages instead of 26: behind a pause, each page and line is a miss. */
 
-/* Tells the thread sanitizer of bytes that are read by code without it. */
-#if defined(__SANITIZE_THREAD__)
+/* Tell the thread sanitizer of bytes that code without it reads or writes. */
+#if defined(FDL_TSAN)
 void __tsan_read_range(void *bytes, unsigned long n);
+void __tsan_write_range(void *bytes, unsigned long n);
 #  define FDL_TSAN_READS(bytes, n)                                             \
     __tsan_read_range((void *)(uintptr_t)(bytes), (unsigned long)(n))
+#  define FDL_TSAN_WRITES(bytes, n)                                            \
+    __tsan_write_range((bytes), (unsigned long)(n))
 #else
-#  define FDL_TSAN_READS(bytes, n) ((void)0)
+#  define FDL_TSAN_READS(bytes, n)  ((void)0)
+#  define FDL_TSAN_WRITES(bytes, n) ((void)0)
 #endif
 
 #define FDL_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

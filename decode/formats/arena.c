@@ -40,7 +40,10 @@ void *fdl_arena_take(struct fdl_arena *a, size_t bytes)
         return NULL;
     size_t at = a->used;
     a->used = end;
-    return end <= a->size ? a->block + at : take_beyond(a, rounded);
+    if (end > a->size)
+        return take_beyond(a, rounded);
+    FDL_TSAN_WRITES(a->block + at, rounded);
+    return a->block + at;
 }
 
 static void drop_beyond(struct fdl_arena *a)

@@ -899,6 +899,7 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     if (!is_sequential(c) || c->src->next_input_byte > end ||
         c->unread_marker != 0)
         return false;
+    FDL_TSAN_WRITES(e, sizeof(*e));
     e->c = c;
     e->begin = c->src->next_input_byte;
     e->raw_end = end;

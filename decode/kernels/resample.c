@@ -130,6 +130,7 @@ static int32_t reserve(struct fdl_axis *axis, struct filter *f)
             return fdl_fail_memory(bytes, "resampling weights");
         axis->capacity = bytes;
     }
+    FDL_TSAN_WRITES(axis->memory, bytes);
     f->scratch = axis->memory;
     axis->start = (int32_t *)(f->scratch + room);
     axis->length = axis->start + n;
@@ -361,6 +362,7 @@ int32_t fdl_axis_pack(struct fdl_axis *axis, const struct fdl_packing *packing,
             return fdl_fail_memory(bytes, "resampling weights");
         axis->packed_capacity = bytes;
     }
+    FDL_TSAN_WRITES(axis->packed, bytes);
     axis->packed_form = packing->pack(axis, channels, axis->packed);
     axis->packed_channels = channels;
     axis->packing = packing;

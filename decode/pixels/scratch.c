@@ -2,6 +2,7 @@
 /* Scratch memory; see scratch.h. */
 #include "decode/pixels/scratch.h"
 
+#include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -10,8 +11,10 @@
 
 int32_t fdl_scratch_grow(struct fdl_scratch *s, size_t n, const char *what)
 {
-    if (n <= s->bytes)
+    if (n <= s->bytes) {
+        FDL_TSAN_WRITES(s->data, n);
         return FEEDLINE_OK;
+    }
     fdl_scratch_fini(s);
     s->data = fdl_alloc_aligned(n);
     if (!s->data)

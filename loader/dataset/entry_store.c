@@ -15,11 +15,14 @@
 #include "loader/index/index_cache.h"
 
 #define XXH_INLINE_ALL
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -31,6 +34,10 @@
 #define WORTH_PART 16
 
 #define PIECE_BYTES 16384 /* of the table, at a time */
+
+/* For 5 s another process may write, and this one waits. */
+#define LOCK_TRIES  500
+#define LOCK_NAP_NS 10000000
 
 struct head {
     uint64_t magic, fingerprint, count;
@@ -244,13 +251,34 @@ static void write_all(struct fdl_entry_store *s, const struct map *now,
     }
 }
 
+/* Of the folder: it leaves no file behind, and ends with its process. -1: there
+ * is none to be had, or not in time. */
+static int lock_folder(const char *path)
+{
+    const struct timespec nap = {.tv_nsec = LOCK_NAP_NS};
+    char *folder = strndup(path, (size_t)(strrchr(path, '/') - path));
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(folder);
+    for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
+        if (errno != EWOULDBLOCK || i == LOCK_TRIES) {
+            close(fd);
+            return -1;
+        }
+        nanosleep(&nap, NULL);
+    }
+    return fd;
+}
+
+/* Ranks of a job end together. Each would read what the others have not written
+ * yet, and the last would replace it: so they take turns. */
 static void save(struct fdl_entry_store *s)
 {
     struct map now = {0};
     struct fdl_replace file;
+    fdl_cache_make_folders(s->path);
+    int turn = lock_folder(s->path);
     if (access(s->path, F_OK) == 0)
         open_map(s, &now);
-    fdl_cache_make_folders(s->path);
     fdl_replace_begin(&file, s->path, 0600);
     write_all(s, &now, &file);
     int error = fdl_replace_end(&file);
@@ -258,6 +286,8 @@ static void save(struct fdl_entry_store *s)
         fdl_log(FDL_LOG_WARNING, "JPEG index %s: %s; not kept", s->path,
                 strerror(error));
     close_map(&now);
+    if (turn >= 0)
+        close(turn);
 }
 
 /* ---- The store ----------------------------------------------------------- */

@@ -6,9 +6,13 @@
 #include "loader/dataset/entry_store.h"
 #include "test.h"
 #include "tests/loader/fixture.h"
+#include "tests/wrap.h"
 
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define SAMPLES 40u
@@ -215,6 +219,60 @@ static bool check_file(void)
         count(s, i, 1000 + i);
     fdl_entry_store_destroy(s);
     return is_old;
+}
+
+/* ---- Two that end together ----------------------------------------------- */
+
+/* The first one has written its file, but for the name, and waits until the
+ * second one has done the same, or waits for its turn. */
+static struct fdl_entry_store *second;
+static _Thread_local bool is_second;
+static pthread_t thread;
+static _Atomic bool met;
+
+static void *end_second(void *arg)
+{
+    (void)arg;
+    is_second = true;
+    fdl_entry_store_destroy(second);
+    return NULL;
+}
+
+WRAP(int, fsync, int fd)
+{
+    if (is_second) {
+        met = true;
+    } else if (second) {
+        assert_int_equal(pthread_create(&thread, NULL, end_second, NULL), 0);
+        while (!met)
+            sched_yield();
+    }
+    return __real_fsync(fd);
+}
+
+WRAP(int, flock, int fd, int operation)
+{
+    int result = __real_flock(fd, operation);
+    if (is_second && result < 0)
+        met = true;
+    return result;
+}
+
+TEST(who_ends_at_once_takes_nothing_away)
+{
+    begin_cache();
+    struct fdl_entry_store *first = open_store(9);
+    second = open_store(9);
+    put(first, 1, 100, 0, 5);
+    put(second, 2, 200, 0, 7);
+    fdl_entry_store_destroy(first);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    second = NULL;
+    struct fdl_entry_store *next = open_store(9);
+    assert_int_equal(count(next, 1, 100), 5);
+    assert_int_equal(count(next, 2, 200), 7);
+    fdl_entry_store_destroy(next);
+    end_cache();
 }
 
 TEST(damaged_files_are_not_used)

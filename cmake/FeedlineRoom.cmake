@@ -98,6 +98,36 @@ function(feedline_test name)
   endforeach()
 endfunction()
 
+# feedline_perturbed_test(NAME case...): perturbed_NAME.case, those cases of a
+# feedline_test above it with threads that dawdle where they hand over, as
+# tests/perturb.c says, which names the functions.
+function(feedline_perturbed_test name)
+  set(source ${PROJECT_SOURCE_DIR}/tests/perturb.c)
+  set(test test_perturbed_${name})
+  get_target_property(sources test_${name} SOURCES)
+  add_executable(${test} ${sources} ${source})
+  foreach(what LINK_LIBRARIES LINK_OPTIONS INCLUDE_DIRECTORIES
+          COMPILE_DEFINITIONS)
+    get_target_property(values test_${name} ${what})
+    if(values)
+      set_property(TARGET ${test} PROPERTY ${what} ${values})
+    endif()
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  file(STRINGS ${source} lines REGEX "^(GETS|DOES)\\(")
+  foreach(line ${lines})
+    string(REGEX MATCH "[a-z_]+, \\(" wrapped "${line}")
+    string(REPLACE ", (" "" wrapped "${wrapped}")
+    target_link_options(${test} PRIVATE -Wl,--wrap=${wrapped})
+  endforeach()
+  foreach(case ${ARGN})
+    get_test_property(${name}.${case} TIMEOUT limit)
+    add_test(NAME perturbed_${name}.${case} COMMAND ${test} ${case})
+    set_tests_properties(perturbed_${name}.${case} PROPERTIES
+      TIMEOUT ${limit} SKIP_RETURN_CODE 77)
+  endforeach()
+endfunction()
+
 # feedline_label(): each test of this folder has the folder's name as a label,
 # also those that come after this line. The directory's own LABELS would do, but
 # ctest 3.25 overlooks them in tests with a WORKING_DIRECTORY.

@@ -54,32 +54,6 @@ FDL_INLINE unsigned fdl_bits_before_ff(const uint8_t *p)
     return hits ? (unsigned)__builtin_ctzll(hits) / 8 : 8;
 }
 
-/* Unstuffs bytes from *raw on until `to_end` or a marker, which may be the end
- * of the data; returns where it got to. */
-static inline uint8_t *fdl_bits_unstuff(const uint8_t **raw,
-                                        const uint8_t *raw_end, uint8_t *to,
-                                        const uint8_t *to_end)
-{
-    const uint8_t *from = *raw;
-    while (to < to_end) {
-        if (raw_end - from >= 8 && to_end - to >= 8) {
-            unsigned n = fdl_bits_before_ff(from);
-            memcpy(to, from, 8);
-            from += n;
-            to += n;
-            if (n == 8)
-                continue;
-        }
-        uint8_t byte = from < raw_end ? *from : 0xff;
-        if (byte == 0xff && (raw_end - from < 2 || from[1] != 0))
-            break;
-        from += byte == 0xff ? 2 : 1;
-        *to++ = byte;
-    }
-    *raw = from;
-    return to;
-}
-
 /* ---- Bits --------------------------------------------------------------- */
 
 /* At least 56 bits, if the buffer has them. */

@@ -48,6 +48,7 @@
 #include "decode/formats/jpeg_scan.h"
 #include "decode/formats/jpeg_skip.h"
 #include "decode/formats/jpeg_transform.h"
+#include "decode/formats/jpeg_unstuff.h"
 
 #include <jpegint.h>
 #include <stdlib.h>
@@ -216,7 +217,7 @@ static void refill_buffer(struct fdl_jpeg_entropy *e, struct chain *c)
     c->at.bit = bit_of(e, c->buffer) + (c->at.bit & 7);
     const uint8_t *to_end = c->buffer + e->room + CHUNK_BYTES;
     uint8_t *end =
-        fdl_bits_unstuff(&c->raw, e->raw_end, c->buffer + left, to_end);
+        fdl_jpeg_unstuff(&c->raw, e->raw_end, c->buffer + left, to_end);
     c->end = end;
     c->at_marker = end < to_end;
     if (c->at_marker)

@@ -14,6 +14,7 @@
 #include "base/cpu.h"
 #include "decode/formats/jpeg_scan.h"
 #include "decode/formats/jpeg_transform.h"
+#include "decode/formats/jpeg_unstuff.h"
 
 #include <string.h>
 
@@ -41,7 +42,7 @@ static void refill(struct fdl_jpeg_scan *s)
     memmove(s->buffer, from, left);
     s->window.next = s->buffer + FDL_BITS_WINDOW_BYTES;
     uint8_t *to = s->buffer + left, *to_end = to + CHUNK_BYTES;
-    uint8_t *end = fdl_bits_unstuff(&s->raw, s->raw_end, to, to_end);
+    uint8_t *end = fdl_jpeg_unstuff(&s->raw, s->raw_end, to, to_end);
     s->end = end;
     s->at_marker = end < to_end;
     if (s->at_marker)

@@ -53,7 +53,8 @@ def batches(job):
 
 
 def settings(job):
-    return {"layout": "nhwc" if job.dtype == "u8" else "nchw",
+    nhwc = job.dtype == "u8" and job.form != "torch"
+    return {"layout": "nhwc" if nhwc else "nchw",
             "source": "Arrow" if job.shards else job.form}
 
 

@@ -161,7 +161,7 @@ def nginx(own, args):
         port = s.getsockname()[1]
     config = os.path.join(own, "nginx.conf")
     with open(config, "w", encoding="utf-8") as f:
-        f.write(beside_curl.NGINX.format(own=own, port=port,
+        f.write(beside_curl.NGINX.format(own=own, port=port, more="",
                                          delay=args.delay_ms / 1000))
     server = subprocess.Popen(["/usr/sbin/nginx", "-c", config, "-e",
                                os.path.join(own, "errors")])

@@ -338,7 +338,7 @@ static void make_free_locked(feedline_batch *b)
     struct fdl_ring *r = b->ring;
     atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
     r->free_slots[r->n_free++] = b;
-    fdl_ring_give_slab_locked(b);
+    fdl_ring_give_memory_locked(b);
 }
 
 void fdl_ring_stop(struct fdl_ring *r)
@@ -375,7 +375,7 @@ static void open_locked(feedline_batch *b)
     if (atomic_load_explicit(&b->state, memory_order_relaxed) !=
         FDL_SLOT_ISSUED)
         return;
-    fdl_ring_take_slab_locked(b);
+    fdl_ring_take_memory_locked(b);
     b->transfer.status = fdl_slot_status(b);
     fdl_slot_forget(b);
     fdl_slot_mixes_forget(b);

@@ -76,9 +76,9 @@ struct fdl_ring {
     uint32_t n_slots, slots_capacity;
     feedline_batch **free_slots; /* the one released last is last */
     uint32_t n_free;
-    struct fdl_slab *slabs; /* [slots_capacity], memory that no batch has; the
-                               one given back last is last. None on a device */
-    uint32_t n_slabs;
+    struct fdl_slot_memory *idle; /* [slots_capacity], what no batch has; given
+                                     back last, last. None on a device */
+    uint32_t n_idle;
     uint32_t n_held;
     uint32_t most_held; /* since the last trim */
     bool may_grow;      /* constant */

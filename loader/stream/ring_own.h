@@ -19,8 +19,8 @@ void fdl_ring_issue_locked(struct fdl_ring *r);
 void *fdl_ring_take_lent_locked(struct fdl_ring *r);
 
 /* ring_slots.c: the batch has memory from here to there; on a device always. */
-void fdl_ring_take_slab_locked(feedline_batch *b);
-void fdl_ring_give_slab_locked(feedline_batch *b);
+void fdl_ring_take_memory_locked(feedline_batch *b);
+void fdl_ring_give_memory_locked(feedline_batch *b);
 
 /* ring_slots.c: the last reference is gone. */
 void fdl_ring_free_slots(struct fdl_ring *r);

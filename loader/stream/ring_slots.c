@@ -82,50 +82,61 @@ out:
 
 /* ---- Memory and slots ---------------------------------------------------- */
 
-/* There are as many slabs as slots, so one is left for whoever has none. */
-void fdl_ring_take_slab_locked(feedline_batch *b)
+static void set_memory(feedline_batch *b, struct fdl_slot_memory m)
+{
+    b->slab = m.slab;
+    b->fields.slab = m.fields;
+}
+
+static struct fdl_slot_memory take_away(feedline_batch *b)
+{
+    struct fdl_slot_memory m = {.slab = b->slab, .fields = b->fields.slab};
+    set_memory(b, (struct fdl_slot_memory){.slab = {.host = NULL}});
+    return m;
+}
+
+/* There is as much as there are slots, so some is left for whoever has none. */
+void fdl_ring_take_memory_locked(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
-    if (b->slab.host)
-        return;
-    fdl_assert(r->n_slabs > 0);
-    b->slab = r->slabs[--r->n_slabs];
+    if (!b->slab.host) {
+        fdl_assert(r->n_idle > 0);
+        set_memory(b, r->idle[--r->n_idle]);
+    }
+    if (fdl_slot_kind_has_fields(b->kind))
+        fdl_slot_fields_reserve(b);
 }
 
 /* On a device they stay together: slots take turns there, see take_free. */
-void fdl_ring_give_slab_locked(feedline_batch *b)
+void fdl_ring_give_memory_locked(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
-    if (fdl_ring_is_on_device(r) || !b->slab.host)
-        return;
-    r->slabs[r->n_slabs++] = b->slab;
-    b->slab = (struct fdl_slab){.host = NULL};
+    if (!fdl_ring_is_on_device(r) && b->slab.host)
+        r->idle[r->n_idle++] = take_away(b);
 }
 
-/* Below all that were used before, so it is taken last. */
-static void add_slab_locked(feedline_batch *b)
+/* Below all that was used before, so it is taken last. */
+static void add_memory_locked(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
     if (fdl_ring_is_on_device(r))
         return;
-    memmove(&r->slabs[1], &r->slabs[0], r->n_slabs * sizeof(*r->slabs));
-    r->slabs[0] = b->slab;
-    r->n_slabs++;
-    b->slab = (struct fdl_slab){.host = NULL};
+    memmove(&r->idle[1], &r->idle[0], r->n_idle * sizeof(*r->idle));
+    r->idle[0] = take_away(b);
+    r->n_idle++;
 }
 
-/* That of a slot which goes, or the one that would be used last. */
-static struct fdl_slab take_last_slab_locked(feedline_batch *b)
+/* That of a slot which goes, or what would be used last. */
+static struct fdl_slot_memory take_last_locked(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
-    struct fdl_slab slab = b->slab;
-    b->slab = (struct fdl_slab){.host = NULL};
-    if (slab.host || r->n_slabs == 0)
-        return slab;
-    slab = r->slabs[0];
-    r->n_slabs--;
-    memmove(&r->slabs[0], &r->slabs[1], r->n_slabs * sizeof(slab));
-    return slab;
+    struct fdl_slot_memory m = take_away(b);
+    if (m.slab.host || r->n_idle == 0)
+        return m;
+    m = r->idle[0];
+    r->n_idle--;
+    memmove(&r->idle[0], &r->idle[1], r->n_idle * sizeof(m));
+    return m;
 }
 
 /* ---- All slots ---------------------------------------------------------- */
@@ -143,10 +154,10 @@ static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
     if (!free_slots)
         return fdl_fail_memory(bytes, "the free slots");
     r->free_slots = free_slots;
-    struct fdl_slab *slabs = realloc(r->slabs, n * sizeof(*slabs));
-    if (!slabs)
-        return fdl_fail_memory(n * sizeof(*slabs), "the memory of slots");
-    r->slabs = slabs;
+    struct fdl_slot_memory *idle = realloc(r->idle, n * sizeof(*idle));
+    if (!idle)
+        return fdl_fail_memory(n * sizeof(*idle), "the memory of slots");
+    r->idle = idle;
     r->slots_capacity = n;
     return FEEDLINE_OK;
 }
@@ -155,9 +166,11 @@ void fdl_ring_free_slots(struct fdl_ring *r)
 {
     for (uint32_t i = 0; i < r->n_slots; i++)
         slot_destroy(r->slots[i]);
-    for (uint32_t i = 0; i < r->n_slabs; i++)
-        slab_free(r, &r->slabs[i]);
-    free(r->slabs);
+    for (uint32_t i = 0; i < r->n_idle; i++) {
+        slab_free(r, &r->idle[i].slab);
+        fdl_field_slab_free(&r->kind, &r->idle[i].fields);
+    }
+    free(r->idle);
     free(r->free_slots);
     free(r->slots);
 }
@@ -173,7 +186,7 @@ static int32_t add_slot(struct fdl_ring *r)
     fdl_lock(&r->lock);
     r->slots[r->n_slots++] = b;
     r->free_slots[r->n_free++] = b;
-    add_slab_locked(b);
+    add_memory_locked(b);
     fdl_unlock(&r->lock);
     return FEEDLINE_OK;
 }
@@ -223,7 +236,7 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
         while (r->slots[i] != b)
             i++;
         r->slots[i] = r->slots[--r->n_slots];
-        b->slab = take_last_slab_locked(b);
+        set_memory(b, take_last_locked(b));
         r->full_at = 0;
     }
     fdl_unlock(&r->lock);
@@ -458,8 +471,8 @@ uint32_t fdl_ring_host_memory(struct fdl_ring *r, const void **out,
     for (uint32_t i = 0; i < r->n_slots && n < most; i++)
         if (r->slots[i]->slab.host)
             out[n++] = r->slots[i]->slab.host;
-    for (uint32_t i = 0; i < r->n_slabs && n < most; i++)
-        out[n++] = r->slabs[i].host;
+    for (uint32_t i = 0; i < r->n_idle && n < most; i++)
+        out[n++] = r->idle[i].slab.host;
     fdl_unlock(&r->lock);
     return n;
 }

@@ -52,14 +52,19 @@ struct fdl_placed_objects {
     uint32_t n, room;
 };
 
+/* Memory for the bytes of fields: whole pages. Zeroed: none. */
+struct fdl_field_slab {
+    uint8_t *data;
+    uint64_t capacity;
+};
+
 /* Of a slot; zeroed: none. */
 struct fdl_slot_fields {
     uint64_t *offset, *bytes;          /* [cells of a sample][batch_size] */
     struct fdl_placed_objects *placed; /* [batch_size], or NULL */
     uint64_t joined_at;                /* objects of them all */
-    uint8_t *data;
-    uint64_t capacity;     /* of data */
-    _Atomic uint64_t used; /* may be more, until gather */
+    struct fdl_field_slab slab;        /* while the slot has memory */
+    _Atomic uint64_t used;             /* may be more, until gather */
     _Atomic(struct fdl_field_spill *) spills;
 };
 
@@ -76,7 +81,15 @@ struct fdl_slot_kind {
     struct fdl_affine *affine;   /* of the last pass; NULL: none */
 
     const struct fdl_sampler *sampler; /* of the run that is on; else NULL */
-    _Atomic uint64_t field_memory;     /* bytes of fields, of all slots */
+    _Atomic uint64_t field_memory;     /* bytes of fields, of all slots, */
+    _Atomic uint64_t field_most;       /* and the most that a batch had */
+};
+
+/* What a slot has from the first sample of a batch on, until that is given
+ * back. */
+struct fdl_slot_memory {
+    struct fdl_slab slab;
+    struct fdl_field_slab fields;
 };
 
 /* Batches have a slab of fields, for these or for objects. */

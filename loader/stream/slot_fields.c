@@ -28,25 +28,44 @@ static uint64_t aligned(uint64_t bytes)
 }
 
 /* Memory of all slabs of the ring, in total. */
-static void count(const feedline_batch *b, uint64_t before, uint64_t now)
+static void count(struct fdl_slot_kind *kind, uint64_t before, uint64_t now)
 {
-    atomic_fetch_add_explicit(&b->kind->field_memory, now - before,
+    atomic_fetch_add_explicit(&kind->field_memory, now - before,
                               memory_order_relaxed);
 }
 
-/* An eighth more than this batch needs, so that few are larger. */
-static int32_t grow(feedline_batch *b, uint64_t bytes)
+void fdl_field_slab_free(struct fdl_slot_kind *kind,
+                         struct fdl_field_slab *slab)
 {
-    struct fdl_slot_fields *f = &b->fields;
-    uint64_t wanted = bytes + bytes / 8 + SLAB_STEP;
-    wanted -= wanted % SLAB_STEP;
-    uint8_t *data = realloc(f->data, wanted);
-    if (!data)
-        return fdl_fail_memory(wanted, "the fields of a batch");
-    f->data = data;
-    count(b, f->capacity, wanted);
-    f->capacity = wanted;
+    count(kind, slab->capacity, 0);
+    fdl_pages_free(slab->data, slab->capacity);
+    *slab = (struct fdl_field_slab){0};
+}
+
+/* An eighth more than this batch needs, so that few are larger. The first
+ * `keep` bytes stay. */
+static int32_t grow(feedline_batch *b, uint64_t bytes, uint64_t keep)
+{
+    struct fdl_field_slab *slab = &b->fields.slab, more;
+    more.capacity = bytes + bytes / 8 + SLAB_STEP;
+    more.capacity -= more.capacity % SLAB_STEP;
+    more.data = fdl_pages_alloc(more.capacity);
+    if (!more.data)
+        return fdl_fail_memory(more.capacity, "the fields of a batch");
+    count(b->kind, 0, more.capacity);
+    if (keep > 0)
+        memcpy(more.data, slab->data, keep);
+    fdl_field_slab_free(b->kind, slab);
+    *slab = more;
     return FEEDLINE_OK;
+}
+
+void fdl_slot_fields_reserve(feedline_batch *b)
+{
+    uint64_t most =
+        atomic_load_explicit(&b->kind->field_most, memory_order_relaxed);
+    if (most > b->fields.slab.capacity)
+        (void)grow(b, most, 0);
 }
 
 /* Where a field's begin; the one behind the last is that of masks. */
@@ -74,7 +93,7 @@ int32_t fdl_slot_fields_init(feedline_batch *b)
         if (!b->fields.placed)
             return fdl_fail_memory(bytes, "the objects of a batch");
     }
-    return grow(b, masks->bytes * batch_size(b));
+    return grow(b, masks->bytes * batch_size(b), 0);
 }
 
 static struct fdl_field_spill *take_spills(feedline_batch *b)
@@ -97,11 +116,10 @@ static void free_spills(struct fdl_field_spill *s)
 void fdl_slot_fields_fini(feedline_batch *b)
 {
     free_spills(take_spills(b));
-    count(b, b->fields.capacity, 0);
     free(b->fields.offset);
     free(b->fields.bytes);
     free(b->fields.placed);
-    free(b->fields.data);
+    fdl_field_slab_free(b->kind, &b->fields.slab);
 }
 
 static void forget_place(const feedline_batch *b, uint32_t place)
@@ -125,7 +143,7 @@ void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place)
     forget_place(b, place);
     uint64_t bytes = b->kind->masks.bytes;
     if (bytes > 0)
-        memset(b->fields.data + place * bytes, 0, bytes);
+        memset(b->fields.slab.data + place * bytes, 0, bytes);
 }
 
 void fdl_slot_fields_forget(feedline_batch *b)
@@ -147,8 +165,8 @@ int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
     /* relaxed: who owns which bytes; their content goes by `remaining`, and so
      * do the spills. */
     *at = atomic_fetch_add_explicit(&f->used, bytes, memory_order_relaxed);
-    if (*at + bytes <= f->capacity) {
-        *out = f->data + *at;
+    if (*at + bytes <= f->slab.capacity) {
+        *out = f->slab.data + *at;
         return FEEDLINE_OK;
     }
     struct fdl_field_spill *s = malloc(sizeof(*s) + bytes);
@@ -171,7 +189,7 @@ int32_t fdl_slot_mask_claim(feedline_batch *b, uint32_t place, uint64_t bytes,
     uint64_t at = place * masks->bytes;
     int32_t status = FEEDLINE_OK;
     if (masks->bytes > 0)
-        *out = b->fields.data + at;
+        *out = b->fields.slab.data + at;
     else
         status = fdl_slot_fields_claim(b, bytes, &at, out);
     if (status == FEEDLINE_OK)
@@ -186,7 +204,7 @@ void fdl_slot_masks_get(const feedline_batch *b,
     *out = (struct feedline_batch_masks){
         .width = b->kind->masks.width,
         .height = b->kind->masks.height,
-        .data = b->fields.data,
+        .data = b->fields.slab.data,
         .offset = &b->fields.offset[first],
         .bytes = &b->fields.bytes[first],
     };
@@ -213,6 +231,17 @@ void fdl_slot_field_numbers(const feedline_batch *b, uint32_t field,
         to[i] = words ? words[i % width] : nothing;
 }
 
+static void note_most(const feedline_batch *b, uint64_t bytes)
+{
+    _Atomic uint64_t *most = &b->kind->field_most;
+    /* relaxed: a number on its own. */
+    uint64_t before = atomic_load_explicit(most, memory_order_relaxed);
+    while (before < bytes && !atomic_compare_exchange_weak_explicit(
+                                 most, &before, bytes, memory_order_relaxed,
+                                 memory_order_relaxed))
+        ;
+}
+
 int32_t fdl_slot_fields_gather(feedline_batch *b)
 {
     struct fdl_slot_fields *f = &b->fields;
@@ -220,11 +249,12 @@ int32_t fdl_slot_fields_gather(feedline_batch *b)
     uint64_t joined = f->placed ? fdl_slot_objects_bytes(b) : 0;
     struct fdl_field_spill *spills = take_spills(b);
     int32_t status = FEEDLINE_OK;
-    if (used + joined > f->capacity)
-        status = grow(b, used + joined);
+    note_most(b, used + joined);
+    if (used + joined > f->slab.capacity)
+        status = grow(b, used + joined, f->slab.capacity);
     for (const struct fdl_field_spill *s = spills; s && status == FEEDLINE_OK;
          s = s->next)
-        memcpy(f->data + s->at, s->bytes, s->n);
+        memcpy(f->slab.data + s->at, s->bytes, s->n);
     free_spills(spills);
     if (status == FEEDLINE_OK && f->placed)
         fdl_slot_objects_join(b, used);
@@ -246,7 +276,7 @@ void fdl_slot_field_get(const feedline_batch *b, uint32_t field,
     } else if (kind == FEEDLINE_FIELD_FLOAT) {
         out->numbers = (const double *)(const void *)&f->offset[first];
     } else {
-        out->data = f->data;
+        out->data = f->slab.data;
         out->offset = &f->offset[first];
         out->bytes = &f->bytes[first];
     }

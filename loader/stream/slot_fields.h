@@ -12,7 +12,9 @@
  * would be that of the largest sample times the batch, most of which nobody
  * ever needs. So whoever finds the slab full gets a block of its own, with its
  * place in the slab all the same, and the last one joins them: the slab grows
- * to what batches need, in the first few, and then nothing is allocated.
+ * to what batches need, in the first few, and then nothing is allocated. A slab
+ * goes from batch to batch with the memory of pixels (ring_slots.c), so there
+ * are as many as batches were being filled, ready or held at once.
  *
  * Masks and objects (slot_objects.h) are in it, too.
  */
@@ -27,6 +29,15 @@
 /* The tables of b, where batches have fields or objects. ENOMEM. */
 int32_t fdl_slot_fields_init(feedline_batch *b);
 void fdl_slot_fields_fini(feedline_batch *b);
+
+/* The slab of a slot in its kind's count of memory; data NULL: nothing. */
+void fdl_field_slab_free(struct fdl_slot_kind *kind,
+                         struct fdl_field_slab *slab);
+
+/* Before the first sample of a batch, with the memory that it was given: room
+ * for as much as any batch had so far. Without it, fields find none and are
+ * gathered, which then fails. */
+void fdl_slot_fields_reserve(feedline_batch *b);
 
 /* Before the first sample of a ticket, where batches have fields: none has. */
 void fdl_slot_fields_forget(feedline_batch *b);

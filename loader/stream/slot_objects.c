@@ -45,7 +45,7 @@ struct joined {
 
 static struct joined joined_at(const feedline_batch *b, uint64_t at)
 {
-    struct joined j = {.first = (uint64_t *)(void *)(b->fields.data + at)};
+    struct joined j = {.first = (uint64_t *)(void *)(b->fields.slab.data + at)};
     for (uint32_t i = 0; i < b->range.count; i++)
         j.n += b->fields.placed[i].n;
     j.labels = (int64_t *)(j.first + b->range.count + 1);
@@ -70,7 +70,7 @@ static void join_one(const feedline_batch *b, uint32_t place,
                      const struct joined *j)
 {
     const struct fdl_placed_objects *p = &b->fields.placed[place];
-    const int64_t *labels = (const void *)(b->fields.data + p->at);
+    const int64_t *labels = (const void *)(b->fields.slab.data + p->at);
     const float *boxes = (const void *)(labels + p->room);
     const float *points = boxes + 4 * (size_t)p->room;
     size_t numbers = 2 * (size_t)b->kind->keypoints;

@@ -5,6 +5,7 @@
  */
 #include "loader/read/window.h"
 #include "loader/stream/ring.h"
+#include "loader/stream/slot_fields.h"
 #include "test.h"
 
 #include <feedline/feedline.h>
@@ -35,7 +36,7 @@ static void rig_start(struct rig *g)
     fdl_ring_start(g->ring, &g->stream, g->window);
 }
 
-static void rig_open(struct rig *g)
+static void rig_open_with(struct rig *g, const char *field)
 {
     const struct fdl_output_format format = {
         .width = 64, .height = 64, .channels = 3, .dtype = FEEDLINE_F32};
@@ -53,9 +54,18 @@ static void rig_open(struct rig *g)
         fdl_window_create(4, 1 << 20, resolve_nothing, NULL, &g->window), 0);
     assert_int_equal(
         fdl_ring_create(&layout, &fdl_backend_host, NULL, &g->ring), 0);
+    if (field)
+        assert_int_equal(fdl_field_set_add(&g->ring->kind.fields, field,
+                                           FEEDLINE_FIELD_BYTES),
+                         0);
     assert_int_equal(fdl_ring_set_depth(g->ring, &depth), 0);
     assert_int_equal(depth, DEPTH);
     rig_start(g);
+}
+
+static void rig_open(struct rig *g)
+{
+    rig_open_with(g, NULL);
 }
 
 static void rig_close(struct rig *g)
@@ -177,7 +187,7 @@ TEST(a_run_that_stops_leaves_its_memory_to_the_next)
         memset(fdl_slot_images_at(b), 2, b->layout->sample_bytes);
         fdl_ring_stop(g.ring);
         assert_int_equal(g.ring->n_free, SLOTS);
-        assert_int_equal(g.ring->n_slabs, SLOTS);
+        assert_int_equal(g.ring->n_idle, SLOTS);
         assert_int_equal(touched(&g, SLOTS), 2);
         rig_start(&g);
     }
@@ -203,6 +213,80 @@ TEST(a_batch_that_outlives_the_run_keeps_its_memory)
     assert_int_equal(touched(&g, SLOTS), 2);
     rig_close(&g);
 }
+
+/* ---- Fields -------------------------------------------------------------- */
+
+/* A sample of so many bytes; where they are. */
+static const uint8_t *put_field(feedline_batch *b, uint32_t place,
+                                uint64_t bytes)
+{
+    uint64_t at;
+    uint8_t *to;
+    assert_int_equal(fdl_slot_fields_claim(b, bytes, &at, &to), 0);
+    memset(to, (int)place + 1, bytes);
+    fdl_slot_field_set(b, 0, place, at, bytes);
+    return to;
+}
+
+static void fields_are_right(const feedline_batch *b, uint64_t bytes)
+{
+    struct feedline_batch_field f;
+    fdl_slot_field_get(b, 0, &f);
+    for (uint32_t place = 0; place < BATCH; place++) {
+        assert_int_equal(f.bytes[place], bytes);
+        assert_int_equal(f.data[f.offset[place]], place + 1);
+        assert_int_equal(f.data[f.offset[place] + bytes - 1], place + 1);
+    }
+}
+
+/* Where workers are waited for, all batches take turns with the memory that the
+ * first one needed, however deep the ring is. */
+TEST(fields_use_again_what_was_used)
+{
+    const uint64_t bytes = 300000;
+    struct rig g;
+    rig_open_with(&g, "caption");
+    uint64_t before = fdl_ring_field_memory(g.ring);
+    for (uint32_t i = 0; i < 4 * SLOTS; i++) {
+        feedline_batch *b = begin(&g);
+        for (uint32_t place = 0; place < BATCH; place++)
+            put_field(b, place, bytes);
+        end(b);
+        b = next(&g);
+        fields_are_right(b, bytes);
+        fdl_ring_release(b);
+        uint64_t more = fdl_ring_field_memory(g.ring) - before;
+        assert_in_range(more, BATCH * bytes, 2 * BATCH * bytes);
+    }
+    rig_close(&g);
+}
+
+/* Memory that had no batch yet has room for one like those before: no sample
+ * gets a block of its own, to be copied later. */
+TEST(fields_know_what_batches_need)
+{
+    const uint64_t bytes = 300000;
+    struct rig g;
+    rig_open_with(&g, "caption");
+    for (uint32_t i = 0; i < DEPTH; i++) { /* all of them ahead */
+        feedline_batch *b = begin(&g);
+        for (uint32_t place = 0; place < BATCH; place++) {
+            const uint8_t *at = put_field(b, place, bytes);
+            bool inside = at >= b->fields.slab.data &&
+                          at < b->fields.slab.data + b->fields.slab.capacity;
+            assert_int_equal(inside, i > 0);
+        }
+        end(b);
+    }
+    for (uint32_t i = 0; i < DEPTH; i++) {
+        feedline_batch *b = next(&g);
+        fields_are_right(b, bytes);
+        fdl_ring_release(b);
+    }
+    rig_close(&g);
+}
+
+/* ---- Depth --------------------------------------------------------------- */
 
 /* What depth does not need any more goes, and what was used stays; what it
  * needs in addition comes after all that was used. */

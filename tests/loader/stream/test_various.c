@@ -349,7 +349,7 @@ TEST_WITH(every_claim_finds_room, setup, teardown)
     feedline_batch *b =
         l->engine->ring->slots[0]; /* nobody else's: not started */
     struct fdl_output_format f = b->ring->kind.layout.format;
-    fdl_ring_take_slab_locked(b);
+    fdl_ring_take_memory_locked(b);
     const uint8_t *end = (const uint8_t *)b->slab.host + b->slab.bytes;
     void *dst;
     f.height = 1;

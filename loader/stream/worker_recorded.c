@@ -214,6 +214,28 @@ static uint32_t of_one_file(const struct fdl_recorded_tools *tools,
     return n;
 }
 
+static bool is_jpeg(const struct fdl_record_image *from)
+{
+    return from->n_bytes > 1 && from->bytes[0] == 0xff &&
+           from->bytes[1] == 0xd8;
+}
+
+/* Those that the JPEG index is of: of what is to be decoded the most, as a
+ * small image beside a large one has little to gain. NULL: none. */
+static const uint8_t *indexed_bytes(const struct fdl_recorded_tools *tools,
+                                    const struct fdl_record *record)
+{
+    const struct fdl_record_image *most = NULL;
+    for (uint32_t i = 0; i < record->n; i++) {
+        const struct fdl_record_image *from = &record->images[i];
+        if (tools->memory->is_made[i] || from->image.canvas || !is_jpeg(from))
+            continue;
+        if (!most || from->n_bytes > most->n_bytes)
+            most = from;
+    }
+    return most ? most->bytes : NULL;
+}
+
 static int32_t render_all(const struct fdl_recorded_tools *tools,
                           const struct fdl_read *r,
                           struct fdl_render_cost *cost,
@@ -223,12 +245,13 @@ static int32_t render_all(const struct fdl_recorded_tools *tools,
     struct fdl_recorded_tools others = *tools;
     char buf[FDL_RECORD_NAME_BYTES];
     uint32_t apart = 0; /* images up to here are made one by one */
+    const uint8_t *indexed = indexed_bytes(tools, record);
     others.notes = NULL;
     for (uint32_t i = 0; i < record->n; i++) {
         const struct fdl_record_image *from = &record->images[i];
         if (tools->memory->is_made[i])
             continue;
-        bool noted = from->bytes == record->images[0].bytes;
+        bool noted = from->bytes == indexed;
         const struct fdl_recorded_tools *own = noted ? tools : &others;
         bool canvas = from->image.canvas;
         uint32_t n = i < apart || canvas ? 1 : of_one_file(tools, record, i);

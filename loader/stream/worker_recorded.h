@@ -28,8 +28,8 @@ uint64_t fdl_recorded_memory_bytes(const struct fdl_recorded_memory *memory);
 /* What they take. */
 struct fdl_recorded_tools {
     struct fdl_decoder *decoder;
-    struct fdl_entry_store *entries; /* the JPEG index: of the first image's
-                                        bytes, which others may have as well */
+    struct fdl_entry_store *entries; /* the JPEG index: of the largest file, of
+                                        which several images may be */
     struct fdl_entry_notes *notes;   /* NULL: there is none */
     struct fdl_recorded_memory *memory;
     struct fdl_pixel_store *store; /* of images that are kept */

@@ -14,6 +14,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -726,6 +727,50 @@ TEST_WITH(later_epochs_enter_at_the_crop, setup, teardown)
     assert_true(s.jpeg_mcus_jumped > 0 && s.jpeg_mcus > 0);
     assert_ok(feedline_loader_stop(l));
     recorded_forget(&rig);
+    feedline_dataset_close(ds);
+}
+
+static bool largest_first;
+
+static uint64_t encoded_bytes(const struct feedline_recorded_image *image)
+{
+    return image->length >= 0 ? (uint64_t)image->length
+                              : image->seen_bytes - image->offset;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    uint64_t m = encoded_bytes(a), n = encoded_bytes(b);
+    return (m > n) - (m < n);
+}
+
+static int32_t read_by_bytes(struct feedline_read_call *call,
+                             struct feedline_recorded_image *images, uint32_t n)
+{
+    struct feedline_recorded_image sorted[RECORDED_IMAGES];
+    qsort(images, n, sizeof(*images), by_bytes);
+    for (uint32_t i = 0; i < n; i++)
+        sorted[i] = images[largest_first ? n - 1 - i : i];
+    return feedline_read_recorded(call, sorted, n);
+}
+
+/* Of a sample with several files the index is of the largest one. */
+TEST_WITH(the_largest_file_is_entered, setup, teardown)
+{
+    uint64_t jumped[2];
+    rig.read = read_by_bytes;
+    feedline_dataset *ds = recorded_dataset(&rig);
+    for (int i = 0; i < 2; i++) {
+        largest_first = i > 0;
+        SCOPED_LOADER l =
+            recorded_loader(ds, "jpeg_index=true workers=1 epochs=5");
+        assert_int_equal(recorded_run(&rig, l, 5), 0);
+        jumped[i] = fixture_stats(l).jpeg_mcus_jumped;
+        assert_ok(feedline_loader_stop(l));
+        recorded_forget(&rig);
+    }
+    assert_true(jumped[0] > 0);
+    assert_int_equal(jumped[0], jumped[1]);
     feedline_dataset_close(ds);
 }
 

@@ -452,16 +452,13 @@ static int32_t attach_or_check(struct fdl_jpeg *j)
                : AGAIN;
 }
 
-/* Of a crop, or for who wants all: what was noted of these bytes, and whether
- * more is to be noted. */
-static void use_entries(struct fdl_jpeg *j, JDIMENSION width)
+/* What was noted of these bytes, and whether more is to be noted; of whole
+ * images, too, whose rows are decoded side by side then. */
+static void use_entries(struct fdl_jpeg *j)
 {
     struct fdl_entry_notes *notes = j->bytes.notes;
     const struct jpeg_decompress_struct *c = &j->cinfo;
-    bool cropped =
-        width < c->output_width || j->need.height < (int32_t)c->output_height;
-    if (!notes || (!notes->known && !notes->learn) ||
-        (!cropped && !notes->whole))
+    if (!notes || (!notes->known && !notes->learn))
         return;
     notes->hash = fdl_entries_hash(j->bytes.data, j->bytes.size);
     notes->same = notes->known && notes->known->hash == notes->hash;
@@ -550,7 +547,7 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     if (!j->by_scans)
         begin = fdl_now_ns();
     if (j->attached)
-        use_entries(j, width);
+        use_entries(j);
     if (j->blocks &&
         fdl_jpeg_rows_begin(&j->own, c, j->blocks, &x, &width,
                             (JDIMENSION)need->y, (JDIMENSION)need->height)) {

@@ -106,6 +106,36 @@ TEST(sound_files_are_libjpegs)
     fdl_decoder_destroy(plain);
 }
 
+/* Its rows are followed side by side from the second time on. */
+TEST(whole_images_are_noted_and_entered)
+{
+    static uint8_t pixels[3][BYTES];
+    uint64_t seed = test_seed();
+    struct make_jpeg m = make_any(&seed, SIDE, SIDE);
+    m.width = m.height = SIDE;
+    m.components = 3;
+    m.h = m.v = 1;
+    m.quality = 95;
+    size_t size;
+    uint8_t *file = make_jpeg(&m, &size);
+    struct fdl_encoded bytes = file_of(file, size);
+    const struct fdl_box whole = {0, 0, SIDE, SIDE};
+    kept_forget();
+    for (int i = 0; i < 3; i++) {
+        SCOPED_DECODER d = create(i == 0, 0);
+        struct fdl_render_cost cost;
+        fdl_entry_notes_begin(&kept_notes, kept_known, true);
+        bytes.notes = i > 0 ? &kept_notes : NULL;
+        assert_int_equal(rig_decode(d, &bytes, whole, SIDE, pixels[i], &cost),
+                         FEEDLINE_OK);
+        kept_add();
+        assert_memory_equal(pixels[i], pixels[0], BYTES);
+    }
+    assert_true(!fdl_jpeg_transform() || kept_known->n > 0);
+    assert_true(kept_notes.same == (kept_known->n > 0));
+    free(file);
+}
+
 /* What transfers and disks do to files: bytes changed, runs lost, the end cut,
  * markers where none belong. */
 static size_t damage(uint8_t *file, size_t size, uint64_t *seed)

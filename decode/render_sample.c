@@ -448,7 +448,7 @@ static fdl_finish_fn choose_finish(const struct fdl_plan *plan,
     const struct fdl_kernels *k = &fdl_kernels[fdl_cpu_level()];
     if (plan->lookup)
         return fdl_finish_lookup(k->lookup, format, plan->lookup_bytes);
-    return fdl_finish_choose(k->finish, format);
+    return fdl_finish_choose_last(k->finish, format);
 }
 
 /* Whether there is alpha on the way. Where pixels are only picked or copied it

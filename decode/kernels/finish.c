@@ -8,6 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+/* As many as a large sample of f32 has (fdl_finish_is_large). */
+#define LARGE_BYTES ((size_t)1 << 18)
+
 /* From mean and std, or to 0..1 where norm is not on. */
 static void numbers(const struct fdl_norm *norm, float scale[FDL_CHANNELS_MAX],
                     float bias[FDL_CHANNELS_MAX])
@@ -232,6 +235,7 @@ void fdl_finish_end(void)
 
 const struct fdl_finish_kernels fdl_finish_c = {
     .u8_nchw = fdl_finish_planes,
+    .u8_nchw_past = fdl_finish_planes,
     .u8_nhwc = u8_nhwc,
     .f16_nchw = f16_nchw,
     .f16_nhwc = f16_nhwc,
@@ -258,4 +262,14 @@ fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,
         fdl_assert(f->dtype == FEEDLINE_F32);
         return packed ? k->f32_nhwc : k->f32_nchw;
     }
+}
+
+fdl_finish_fn fdl_finish_choose_last(const struct fdl_finish_kernels *k,
+                                     const struct fdl_output_format *f)
+{
+    size_t pixels = (size_t)f->width * (size_t)f->height;
+    bool planar = f->dtype == FEEDLINE_U8 && (!f->nhwc || f->channels == 1);
+    if (planar && pixels * (size_t)f->channels >= LARGE_BYTES)
+        return k->u8_nchw_past;
+    return fdl_finish_choose(k, f);
 }

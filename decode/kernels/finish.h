@@ -87,6 +87,7 @@ void fdl_finish_planes(const uint8_t *const planes[],
 struct fdl_finish_kernels {
     fdl_finish_fn u8_nchw, u8_nhwc, f16_nchw, f16_nhwc;
     fdl_finish_fn bf16_nchw, bf16_nhwc, f32_nchw, f32_nhwc;
+    fdl_finish_fn u8_nchw_past; /* the caches */
     fdl_finish_mix_fn mix;
 
     /* The way back: n pixels of three bytes, apart from the planes. */
@@ -110,8 +111,11 @@ static inline bool fdl_finish_is_large(const struct fdl_output_format *f)
     return pixels * (size_t)f->channels >= (size_t)1 << 16;
 }
 
-/* The one for a format. */
+/* The one for a format, and that for what is delivered and not read again here:
+ * large samples of bytes go past the caches then. */
 fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,
                                 const struct fdl_output_format *format);
+fdl_finish_fn fdl_finish_choose_last(const struct fdl_finish_kernels *k,
+                                     const struct fdl_output_format *format);
 
 #endif

@@ -3,8 +3,9 @@
  * The last pass with AVX2, FMA and F16C. Planes are readable in whole vectors,
  * so the end of a row is computed like the rest and only stored with care.
  *
- * Rows of f32 of large samples go past the caches, which would first read what
- * is overwritten: batches of them do not stay there until they are used.
+ * Rows of f32 of large samples, and planes of bytes, go past the caches, which
+ * would first read what is overwritten: batches of them do not stay there until
+ * they are used, and what does stay is of use to other threads.
  */
 #include "base/compiler.h"
 #include "decode/kernels/finish.h"
@@ -108,6 +109,35 @@ AVX2 static void u8_nhwc(const uint8_t *const planes[],
         bytes_row(planes, width, 4, to);
     else
         bytes_row(planes, width, 2, to);
+}
+
+/* In whole vectors; how many bytes. */
+AVX2 static size_t stream_bytes(uint8_t *to, const uint8_t *from, size_t n)
+{
+    size_t x = 0;
+    for (; x + sizeof(__m256i) <= n; x += sizeof(__m256i))
+        _mm256_stream_si256((__m256i *)(void *)(to + x),
+                            _mm256_loadu_si256((const __m256i *)(from + x)));
+    return x;
+}
+
+static void copy_past(uint8_t *to, const uint8_t *from, size_t n)
+{
+    size_t x = 0;
+    if ((uintptr_t)to % sizeof(__m256i) == 0)
+        x = stream_bytes(to, from, n);
+    memcpy(to + x, from + x, n - x);
+}
+
+static void u8_nchw_past(const uint8_t *const planes[],
+                         const struct fdl_affine *affine,
+                         const struct fdl_output_format *f, int32_t row,
+                         void *dst)
+{
+    (void)affine;
+    for (int32_t c = 0; c < f->channels; c++)
+        copy_past((uint8_t *)dst + fdl_planar_place(f, c, row), planes[c],
+                  (size_t)f->width);
 }
 
 /* ---- Pixels to planes --------------------------------------------------- */
@@ -304,30 +334,36 @@ AVX2 FDL_INLINE void make_pattern(struct pattern *p,
 AVX2 FDL_INLINE void packed_block(const uint8_t *const planes[],
                                   const struct fdl_finish_mix *m, size_t x,
                                   size_t channels, const struct pattern *p,
-                                  uint8_t *to, enum kind kind, bool steps)
+                                  uint8_t *to, enum kind kind, bool steps,
+                                  bool past)
 {
     uint8_t bytes[BLOCK * FDL_CHANNELS_MAX], y[sizeof(bytes)];
     interleave_block(planes, x, channels, bytes);
     if (m)
         interleave_block(m->y, x, channels, y);
-    for (size_t i = 0; i < 2 * channels; i++)
-        store_eight(
-            to + 8 * i * bytes_of(kind),
-            mixed(bytes + 8 * i, m ? y + 8 * i : NULL, m, &p->of[i % 3], steps),
-            kind);
+    for (size_t i = 0; i < 2 * channels; i++) {
+        __m256 value =
+            mixed(bytes + 8 * i, m ? y + 8 * i : NULL, m, &p->of[i % 3], steps);
+        if (past)
+            _mm256_stream_ps((float *)(void *)to + 8 * i, value);
+        else
+            store_eight(to + 8 * i * bytes_of(kind), value, kind);
+    }
 }
 
 AVX2 FDL_INLINE void packed_row(const uint8_t *const planes[],
                                 const struct fdl_finish_mix *m, size_t width,
                                 size_t channels, const struct pattern *p,
-                                uint8_t *to, enum kind kind, bool steps)
+                                uint8_t *to, enum kind kind, bool steps,
+                                bool past)
 {
     size_t pixel = channels * bytes_of(kind), x = 0;
     for (; x + BLOCK <= width; x += BLOCK)
-        packed_block(planes, m, x, channels, p, to + x * pixel, kind, steps);
+        packed_block(planes, m, x, channels, p, to + x * pixel, kind, steps,
+                     past);
     if (x < width) {
         uint8_t end[BLOCK * FDL_CHANNELS_MAX * sizeof(float)];
-        packed_block(planes, m, x, channels, p, end, kind, steps);
+        packed_block(planes, m, x, channels, p, end, kind, steps, false);
         memcpy(to + x * pixel, end, (width - x) * pixel);
     }
 }
@@ -343,12 +379,16 @@ AVX2 FDL_INLINE void packed(const uint8_t *const planes[],
     make_pattern(&p, affine, channels, steps);
     uint8_t *to =
         (uint8_t *)dst + (size_t)row * width * channels * bytes_of(kind);
-    if (channels == 3)
-        packed_row(planes, m, width, 3, &p, to, kind, steps);
+    bool past = kind == F32 && !m && fdl_finish_is_large(f) &&
+                (uintptr_t)to % sizeof(__m256) == 0;
+    if (channels == 3 && past)
+        packed_row(planes, m, width, 3, &p, to, kind, steps, true);
+    else if (channels == 3)
+        packed_row(planes, m, width, 3, &p, to, kind, steps, false);
     else if (channels == 4)
-        packed_row(planes, m, width, 4, &p, to, kind, steps);
+        packed_row(planes, m, width, 4, &p, to, kind, steps, false);
     else
-        packed_row(planes, m, width, 2, &p, to, kind, steps);
+        packed_row(planes, m, width, 2, &p, to, kind, steps, false);
 }
 
 /* Both layouts of one type. */
@@ -393,6 +433,7 @@ AVX2 static void mix(const uint8_t *const x[], const struct fdl_finish_mix *m,
 
 const struct fdl_finish_kernels fdl_finish_avx2 = {
     .u8_nchw = fdl_finish_planes,
+    .u8_nchw_past = u8_nchw_past,
     .u8_nhwc = u8_nhwc,
     .f16_nchw = f16_nchw,
     .f16_nhwc = f16_nhwc,

@@ -178,6 +178,10 @@ static void check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
         fail_msg("finish: %" PRId32 "x%" PRId32 "x%" PRId32 " dtype %" PRId32
                  " nhwc %d row %" PRId32 " differs",
                  f.channels, f.height, f.width, f.dtype, f.nhwc, row);
+    memset(got, 7, bytes);
+    fdl_finish_choose_last(k, &f)(planes, &affine, &f, row, got);
+    fdl_finish_end();
+    assert_memory_equal(want, got, bytes);
     free(data);
     free(want);
     free(got);

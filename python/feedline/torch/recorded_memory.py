@@ -17,6 +17,8 @@ import torch
 
 # Smaller ones are the allocator's, which keeps such memory by itself.
 AT_LEAST = 1 << 20
+# From there on in pages of 2 MB, which take less to make and to find.
+HUGE = 4 << 20
 # Blocks of one size that wait for a batch; more go back to the kernel.
 MOST_FREE = 4
 
@@ -61,4 +63,10 @@ class Memory:
 
 def _block(n_bytes: int) -> mmap.mmap:
     kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    return mmap.mmap(-1, n_bytes, flags=kind)
+    block = mmap.mmap(-1, n_bytes, flags=kind)
+    if n_bytes >= HUGE:
+        try:
+            block.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:  # a kernel without them
+            pass
+    return block

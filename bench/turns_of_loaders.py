@@ -24,11 +24,21 @@ def pin(cores):
     torch.set_num_threads(1)
 
 
+# What data sets call the images of a batch that is a dict.
+_IMAGES = ("img", "gt")
+
+
+def count_of(batch):
+    if isinstance(batch, dict):
+        return len(next(batch[name] for name in _IMAGES if name in batch))
+    return len(batch[0])
+
+
 def epoch(loader):
     """(microseconds of CPU a sample, workers' included; images/s)."""
     cpu, begin, n = cpu_seconds(), time.perf_counter(), 0
-    for images, *_ in loader:
-        n += len(images)
+    for batch in loader:
+        n += count_of(batch)
     seconds = time.perf_counter() - begin
     return (cpu_seconds() - cpu) / n * 1e6, n / seconds
 

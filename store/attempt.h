@@ -28,7 +28,9 @@ struct fdl_attempt {
     const char *range, *tag;    /* headers; NULL: none. Until it was sent. */
     uint32_t stall_s;           /* no byte for so long is an error */
     uint32_t connect_ms;
-    bool fresh; /* on a connection of its own */
+    bool fresh;  /* on a connection of its own */
+    bool second; /* beside another one */
+    int64_t began_ns;
     void *user;
     /* The answer is right, and `bytes` of it will come. */
     enum fdl_attempt_go (*place)(struct fdl_attempt *a);
@@ -50,7 +52,7 @@ struct fdl_attempt {
     void *easy;
     struct fdl_curl_list *headers;
     char error[FDL_CURL_ERROR_BYTES];
-    struct fdl_attempt *next;
+    struct fdl_attempt *next; /* of its download, or idle */
 };
 
 /* Makes the handle ready for the request; the caller adds it to the others.

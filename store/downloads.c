@@ -14,9 +14,11 @@
 #define TRIES        6u
 #define STALL_S      30u
 #define CONNECT_MS   10000u
-#define MOST_HEDGES  2u /* of one download */
+#define MOST_HEDGES  6u /* of one download */
+#define MOST_AT_ONCE 4u /* requests of one */
 #define MOST_REFUSED 2u
-#define PAUSED_NS    ((int64_t)4000000) /* memory is asked for again */
+#define SPENT_NS     ((int64_t)50000000) /* a hedge is thought of again */
+#define PAUSED_NS    ((int64_t)4000000)  /* memory is asked for again */
 #define MS           ((int64_t)1000000)
 #define RANGE_BYTES  64
 
@@ -123,12 +125,14 @@ static void tell(struct fdl_download *d, int32_t status, const char *why)
 
 /* ---- Attempts ------------------------------------------------------------ */
 
-static void drop(struct fdl_downloads *all, struct fdl_attempt **at)
+static void drop(struct fdl_downloads *all, struct fdl_attempt *a)
 {
-    struct fdl_attempt *a = *at;
-    *at = NULL;
-    if (!a)
-        return;
+    struct fdl_download *d = a->user;
+    struct fdl_attempt **at = &d->attempts;
+    while (*at != a)
+        at = &(*at)->next;
+    *at = a->next;
+    add(&d->counts->bytes, a->got);
     if (a->easy)
         all->curl->MultiRemove(all->multi, a->easy);
     fdl_attempt_clear(a);
@@ -138,8 +142,8 @@ static void drop(struct fdl_downloads *all, struct fdl_attempt **at)
 
 static void finish(struct fdl_downloads *all, struct fdl_download *d)
 {
-    drop(all, &d->first);
-    drop(all, &d->twin);
+    while (d->attempts)
+        drop(all, d->attempts);
     *d->at = d->next;
     if (d->next)
         d->next->at = d->at;
@@ -206,7 +210,6 @@ static int32_t send_attempt(struct fdl_downloads *all, struct fdl_download *d,
     write_range(&a->asked, range);
     a->range = a->asked.ranged ? range : NULL;
     a->tag = d->strong ? d->known : NULL;
-    a->user = d;
     a->place = place;
     a->stall_s = all->config.stall_s;
     a->connect_ms = all->config.connect_ms;
@@ -221,25 +224,21 @@ static int32_t send_attempt(struct fdl_downloads *all, struct fdl_download *d,
 }
 
 static int32_t start(struct fdl_downloads *all, struct fdl_download *d,
-                     bool fresh, struct fdl_attempt **at)
+                     bool fresh)
 {
     struct fdl_attempt *a = take_idle(all);
     if (!a)
         return fdl_fail_memory(sizeof(*a), "a request");
+    a->user = d;
     a->fresh = fresh;
-    *at = a;
+    a->second = d->attempts != NULL;
+    a->began_ns = fdl_now_ns();
+    a->next = d->attempts;
+    d->attempts = a;
     int32_t status = send_attempt(all, d, a);
     if (status)
-        drop(all, at);
+        drop(all, a);
     return status;
-}
-
-static void set_hedge(const struct fdl_downloads *all, struct fdl_download *d)
-{
-    int64_t now = fdl_now_ns();
-    int64_t late = fdl_patience_late_ns(&all->patience, missing(d));
-    d->due_ns = late < INT64_MAX - now && d->hedges < MOST_HEDGES ? now + late
-                                                                  : INT64_MAX;
 }
 
 /* There is nothing to ask for. */
@@ -263,12 +262,10 @@ static void ask(struct fdl_downloads *all, struct fdl_download *d)
         return;
     }
     d->tries++;
-    d->began_ns = fdl_now_ns();
-    int32_t status = start(all, d, d->fresh, &d->first);
-    if (status == FEEDLINE_OK) {
-        set_hedge(all, d);
+    d->due_ns = 0;
+    int32_t status = start(all, d, d->fresh);
+    if (status == FEEDLINE_OK)
         return;
-    }
     tell(d, status, fdl_last_error());
     finish(all, d);
 }
@@ -295,7 +292,8 @@ void fdl_downloads_begin(struct fdl_downloads *all, struct fdl_download *d)
     d->total = d->object_bytes = -1;
     d->tries = d->refusals = d->hedges = 0;
     d->fresh = false;
-    d->first = d->twin = NULL;
+    d->attempts = NULL;
+    d->moved_ns = 0;
     recall(d);
     d->next = all->first;
     d->at = &all->first;
@@ -361,28 +359,38 @@ static bool compare(struct fdl_download *d, const struct fdl_attempt *a)
 
 /* ---- Bytes --------------------------------------------------------------- */
 
+/* The one request whose bytes are taken; NULL: none has an answer yet. */
+static struct fdl_attempt *writer_of(const struct fdl_download *d)
+{
+    struct fdl_attempt *a = d->attempts;
+    while (a && (!a->to || a->dropped))
+        a = a->next;
+    return a;
+}
+
 /* What its writer has brought. */
 static void count_bytes(struct fdl_download *d)
 {
-    const struct fdl_attempt *writer =
-        d->twin && d->twin->to ? d->twin : d->first;
-    if (writer && writer->to && !writer->dropped)
-        d->have = writer->asked.offset - d->offset + writer->got;
+    const struct fdl_attempt *a = writer_of(d);
+    uint64_t have = a ? a->asked.offset - d->offset + a->got : d->have;
+    if (have != d->have)
+        d->moved_ns = fdl_now_ns();
+    d->have = have;
 }
 
-/* The second request has an answer. The first goes on if it has come half the
- * way since. Dropped attempts are taken away after libcurl's turn. */
-static enum fdl_attempt_go settle_twin(struct fdl_download *d,
-                                       struct fdl_attempt *twin)
+/* A later request has an answer. The writer goes on if it has come half the way
+ * since that was sent; who was asked before it is of no use any more. Dropped
+ * attempts are taken away after libcurl's turn. */
+static enum fdl_attempt_go settle(struct fdl_download *d, struct fdl_attempt *a)
 {
     count_bytes(d);
-    uint64_t since = d->have - d->have_at_hedge;
-    if (d->first && since >= missing(d) && since > 0) {
-        twin->dropped = true;
+    uint64_t since = d->offset + d->have - a->asked.offset;
+    if (writer_of(d) && since >= missing(d) && since > 0) {
+        a->dropped = true;
         return FDL_ATTEMPT_STOP;
     }
-    if (d->first)
-        d->first->dropped = true;
+    for (struct fdl_attempt *older = a->next; older; older = older->next)
+        older->dropped = true;
     return FDL_ATTEMPT_GO;
 }
 
@@ -414,8 +422,8 @@ static enum fdl_attempt_go place(struct fdl_attempt *a)
     if (a->reply.status != 416 && !compare(d, a)) /* of no bytes */
         return FDL_ATTEMPT_STOP;
     enum fdl_attempt_go go = find_room(d, a);
-    if (go == FDL_ATTEMPT_GO && a == d->twin)
-        go = settle_twin(d, a);
+    if (go == FDL_ATTEMPT_GO)
+        go = settle(d, a);
     if (go == FDL_ATTEMPT_GO)
         a->to = d->to + (a->asked.offset - d->offset);
     return go;
@@ -424,7 +432,7 @@ static enum fdl_attempt_go place(struct fdl_attempt *a)
 /* ---- The end of an attempt ----------------------------------------------- */
 
 static void wait_for_next(struct fdl_downloads *all, struct fdl_download *d,
-                          const struct fdl_attempt *a)
+                          struct fdl_attempt *a)
 {
     if (a->got >= PROGRESS_BYTES)
         d->tries = 0;
@@ -442,7 +450,7 @@ static void wait_for_next(struct fdl_downloads *all, struct fdl_download *d,
         fdl_now_ns() + fdl_patience_pause_ns(&all->patience, d->tries + 1,
                                              a->reply.retry_after_s);
     add(&d->counts->retries, 1);
-    drop(all, &d->first);
+    drop(all, a);
 }
 
 /* What an answer means that is none of ours. */
@@ -472,7 +480,7 @@ static void end_badly(struct fdl_downloads *all, struct fdl_download *d,
 {
     enum fdl_reply_is is = ask_store(d, a);
     if (is == FDL_REPLY_REFUSED && d->refusals++ < MOST_REFUSED) {
-        drop(all, &d->first);
+        drop(all, a);
         d->tries--;
         ask(all, d);
     } else if (is == FDL_REPLY_PASSING) {
@@ -489,25 +497,20 @@ static void end_badly(struct fdl_downloads *all, struct fdl_download *d,
 static void end_well(struct fdl_downloads *all, struct fdl_download *d,
                      const struct fdl_attempt *a)
 {
-    fdl_patience_learn(&all->patience, a->bytes, fdl_now_ns() - d->began_ns);
+    fdl_patience_learn(&all->patience, a->asked.length, a->bytes,
+                       fdl_now_ns() - a->began_ns);
+    add(&d->counts->hedges_won, a->second);
     d->bytes = (uint64_t)d->total;
     finish(all, d);
 }
 
-/* What libcurl's turn has left to do: who lost goes, a second one that won
- * takes the place of the first. */
+/* What libcurl's turn has left to do: those that were dropped go. */
 static void tidy(struct fdl_downloads *all, struct fdl_download *d)
 {
-    if (d->twin && d->twin->dropped)
-        drop(all, &d->twin);
-    if (d->twin && d->twin->to) {
-        if (d->first)
-            add(&d->counts->bytes, d->first->got);
-        drop(all, &d->first);
-        d->first = d->twin;
-        d->twin = NULL;
-        add(&d->counts->hedges_won, 1);
-        set_hedge(all, d);
+    for (struct fdl_attempt *a = d->attempts, *next; a; a = next) {
+        next = a->next;
+        if (a->dropped)
+            drop(all, a);
     }
     count_bytes(d);
 }
@@ -515,40 +518,67 @@ static void tidy(struct fdl_downloads *all, struct fdl_download *d)
 static void on_end(struct fdl_downloads *all, struct fdl_attempt *a, int code)
 {
     struct fdl_download *d = a->user;
-    add(&d->counts->bytes, a->got);
     fdl_attempt_end(a, code);
-    if (!a->dropped && a->is != FDL_REPLY_GOOD)
-        add(&d->counts->failures, 1);
     if (a->dropped) {
-        drop(all, a == d->twin ? &d->twin : &d->first);
+        drop(all, a);
         return;
     }
     tidy(all, d);
-    if (a == d->twin && !d->first) { /* which has failed before */
-        d->first = a;
-        d->twin = NULL;
-    }
-    if (d->status) /* place has failed it */
+    add(&d->counts->failures, a->is != FDL_REPLY_GOOD);
+    if (d->status) { /* place has failed it */
         finish(all, d);
-    else if (a == d->twin)
-        drop(all, &d->twin);
-    else if (a->is == FDL_REPLY_GOOD)
+    } else if (a->is == FDL_REPLY_GOOD) {
         end_well(all, d, a);
-    else if (d->twin)
-        drop(all, &d->first);
-    else
+    } else if (d->attempts == a && !a->next) {
         end_badly(all, d, a);
+    } else { /* another may bring it */
+        d->due_ns = fdl_now_ns() +
+                    fdl_patience_pause_ns(&all->patience, d->tries + 1, -1);
+        drop(all, a);
+    }
 }
 
 /* ---- Turns --------------------------------------------------------------- */
+
+static bool is_paused(const struct fdl_download *d)
+{
+    const struct fdl_attempt *a = d->attempts;
+    while (a && !a->paused)
+        a = a->next;
+    return a != NULL;
+}
+
+static struct fdl_patience_wait wait_of(const struct fdl_download *d)
+{
+    const struct fdl_attempt *a = d->attempts;
+    return (struct fdl_patience_wait){.asked = a->asked.length,
+                                      .began_ns = a->began_ns,
+                                      .moved_ns =
+                                          FDL_MAX(a->began_ns, d->moved_ns)};
+}
+
+/* When it is tried again, or asked for twice: once the last request is late.
+ * INT64_MAX: it waits for nothing but the server. */
+static int64_t due_at(const struct fdl_downloads *all,
+                      const struct fdl_download *d)
+{
+    uint32_t n = 0;
+    if (!d->attempts)
+        return d->due_ns;
+    for (const struct fdl_attempt *a = d->attempts; a; a = a->next)
+        n++;
+    if (n >= MOST_AT_ONCE || d->hedges >= MOST_HEDGES || is_paused(d))
+        return INT64_MAX;
+    const struct fdl_patience_wait w = wait_of(d);
+    return FDL_MAX(d->due_ns, fdl_patience_late_at(&all->patience, &w));
+}
 
 /* The next moment at which there is something to do; INT64_MAX: none. */
 static int64_t next_due(const struct fdl_downloads *all)
 {
     int64_t due = INT64_MAX;
     for (const struct fdl_download *d = all->first; d; d = d->next)
-        if (!d->twin && !(d->first && d->first->paused))
-            due = FDL_MIN(due, d->due_ns);
+        due = FDL_MIN(due, due_at(all, d));
     return due;
 }
 
@@ -576,24 +606,24 @@ static void poll_all(struct fdl_downloads *all, int64_t timeout_ns)
 
 static void hedge(struct fdl_downloads *all, struct fdl_download *d)
 {
-    if (d->hedges++ >= MOST_HEDGES ||
-        !fdl_patience_spend(&all->patience, missing(d))) {
-        d->due_ns = INT64_MAX;
-        return;
-    }
-    d->have_at_hedge = d->have;
-    if (start(all, d, true, &d->twin) == FEEDLINE_OK)
+    struct fdl_asked asked = asked_for(d);
+    if (fdl_patience_spend(&all->patience, asked.length) &&
+        start(all, d, true) == FEEDLINE_OK) {
+        d->hedges++;
         add(&d->counts->hedges, 1);
-    else
-        d->due_ns = INT64_MAX;
+    } else {
+        d->due_ns = fdl_now_ns() + SPENT_NS;
+    }
 }
 
-static void resume(struct fdl_downloads *all, struct fdl_attempt *a)
+static void resume(struct fdl_downloads *all, struct fdl_download *d)
 {
-    if (!a || !a->paused)
-        return;
-    fdl_attempt_resume(a);
-    all->paused |= a->paused;
+    for (struct fdl_attempt *a = d->attempts; a; a = a->next) {
+        if (!a->paused)
+            continue;
+        fdl_attempt_resume(a);
+        all->paused |= a->paused;
+    }
 }
 
 uint32_t fdl_downloads_waiting(const struct fdl_downloads *all)
@@ -604,10 +634,12 @@ uint32_t fdl_downloads_waiting(const struct fdl_downloads *all)
 static bool waits(const struct fdl_downloads *all, const struct fdl_download *d,
                   int64_t now)
 {
-    if (d->length == 0 || (d->first && d->first->paused))
+    if (d->length == 0 || is_paused(d))
         return false;
-    return !d->first ||
-           now - d->began_ns > fdl_patience_slow_ns(&all->patience, missing(d));
+    if (!d->attempts || d->attempts->next)
+        return true;
+    const struct fdl_patience_wait w = wait_of(d);
+    return now > fdl_patience_slow_at(&all->patience, &w);
 }
 
 void fdl_downloads_turn(struct fdl_downloads *all, int64_t timeout_ns)
@@ -620,12 +652,11 @@ void fdl_downloads_turn(struct fdl_downloads *all, int64_t timeout_ns)
     for (struct fdl_download *d = all->first; d; d = next) {
         next = d->next;
         tidy(all, d);
-        resume(all, d->first);
-        resume(all, d->twin);
+        resume(all, d);
         all->waiting += waits(all, d, now);
-        if (d->due_ns > now || d->twin || (d->first && d->first->paused))
+        if (due_at(all, d) > now)
             continue;
-        if (d->first)
+        if (d->attempts)
             hedge(all, d);
         else
             ask(all, d);

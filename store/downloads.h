@@ -6,8 +6,9 @@
  *     begin -> request -> bytes -> done
  *                |  ^ later, from the byte that is missing on
  *                |  +-- the server is busy, or the connection broke
- *                +-- late: a second request for what is missing; whichever
- *                    sends first goes on, and only it writes
+ *                +-- late: a second request for what is missing, more where
+ *                    that is late as well; whichever sends first goes on, and
+ *                    only it writes
  *
  * All bytes of a download are of one object: its ETag is compared at each
  * request, and with what earlier downloads of the object had (tag).
@@ -71,9 +72,9 @@ struct fdl_download {
     bool strong;
     uint32_t tries, refusals, hedges;
     bool fresh;
-    int64_t began_ns, due_ns; /* due: of the next try, or of a hedge */
-    uint64_t have_at_hedge;
-    struct fdl_attempt *first, *twin;
+    int64_t due_ns;   /* of the next try; not before it of a hedge */
+    int64_t moved_ns; /* the last byte came */
+    struct fdl_attempt *attempts; /* the last one first */
     struct fdl_download *next, **at;
 };
 

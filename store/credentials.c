@@ -181,14 +181,17 @@ int32_t fdl_keeper_take(struct fdl_keeper *k, struct fdl_credentials *out)
     return status;
 }
 
+static bool is_just_now(int64_t then, int64_t now)
+{
+    return then && now >= then && now - then < JUST_NOW_S;
+}
+
 bool fdl_keeper_renew(struct fdl_keeper *k)
 {
     struct fdl_credentials before = {0};
     fdl_lock(&k->lock);
     int64_t now = now_of(k);
-    bool just_now =
-        k->renewed && now >= k->renewed && now - k->renewed < JUST_NOW_S;
-    if (!just_now) {
+    if (!is_just_now(k->renewed, now)) {
         k->renewed = now;
         k->helped = fdl_credentials_copy(&k->held, &before) == FEEDLINE_OK &&
                     ask(k, now) == FEEDLINE_OK &&
@@ -208,10 +211,40 @@ bool fdl_keeper_set_clock(struct fdl_keeper *k, const char *date)
     fdl_lock(&k->lock);
     int64_t wrong = theirs - now_of(k);
     bool differs = wrong > SKEW_S || wrong < -SKEW_S;
-    if (differs)
+    if (differs) {
         k->ahead_by += wrong;
+        fdl_keeper_note_change(k);
+    }
+    bool is_new = differs || (k->ahead_by && fdl_keeper_has_just_changed(k));
     fdl_unlock(&k->lock);
-    return differs;
+    return is_new;
+}
+
+int64_t fdl_keeper_ahead_by(struct fdl_keeper *k)
+{
+    fdl_lock(&k->lock);
+    int64_t by = k->ahead_by;
+    fdl_unlock(&k->lock);
+    return by;
+}
+
+void fdl_keeper_note_change(struct fdl_keeper *k)
+{
+    k->changed = now_of(k);
+}
+
+bool fdl_keeper_has_just_changed(const struct fdl_keeper *k)
+{
+    return is_just_now(k->changed, now_of(k));
+}
+
+bool fdl_keeper_is_anonymous(struct fdl_keeper *k)
+{
+    const struct fdl_credentials none = {0};
+    fdl_lock(&k->lock);
+    bool is = fdl_credentials_equal(&k->held, &none);
+    fdl_unlock(&k->lock);
+    return is;
 }
 
 void fdl_keeper_redact(struct fdl_keeper *k, char *text)

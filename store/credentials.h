@@ -52,6 +52,7 @@ struct fdl_keeper {
     int64_t renewed;  /* when a server last refused them; 0: never */
     bool helped;      /* there were others then */
     int64_t ahead_by; /* the server's clock, as far as known */
+    int64_t changed;  /* when a server last said what it should be; 0: never */
 };
 
 void fdl_keeper_init(struct fdl_keeper *k, fdl_obtain *obtain,
@@ -68,9 +69,21 @@ int32_t fdl_keeper_take(struct fdl_keeper *k, struct fdl_credentials *out);
  * done, for many requests are refused at once. false: there are no others. */
 bool fdl_keeper_renew(struct fdl_keeper *k);
 
-/* The server's date, of an answer that blames the clock. false: that is not how
- * the clocks differ. */
+/* The server's date, of an answer that may blame the clock. false: that is not
+ * how the clocks differ. */
 bool fdl_keeper_set_clock(struct fdl_keeper *k, const char *date);
+
+/* By how many seconds the server's clock is ahead of this machine's; 0: it is
+ * not, or nothing is known. */
+int64_t fdl_keeper_ahead_by(struct fdl_keeper *k);
+
+/* A server has said how requests are to be made, the time or the region; many
+ * that were made before may still be refused for it. The lock is held. */
+void fdl_keeper_note_change(struct fdl_keeper *k);
+bool fdl_keeper_has_just_changed(const struct fdl_keeper *k);
+
+/* Nothing is signed. */
+bool fdl_keeper_is_anonymous(struct fdl_keeper *k);
 
 /* Puts asterisks over what of those held is in a text. */
 void fdl_keeper_redact(struct fdl_keeper *k, char *text);

@@ -463,16 +463,13 @@ static enum fdl_reply_is ask_store(struct fdl_download *d,
     char range[RANGE_BYTES];
     write_range(&a->asked, range);
     a->answer.status = a->reply.status;
-    switch (ops->refused(d->store, d->path, a->asked.ranged ? range : NULL,
-                         &a->answer, &a->status)) {
-    case FDL_REFUSED_AGAIN:
-        return FDL_REPLY_REFUSED;
-    case FDL_REFUSED_LATER:
+    enum fdl_refusal what =
+        ops->refused(d->store, d->path, a->asked.ranged ? range : NULL,
+                     &a->answer, &a->status);
+    snprintf(a->why, sizeof(a->why), "%s", fdl_last_error());
+    if (what == FDL_REFUSED_LATER)
         return FDL_REPLY_PASSING;
-    default:
-        snprintf(a->why, sizeof(a->why), "%s", fdl_last_error());
-        return FDL_REPLY_BAD;
-    }
+    return what == FDL_REFUSED_AGAIN ? FDL_REPLY_REFUSED : FDL_REPLY_BAD;
 }
 
 static void end_badly(struct fdl_downloads *all, struct fdl_download *d,

@@ -59,9 +59,6 @@ static int32_t fetch(const struct fdl_pages *p, const char *next,
         status = fail_fetch(status, shown, refusal);
     else if (out->status < 200 || out->status > 299)
         *refusal = p->store->ops->refused(p->store, shown, NULL, out, &status);
-    if (*refusal == FDL_REFUSED_AGAIN)
-        status = fdl_fail(FEEDLINE_EIO,
-                          "%s: the server refuses it again and again", shown);
     if (status < 0)
         fdl_answer_free(out);
     return status;

@@ -6,12 +6,14 @@
 #include "store/xml.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define JSON_DEPTH 8
 /* Before it is cut: it is searched for secrets as a whole. */
 #define MESSAGE_BYTES FDL_XML_TEXT_BYTES
 #define DATE_BYTES    64
+#define HINT_BYTES    160
 
 struct reading {
     struct fdl_refused *out;
@@ -100,7 +102,9 @@ void fdl_refused_read(const struct fdl_answer *a, struct fdl_keeper *k,
 
 /* ---- What to do ---------------------------------------------------------- */
 
-enum action { FINAL, LATER, RENEW, CLOCK };
+/* SIGNED: the signature is not what it should be; some servers say so as well
+ * if only the time in it is not theirs. */
+enum action { FINAL, LATER, RENEW, CLOCK, SIGNED };
 
 static enum action action_of(const struct fdl_refused *r, int32_t status)
 {
@@ -124,7 +128,8 @@ static enum action action_of(const struct fdl_refused *r, int32_t status)
         {"InvalidAccessKeyId", RENEW},
         {"RequestTimeTooSkewed", CLOCK},
         {"RequestExpired", CLOCK},
-        {"AuthenticationFailed", CLOCK}, /* Azure's, for all that is wrong */
+        {"SignatureDoesNotMatch", SIGNED},
+        {"AuthenticationFailed", SIGNED}, /* Azure's, for all that is wrong */
     };
     for (size_t i = 0; i < FDL_COUNT_OF(known); i++) {
         if (strcmp(r->code, known[i].code) == 0)
@@ -145,10 +150,23 @@ static enum action action_of(const struct fdl_refused *r, int32_t status)
     }
 }
 
-static const char *hint(int32_t http, enum action action)
+/* How this machine's clock is wrong, as far as known. */
+static void tell_clock(int64_t ahead_by, char *out, size_t capacity)
+{
+    int64_t by = ahead_by < 0 ? -ahead_by : ahead_by;
+    snprintf(out, capacity,
+             "; this machine's clock is %" PRId64 " s %s the server's", by,
+             ahead_by < 0 ? "ahead of" : "behind");
+}
+
+static const char *words_for(int32_t http, enum action action, bool anonymous)
 {
     if (action == CLOCK)
         return "; is this machine's clock right?";
+    if (anonymous && (http == 401 || http == 403))
+        return "; it was asked without credentials";
+    if (action == SIGNED)
+        return "; is this the right key, and that of this account?";
     if (action == RENEW)
         return "; the credentials are not valid, or not any more";
     if (http == 403)
@@ -160,22 +178,42 @@ static const char *hint(int32_t http, enum action action)
     return "";
 }
 
+/* What may be wrong, or what to look at. */
+static void write_hint(struct fdl_keeper *k, int32_t http, enum action action,
+                       char out[HINT_BYTES])
+{
+    const char *words = words_for(http, action, fdl_keeper_is_anonymous(k));
+    int64_t ahead_by = fdl_keeper_ahead_by(k);
+    bool skewed = ahead_by && (action == CLOCK || action == SIGNED);
+    size_t n = 0;
+    if (!skewed || action != CLOCK) {
+        snprintf(out, HINT_BYTES, "%s", words);
+        n = strlen(out);
+    }
+    if (skewed)
+        tell_clock(ahead_by, out + n, HINT_BYTES - n);
+}
+
 enum fdl_refusal fdl_refused_judge(const struct fdl_refused *r,
                                    const struct fdl_answer *a,
                                    struct fdl_keeper *k, const char *location,
                                    const char *range, int32_t *status)
 {
-    char date[DATE_BYTES];
+    char date[DATE_BYTES], hint[HINT_BYTES];
     enum action action = action_of(r, a->status);
-    if (action == CLOCK && fdl_answer_header(a, "Date", date, sizeof(date)) &&
-        fdl_keeper_set_clock(k, date))
+    bool by_time = action == CLOCK || action == SIGNED;
+    bool changed = by_time &&
+                   fdl_answer_header(a, "Date", date, sizeof(date)) &&
+                   fdl_keeper_set_clock(k, date);
+    if (!changed && (action == RENEW || by_time))
+        changed = fdl_keeper_renew(k);
+    write_hint(k, a->status, action, hint);
+    *status = fdl_fail(a->status == 404 ? FEEDLINE_ENOENT : FEEDLINE_EIO,
+                       "%s%s%s: the server answers %" PRId32 "%s%s%s%s%s",
+                       location, range ? ", " : "", range ? range : "",
+                       a->status, *r->code ? " " : "", r->code,
+                       *r->message ? ": " : "", r->message, hint);
+    if (changed)
         return FDL_REFUSED_AGAIN;
-    if ((action == RENEW || action == CLOCK) && fdl_keeper_renew(k))
-        return FDL_REFUSED_AGAIN;
-    *status = fdl_fail(
-        a->status == 404 ? FEEDLINE_ENOENT : FEEDLINE_EIO,
-        "%s%s%s: the server answers %" PRId32 "%s%s%s%s%s", location,
-        range ? ", " : "", range ? range : "", a->status, *r->code ? " " : "",
-        r->code, *r->message ? ": " : "", r->message, hint(a->status, action));
     return action == LATER ? FDL_REFUSED_LATER : FDL_REFUSED_FINAL;
 }

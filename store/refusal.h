@@ -25,8 +25,8 @@ struct fdl_refused {
 void fdl_refused_read(const struct fdl_answer *a, struct fdl_keeper *k,
                       struct fdl_refused *out);
 
-/* Renews credentials and the clock, if that is what was wrong. Otherwise the
- * error line says what was, and *status is for when there is no patience left.
+/* Renews credentials and the clock, if that may be what was wrong. The error
+ * line says what was, and *status is for when there is no patience left.
  * range: NULL: all of it. */
 enum fdl_refusal fdl_refused_judge(const struct fdl_refused *r,
                                    const struct fdl_answer *a,

@@ -50,8 +50,8 @@ struct fdl_store_options {
 
 /* What to do with a request that was answered with an error. */
 enum fdl_refusal {
-    FDL_REFUSED_FINAL = 0, /* the error line says why */
-    FDL_REFUSED_LATER,     /* the same again, after a while */
+    FDL_REFUSED_FINAL = 0,
+    FDL_REFUSED_LATER, /* the same again, after a while */
     FDL_REFUSED_AGAIN /* at once, made anew: what it is made from has changed */
 };
 

@@ -29,7 +29,8 @@ struct fdl_store_ops {
                     const char *range, const char *tag,
                     struct fdl_request *out);
 
-    /* Any thread: the answer is an error, and *status what it is for a sample.
+    /* Any thread: the answer is an error; *status, and the error line, what it
+     * is for a sample if that is not asked for once more.
      * NULL: as HTTP says. */
     enum fdl_refusal (*refused)(struct fdl_store *store, const char *location,
                                 const char *range,

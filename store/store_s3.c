@@ -160,17 +160,18 @@ static int32_t s3_sign(struct fdl_store *store, const char *location,
 
 /* ---- Answers ------------------------------------------------------------- */
 
-/* A bucket of another region: it says which one. */
+/* A bucket of another region: it says which one, to all requests that are under
+ * way by then. */
 static bool moves(struct s3 *s, const struct fdl_refused *r)
 {
-    bool moved = false;
     if (!region_is_good(r->region))
         return false;
     fdl_lock(&s->r.keeper.lock);
     if (strcmp(s->region, r->region) != 0) {
         strcpy(s->region, r->region);
-        moved = true;
+        fdl_keeper_note_change(&s->r.keeper);
     }
+    bool moved = fdl_keeper_has_just_changed(&s->r.keeper);
     fdl_unlock(&s->r.keeper.lock);
     return moved;
 }
@@ -184,10 +185,11 @@ static enum fdl_refusal s3_refused(struct fdl_store *store,
     struct fdl_refused r;
     int32_t http = answer->status;
     fdl_refused_read(answer, &s->r.keeper, &r);
-    if ((http == 301 || http == 307 || http == 400 || http == 403) &&
-        moves(s, &r))
-        return FDL_REFUSED_AGAIN;
-    return fdl_refused_judge(&r, answer, &s->r.keeper, location, range, status);
+    bool moved = (http == 301 || http == 307 || http == 400 || http == 403) &&
+                 moves(s, &r);
+    enum fdl_refusal what =
+        fdl_refused_judge(&r, answer, &s->r.keeper, location, range, status);
+    return moved ? FDL_REFUSED_AGAIN : what;
 }
 
 /* ---- Lists --------------------------------------------------------------- */

@@ -221,6 +221,7 @@ def test_wrong_credentials(
         message = str(raised.value)
         assert place.root + uri in message
         assert place.refusal in message
+        assert "clock" not in message  # it is right
         assert not any(secret in message for secret in place.hidden)
         assert place.host in message or uri != "/classes/"
     assert data.read(0)  # it has what it was opened with

@@ -422,6 +422,8 @@ TEST_WITH(the_clock_is_set_by_the_server, script_clear_environment,
     take(&k, "ID1");
     assert_int_equal(refuse(&k, 403, date, body, &status), FDL_REFUSED_AGAIN);
     assert_int_equal(fdl_keeper_now(&k), script.now + 7200);
+    /* Others that were under way. */
+    assert_int_equal(refuse(&k, 403, date, body, &status), FDL_REFUSED_AGAIN);
     script.now += 10;
     made = 0;
     assert_int_equal(refuse(&k, 403, date, body, &status), FDL_REFUSED_FINAL);
@@ -429,7 +431,65 @@ TEST_WITH(the_clock_is_set_by_the_server, script_clear_environment,
     assert_string_equal(
         fdl_last_error(),
         "s3://b/k, bytes=0-99: the server answers 403 RequestTimeTooSkewed: "
-        "The difference is too large.; is this machine's clock right?");
+        "The difference is too large.; this machine's clock is 7200 s behind "
+        "the server's");
+    fdl_keeper_fini(&k);
+}
+
+static void expect_end(const char *end)
+{
+    const char *said = fdl_last_error();
+    size_t n = strlen(end), bytes = strlen(said);
+    if (bytes < n || strcmp(said + bytes - n, end) != 0)
+        assert_string_equal(said, end);
+}
+
+/* Clocks are to blame where they differ, and nowhere else. */
+TEST_WITH(a_signature_that_is_wrong, script_clear_environment, script_reset)
+{
+    static const char *const bodies[] = {
+        "<Error><Code>AuthenticationFailed</Code></Error>",
+        "<Error><Code>SignatureDoesNotMatch</Code></Error>"};
+    static const char same[] = "Date: Sun, 22 Nov 2026 00:00:09 GMT\r\n";
+    static const char other[] = "Date: Sat, 21 Nov 2026 23:00:00 GMT\r\n";
+    for (size_t i = 0; i < FDL_COUNT_OF(bodies); i++) {
+        struct fdl_keeper k;
+        int32_t status;
+        fdl_keeper_init(&k, obtain, &options);
+        made = 0;
+        take(&k, "ID1");
+        made = 0; /* there are no others */
+        refuse(&k, 403, same, bodies[i], &status);
+        expect_end("; is this the right key, and that of this account?");
+        assert_int_equal(refuse(&k, 403, other, bodies[i], &status),
+                         FDL_REFUSED_AGAIN);
+        script.now += 10;
+        made = 0;
+        assert_int_equal(refuse(&k, 403, other, bodies[i], &status),
+                         FDL_REFUSED_FINAL);
+        assert_int_equal(status, FEEDLINE_EIO);
+        expect_end("; is this the right key, and that of this account?; this "
+                   "machine's clock is 3600 s ahead of the server's");
+        fdl_keeper_fini(&k);
+        script.now -= 10;
+    }
+}
+
+/* Nobody's credentials are to blame. */
+TEST_WITH(a_refusal_of_who_has_none, script_clear_environment, script_reset)
+{
+    const struct fdl_store_options nothing = {
+        .fetch = script_fetch, .now = script_now, .anonymous = true};
+    struct fdl_credentials c;
+    struct fdl_keeper k;
+    int32_t status;
+    fdl_keeper_init(&k, obtain, &nothing);
+    assert_int_equal(fdl_keeper_take(&k, &c), FEEDLINE_OK);
+    fdl_credentials_free(&c);
+    assert_int_equal(refuse(&k, 401, "", "", &status), FDL_REFUSED_FINAL);
+    expect_end("answers 401; it was asked without credentials");
+    assert_int_equal(refuse(&k, 403, "", "", &status), FDL_REFUSED_FINAL);
+    expect_end("answers 403; it was asked without credentials");
     fdl_keeper_fini(&k);
 }
 

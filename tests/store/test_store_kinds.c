@@ -178,6 +178,10 @@ TEST_WITH(s3_moves_to_the_bucket_s_region, with_keys, script_reset)
                      FDL_REFUSED_AGAIN);
     expect_address("s3://bucket/k",
                    "https://bucket.s3.eu-west-3.amazonaws.com/k");
+    /* Others that were under way; and then it is right, and refused. */
+    assert_int_equal(refuse(301, "x-amz-bucket-region: eu-west-3\r\n", ""),
+                     FDL_REFUSED_AGAIN);
+    script.now += 10;
     assert_int_equal(refuse(301, "x-amz-bucket-region: eu-west-3\r\n", ""),
                      FDL_REFUSED_FINAL);
     assert_int_equal(refuse(400, "",

@@ -11,11 +11,12 @@ import email.utils
 import hashlib
 import hmac
 import http.server
-import re
 import time
 import urllib.parse
 from typing import Any, Dict, List, Optional, Tuple
 from xml.sax.saxutils import escape
+
+from answering import Answering
 
 SKEW_S = 15 * 60
 SIGNED = (
@@ -80,23 +81,14 @@ def etag(data: bytes) -> str:
     return "0x" + hashlib.md5(data).hexdigest()[:15].upper()
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Handler(Answering):
     server: Server
-
-    def log_message(self, *unused: Any) -> None:
-        pass
 
     def answer(
         self, status: int, body: bytes, headers: Optional[Dict[str, str]] = None
     ) -> None:
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("x-ms-version", self.headers.get("x-ms-version", ""))
-        self.end_headers()
-        self.wfile.write(body)
+        version = {"x-ms-version": self.headers.get("x-ms-version", "")}
+        super().answer(status, body, {**(headers or {}), **version})
 
     def do_GET(self) -> None:
         try:
@@ -148,22 +140,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.reads.append(name)
         if data is None:
             raise Refused(404, "BlobNotFound")
-        tag = '"%s"' % etag(data)
-        if self.headers.get("If-Match", tag) not in (tag, "*"):
+        if self.headers.get("If-Match", "*") not in ('"%s"' % etag(data), "*"):
             raise Refused(412, "ConditionNotMet")
-        headers = {"ETag": tag, "Accept-Ranges": "bytes"}
-        asked = self.headers.get("x-ms-range", self.headers.get("Range", ""))
-        found = re.fullmatch(r"bytes=(\d+)-(\d*)", asked)
-        if not found:
-            self.answer(200, data, headers)
-            return
-        first = int(found.group(1))
-        last = min(int(found.group(2) or len(data)), len(data) - 1)
-        if first >= len(data):
+        if not self.answer_part(
+            data, etag(data), self.headers.get("x-ms-range")
+        ):
             raise Refused(416, "InvalidRange")
-        span = "bytes %d-%d/%d" % (first, last, len(data))
-        part = data[first : last + 1]
-        self.answer(206, part, {**headers, "Content-Range": span})
 
     def list_blobs(
         self, container: str, blobs: Dict[str, bytes], query: Dict[str, str]

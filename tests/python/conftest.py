@@ -74,6 +74,34 @@ def image_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """For servers of this machine; and no index of another test."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+    monkeypatch.setenv("FEEDLINE_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def shards(
+    image_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The images in three tar files, and as they are."""
+    remote_sets = pytest.importorskip("remote_sets")
+    made: Path = remote_sets.make_shards(
+        image_folder, tmp_path_factory.mktemp("shards")
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def address(shards: Path) -> Iterator[str]:
+    """Of a server that has them, and fails on demand."""
+    import web_servers
+
+    with web_servers.faults(shards) as found:
+        yield found
+
+
 @pytest.fixture()
 def known_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """What feedline does not know is torch's, as where pixels cannot wait."""

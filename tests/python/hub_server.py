@@ -14,7 +14,9 @@ import json
 import re
 import threading
 import urllib.parse
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
+
+from answering import Answering
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -66,24 +68,7 @@ def oid(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-class Answering(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *unused: Any) -> None:
-        pass
-
-    def answer(
-        self, status: int, body: bytes, headers: Optional[Dict[str, str]] = None
-    ) -> None:
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        if "Content-Length" not in (headers or {}):
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
+class Refusing(Answering):
     def refuse(self, status: int, code: str, message: str) -> None:
         headers = {"X-Error-Code": code, "X-Error-Message": message}
         self.answer(status, json.dumps({"error": message}).encode(), headers)
@@ -95,7 +80,7 @@ class Answering(http.server.BaseHTTPRequestHandler):
         raise NotImplementedError
 
 
-class Hub(Answering):
+class Hub(Refusing):
     server: Server
 
     def do_GET(self) -> None:
@@ -193,7 +178,7 @@ class Hub(Answering):
         self.answer(302, b"Found. Redirecting", headers)
 
 
-class Far(Answering):
+class Far(Refusing):
     server: FarServer
 
     def do_GET(self) -> None:
@@ -207,22 +192,5 @@ class Far(Answering):
             self.refuse(400, "InvalidArgument", "Only one auth mechanism")
         elif data is None:
             self.refuse(404, "NoSuchKey", "no such file")
-        else:
-            self.send_part(data)
-
-    def send_part(self, data: bytes) -> None:
-        headers = {"ETag": '"%s"' % oid(data), "Accept-Ranges": "bytes"}
-        found = re.fullmatch(
-            r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")
-        )
-        if not found:
-            self.answer(200, data, headers)
-            return
-        first = int(found.group(1))
-        last = min(int(found.group(2) or len(data)), len(data) - 1)
-        if first >= len(data):
+        elif not self.answer_part(data, oid(data)):
             self.answer(416, b"", {"Content-Range": "bytes */%d" % len(data)})
-            return
-        span = "bytes %d-%d/%d" % (first, last, len(data))
-        part = data[first : last + 1]
-        self.answer(206, part, {**headers, "Content-Range": span})

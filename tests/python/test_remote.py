@@ -17,29 +17,10 @@ import feedline  # noqa: E402
 import store_servers  # noqa: E402
 import web_servers  # noqa: E402
 from feedline import Dataset, InvalidArgument, NotFound, ReadError  # noqa: E402
-from remote_sets import SECRET, make_shards, open_remote  # noqa: E402
-from remote_sets import urls, write_list  # noqa: E402
+from remote_sets import SECRET, open_remote, urls, write_list  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No proxy, and no index of another test."""
-    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
-    monkeypatch.setenv("FEEDLINE_CACHE_DIR", str(tmp_path / "cache"))
-
-
-@pytest.fixture(scope="module")
-def shards(
-    image_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """The images in three tar files, and as they are."""
-    return make_shards(image_folder, tmp_path_factory.mktemp("shards"))
-
-
-@pytest.fixture(scope="module")
-def address(shards: Path) -> Iterator[str]:
-    with web_servers.faults(shards) as found:
-        yield found
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 # ---- The same stream ---------------------------------------------------------
@@ -140,6 +121,8 @@ def test_nginx(
         streams.assert_same(ours, Dataset.open(str(shards / "{0..2}.tar")))
         with pytest.raises(NotFound, match="404"):
             open_remote(address + "/3.tar")
+    # None of it is left to answer.
+    assert not web_servers.answers(int(address.rsplit(":", 1)[1]))
 
 
 def make_certificate(folder: Path) -> Path:

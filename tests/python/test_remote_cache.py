@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Dict, Tuple
 
 import pytest
 
@@ -19,30 +19,12 @@ streams = pytest.importorskip("streams", reason="no numpy")
 import feedline  # noqa: E402
 import web_servers  # noqa: E402
 from feedline import Dataset  # noqa: E402
-from remote_sets import SECRET, make_shards, open_remote  # noqa: E402
-from remote_sets import urls, write_list  # noqa: E402
+from remote_sets import SECRET, open_remote, urls, write_list  # noqa: E402
 
 N = 24
 
 
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No proxy, and no index of another test."""
-    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
-    monkeypatch.setenv("FEEDLINE_CACHE_DIR", str(tmp_path / "cache"))
-
-
-@pytest.fixture(scope="module")
-def shards(
-    image_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    return make_shards(image_folder, tmp_path_factory.mktemp("shards"))
-
-
-@pytest.fixture(scope="module")
-def address(shards: Path) -> Iterator[str]:
-    with web_servers.faults(shards) as found:
-        yield found
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 @pytest.fixture

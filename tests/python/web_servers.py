@@ -31,14 +31,13 @@ http {{
 
 @contextlib.contextmanager
 def running(*command: str, **more: Any) -> Iterator[Any]:
-    child = subprocess.Popen(command, **more)
-    try:
-        yield child
-    finally:
-        child.kill()
-        child.wait()
-        if child.stdout:
-            child.stdout.close()
+    """Ended by SIGTERM: then nginx ends its worker as well."""
+    with subprocess.Popen(command, **more) as child:
+        try:
+            yield child
+        finally:
+            child.terminate()
+            child.wait(30)
 
 
 @contextlib.contextmanager

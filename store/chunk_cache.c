@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/memory.h"
+#include "store/chunk_checked.h"
 #include "store/chunk_ledger.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 /* Head and sums of a file; of a large object's sums more are in use, but that
  * is a thousandth of its bytes. */
-#define OVERHEAD (2 * FDL_CHUNK_BYTES)
+#define OVERHEAD FDL_CHUNK_BYTES
 
 struct fdl_chunk_cache {
     int folder;
@@ -30,11 +31,19 @@ struct fdl_chunk_cache {
     uint64_t budget;
     struct fdl_lock lock; /* of the ledger and `room` */
     struct fdl_chunk_ledger ledger;
-    uint64_t room; /* taken of the budget and not used */
+    uint64_t room;                     /* taken of the budget and not used */
+    struct fdl_chunk_queue *queue;     /* of what is to be stored */
+    struct fdl_chunk_checked *checked; /* NULL: all is checked each time */
+    _Atomic uint64_t errors, skipped_bytes;
     _Atomic bool full;
     _Atomic int error;
     const char *_Atomic step; /* NULL: nothing has failed */
 };
+
+static void count(_Atomic uint64_t *count, uint64_t n)
+{
+    atomic_fetch_add_explicit(count, n, memory_order_relaxed);
+}
 
 /* Nothing more is written. */
 static void stop(struct fdl_chunk_cache *c, const char *step, int error)
@@ -82,14 +91,26 @@ static void open_ledger(struct fdl_chunk_cache *c)
         c->budget = usual_budget(c->folder, used);
 }
 
+static void store_later(void *user, const struct fdl_chunk_job *part)
+{
+    struct fdl_chunk_cache *c = user;
+    (void)fdl_chunk_cache_store(c, part);
+}
+
 struct fdl_chunk_cache *fdl_chunk_cache_open(const char *folder,
-                                             uint64_t budget)
+                                             uint64_t budget,
+                                             uint64_t most_waiting)
 {
     struct fdl_chunk_cache *c = calloc(1, sizeof(*c));
-    if (!c)
+    if (c)
+        c->queue = fdl_chunk_queue_create(most_waiting, store_later, c);
+    if (!c || !c->queue) {
+        free(c);
         return NULL;
+    }
     fdl_lock_init(&c->lock, FDL_RANK_CHUNKS);
     c->budget = budget;
+    c->checked = fdl_chunk_checked_create();
     make_folders(folder);
     c->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (c->folder < 0)
@@ -103,6 +124,8 @@ void fdl_chunk_cache_close(struct fdl_chunk_cache *c)
 {
     if (!c)
         return;
+    fdl_chunk_queue_destroy(c->queue);
+    fdl_chunk_checked_destroy(c->checked);
     if (c->is_open)
         fdl_chunk_ledger_close(&c->ledger, c->room);
     if (c->folder >= 0)
@@ -136,6 +159,8 @@ void fdl_chunk_cache_get(const struct fdl_chunk_cache *c,
         .step = atomic_load_explicit(&c->step, memory_order_acquire),
         .error = fdl_load(&c->error),
         .budget = c->budget,
+        .errors = fdl_load(&c->errors),
+        .skipped_bytes = fdl_load(&c->skipped_bytes),
     };
 }
 
@@ -181,7 +206,22 @@ bool fdl_chunk_cache_find(const struct fdl_chunk_cache *c,
                           const struct fdl_chunk_key *key,
                           struct fdl_chunk_file *out)
 {
-    return c->folder >= 0 && fdl_chunk_file_open(c->folder, key, out) == 0;
+    return c->folder >= 0 &&
+           fdl_chunk_file_open(c->folder, key, false, out) == 0;
+}
+
+bool fdl_chunk_cache_knows(const struct fdl_chunk_cache *c,
+                           const struct fdl_chunk_file *f, uint64_t first,
+                           uint64_t n)
+{
+    return fdl_chunk_checked_has(c->checked, f->number, first, n);
+}
+
+void fdl_chunk_cache_learn(const struct fdl_chunk_cache *c,
+                           const struct fdl_chunk_file *f, uint64_t first,
+                           uint64_t n)
+{
+    fdl_chunk_checked_add(c->checked, f->number, first, n);
 }
 
 /* Its file, made if it is missing or another object's. *bytes: what that takes
@@ -191,7 +231,7 @@ static int open_or_make(struct fdl_chunk_cache *c,
                         struct fdl_chunk_file *f, uint64_t *bytes)
 {
     *bytes = 0;
-    int error = fdl_chunk_file_open(c->folder, key, f);
+    int error = fdl_chunk_file_open(c->folder, key, true, f);
     if (!error && f->size == size)
         return 0;
     if (!error)
@@ -205,24 +245,61 @@ static int open_or_make(struct fdl_chunk_cache *c,
     return error;
 }
 
-bool fdl_chunk_cache_store(struct fdl_chunk_cache *c,
-                           const struct fdl_chunk_key *key, uint64_t size,
-                           uint64_t offset, const uint8_t *data, uint64_t bytes,
-                           bool anew)
+/* errno. */
+static int write_part(struct fdl_chunk_cache *c,
+                      const struct fdl_chunk_job *part, uint64_t *bytes)
 {
     struct fdl_chunk_file f;
     uint64_t made, wrote = 0;
-    uint64_t most = bytes + OVERHEAD;
-    if (!fdl_chunk_cache_takes(c) || !take(c, most))
-        return true;
-    int error = open_or_make(c, key, size, &f, &made);
+    int error = open_or_make(c, &part->key, part->size, &f, &made);
     if (!error) {
-        error = fdl_chunk_file_write(&f, offset / FDL_CHUNK_BYTES,
-                                     fdl_chunks_of(bytes), data, anew, &wrote);
+        error = fdl_chunk_file_write(&f, part->offset / FDL_CHUNK_BYTES,
+                                     fdl_chunks_of(part->bytes), part->data,
+                                     part->anew, &wrote);
+        /* What was there before has only the right sum. */
+        if (!error && wrote == part->bytes)
+            fdl_chunk_cache_learn(c, &f, part->offset / FDL_CHUNK_BYTES,
+                                  fdl_chunks_of(part->bytes));
         fdl_chunk_file_close(&f);
         if (error)
             stop(c, "write", error);
     }
-    give_back(c, most - wrote - made);
+    *bytes = wrote + made;
+    return error;
+}
+
+bool fdl_chunk_cache_store(struct fdl_chunk_cache *c,
+                           const struct fdl_chunk_job *part)
+{
+    uint64_t most = part->bytes + OVERHEAD, wrote;
+    if (!fdl_chunk_cache_takes(c) || !take(c, most))
+        return true;
+    int error = write_part(c, part, &wrote);
+    give_back(c, most - wrote);
+    if (error)
+        count(&c->errors, 1);
     return !error;
+}
+
+void fdl_chunk_cache_offer(struct fdl_chunk_cache *c,
+                           const struct fdl_chunk_job *part)
+{
+    if (!fdl_chunk_cache_takes(c))
+        return;
+    switch (fdl_chunk_queue_offer(c->queue, part)) {
+    case FDL_CHUNK_TAKEN:
+        break;
+    case FDL_CHUNK_NO_ROOM:
+        count(&c->skipped_bytes, part->bytes);
+        break;
+    case FDL_CHUNK_NO_THREAD:
+        count(&c->errors, 1);
+        stop(c, "thread", EAGAIN);
+        break;
+    }
+}
+
+uint64_t fdl_chunk_cache_memory(const struct fdl_chunk_cache *c)
+{
+    return fdl_chunk_queue_bytes(c->queue);
 }

@@ -11,16 +11,18 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#define MAGIC      UINT64_C(0xfeed11e0c4ac4e01)
-#define PAGE_BYTES UINT64_C(4096)
+#define MAGIC      UINT64_C(0xfeed11e0c4ac4e02)
+#define DATA_ALIGN (UINT64_C(64) << 10)
 #define STEP       UINT64_C(1024) /* chunks at once */
 #define FLAGS      (O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
 struct head {
-    uint64_t magic, size;
+    uint64_t magic, size, number;
     struct fdl_digest identity;
     uint64_t sum; /* CRC-32C of all before */
 };
@@ -29,13 +31,15 @@ struct head {
 
 static uint64_t sum_at(uint64_t chunk)
 {
-    return PAGE_BYTES + chunk * sizeof(uint32_t);
+    return sizeof(struct head) + chunk * sizeof(uint32_t);
 }
 
+/* Where the kernel's large pages may begin, as in a file that has only the
+ * bytes: what is before them and not in use takes no room. */
 static uint64_t data_at(const struct fdl_chunk_file *f, uint64_t chunk)
 {
     uint64_t end = sum_at(fdl_chunks_of(f->size));
-    return (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES +
+    return (end + DATA_ALIGN - 1) / DATA_ALIGN * DATA_ALIGN +
            chunk * FDL_CHUNK_BYTES;
 }
 
@@ -49,8 +53,9 @@ static uint64_t span(const struct fdl_chunk_file *f, uint64_t first, uint64_t n)
 static uint32_t sum_of(const struct fdl_chunk_file *f, uint64_t chunk,
                        const uint8_t *data)
 {
-    uint32_t sum = fdl_crc32c(f->seed, &chunk, sizeof(chunk));
-    sum = fdl_crc32c(sum, data, span(f, chunk, 1));
+    /* Odd: each of 2^32 chunks begins with another value. */
+    uint32_t before = f->seed + (uint32_t)chunk * 0x9e3779b1u;
+    uint32_t sum = fdl_crc32c(before, data, span(f, chunk, 1));
     return sum ? sum : 1;
 }
 
@@ -61,19 +66,28 @@ static uint64_t sum_of_head(const struct head *head)
 
 /* ---- Bytes --------------------------------------------------------------- */
 
-static bool read_all(int fd, void *to, uint64_t bytes, uint64_t at)
+/* errno; ENODATA: the file ends before. */
+static int read_all(int fd, void *to, uint64_t bytes, uint64_t at)
 {
     for (uint8_t *p = to; bytes > 0;) {
         ssize_t n = pread(fd, p, bytes, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return false;
+            return n < 0 ? errno : ENODATA;
         p += n;
         at += (uint64_t)n;
         bytes -= (uint64_t)n;
     }
-    return true;
+    return 0;
+}
+
+/* What comes without waiting, all of it or EAGAIN: some file systems cannot. */
+static int read_now(int fd, void *to, uint64_t bytes, uint64_t at)
+{
+    const struct iovec whole = {to, bytes};
+    ssize_t n = bytes > 0 ? preadv2(fd, &whole, 1, (off_t)at, RWF_NOWAIT) : 0;
+    return n >= 0 && (uint64_t)n == bytes ? 0 : EAGAIN;
 }
 
 /* errno. */
@@ -99,6 +113,7 @@ static struct fdl_chunk_file file_of(int fd, const struct head *head)
     return (struct fdl_chunk_file){
         .fd = fd,
         .size = head->size,
+        .number = head->number,
         .seed = fdl_crc32c(0, &head->identity, sizeof(head->identity)),
     };
 }
@@ -110,21 +125,21 @@ void fdl_chunk_file_close(struct fdl_chunk_file *f)
 }
 
 int fdl_chunk_file_open(int folder, const struct fdl_chunk_key *key,
-                        struct fdl_chunk_file *out)
+                        bool writes, struct fdl_chunk_file *out)
 {
     struct head head;
-    int fd = openat(folder, key->path, O_RDWR | FLAGS);
-    if (fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM))
-        fd = openat(folder, key->path, O_RDONLY | FLAGS);
+    int fd = openat(folder, key->path, (writes ? O_RDWR : O_RDONLY) | FLAGS);
     if (fd < 0)
         return errno;
-    errno = ENOENT; /* where it ends before */
-    bool came = read_all(fd, &head, sizeof(head), 0);
-    int error = came ? ENOENT : errno;
-    if (!came || head.magic != MAGIC || head.sum != sum_of_head(&head) ||
-        memcmp(&head.identity, &key->identity, sizeof(head.identity)) != 0) {
+    int error = read_all(fd, &head, sizeof(head), 0);
+    if (error && error != ENODATA) {
         close(fd);
         return error;
+    }
+    if (error || head.magic != MAGIC || head.sum != sum_of_head(&head) ||
+        memcmp(&head.identity, &key->identity, sizeof(head.identity)) != 0) {
+        close(fd);
+        return ENOENT;
     }
     *out = file_of(fd, &head);
     return 0;
@@ -153,6 +168,9 @@ int fdl_chunk_file_make(int folder, const struct fdl_chunk_key *key,
     char beside[128];
     struct head head = {
         .magic = MAGIC, .size = size, .identity = key->identity};
+    if (getrandom(&head.number, sizeof(head.number), 0) !=
+        (ssize_t)sizeof(head.number))
+        return errno;
     head.sum = sum_of_head(&head);
     int fd = open_beside(folder, key->path, beside, sizeof(beside));
     if (fd < 0)
@@ -176,7 +194,7 @@ static void read_sums(const struct fdl_chunk_file *f, uint64_t first,
                       uint64_t n, uint32_t sums[STEP])
 {
     memset(sums, 0, n * sizeof(*sums));
-    if (!read_all(f->fd, sums, n * sizeof(*sums), sum_at(first)))
+    if (read_all(f->fd, sums, n * sizeof(*sums), sum_at(first)) != 0)
         memset(sums, 0, n * sizeof(*sums));
 }
 
@@ -191,26 +209,53 @@ bool fdl_chunk_file_has(const struct fdl_chunk_file *f, uint64_t first,
             if (!sums[i])
                 return false;
     }
-    posix_fadvise(f->fd, (off_t)data_at(f, first), (off_t)span(f, first, n),
-                  POSIX_FADV_WILLNEED);
     return true;
 }
 
-bool fdl_chunk_file_read(const struct fdl_chunk_file *f, uint64_t first,
-                         uint64_t n, uint8_t *to)
+static bool are_right(const struct fdl_chunk_file *f, uint64_t first,
+                      uint64_t n, const uint8_t *data)
 {
     uint32_t sums[STEP];
     for (uint64_t at = first, end = first + n; at < end; at += STEP) {
         uint64_t step = FDL_MIN(STEP, end - at);
-        uint8_t *here = to + (at - first) * FDL_CHUNK_BYTES;
+        const uint8_t *here = data + (at - first) * FDL_CHUNK_BYTES;
         read_sums(f, at, step, sums);
-        if (!read_all(f->fd, here, span(f, at, step), data_at(f, at)))
-            return false;
         for (uint64_t i = 0; i < step; i++)
             if (sum_of(f, at + i, here + i * FDL_CHUNK_BYTES) != sums[i])
                 return false;
     }
     return true;
+}
+
+int fdl_chunk_file_fill(const struct fdl_chunk_file *f, uint64_t offset,
+                        uint64_t bytes, uint8_t *to, bool wait)
+{
+    uint64_t at = data_at(f, 0) + offset;
+    return wait ? read_all(f->fd, to, bytes, at)
+                : read_now(f->fd, to, bytes, at);
+}
+
+int fdl_chunk_file_read(const struct fdl_chunk_file *f, uint64_t first,
+                        uint64_t n, uint8_t *to, bool wait)
+{
+    int error = fdl_chunk_file_fill(f, first * FDL_CHUNK_BYTES,
+                                    span(f, first, n), to, wait);
+    if (!error && !are_right(f, first, n, to))
+        error = EBADMSG;
+    return error;
+}
+
+void fdl_chunk_file_ahead(const struct fdl_chunk_file *f, uint64_t offset,
+                          uint64_t bytes)
+{
+    posix_fadvise(f->fd, (off_t)(data_at(f, 0) + offset), (off_t)bytes,
+                  POSIX_FADV_WILLNEED);
+}
+
+bool fdl_chunk_file_is_removed(const struct fdl_chunk_file *f)
+{
+    struct stat st;
+    return fstat(f->fd, &st) < 0 || st.st_nlink == 0;
 }
 
 /* Whether a chunk has another sum than the table says, which now says it. */

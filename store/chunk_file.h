@@ -3,16 +3,17 @@
  * What a chunk cache has of one object: a sparse file, in the machine's own
  * byte order.
  *
- *     head     who the object is, and how large      one page
+ *     head     who the object is, and how large
  *     sums     a CRC-32C of each chunk, 0: not there
- *     chunks   as in the object                      from a page on
+ *     chunks   as in the object                      from a multiple of 64 KiB
  *
  * A chunk counts only if its sum is right, which has the object and the chunk's
  * number in it: whatever a process that died, a full disk or a damaged one left
  * behind is not there. So nobody waits for anybody: whoever has a chunk writes
  * it, and two that write the same one write the same bytes.
  *
- * Files are made beside their place and renamed: none is without its head.
+ * Files are made beside their place and renamed: none is without its head. Each
+ * has a number, drawn when it is made, for who remembers what he found in it.
  */
 #ifndef FDL_STORE_CHUNK_FILE_H
 #define FDL_STORE_CHUNK_FILE_H
@@ -27,8 +28,9 @@
 
 struct fdl_chunk_file {
     int fd;
-    uint64_t size; /* of the object */
-    uint32_t seed; /* of sums: the object's */
+    uint64_t size;   /* of the object */
+    uint64_t number; /* of this file: no other one has it */
+    uint32_t seed;   /* of sums: the object's */
 };
 
 /* Chunks of an object, or of a part of it. */
@@ -40,7 +42,7 @@ static inline uint64_t fdl_chunks_of(uint64_t bytes)
 /* The file at key->path in `folder`. errno; ENOENT: also that of another
  * object, or none of ours. */
 int fdl_chunk_file_open(int folder, const struct fdl_chunk_key *key,
-                        struct fdl_chunk_file *out);
+                        bool writes, struct fdl_chunk_file *out);
 
 /* Makes one without chunks, in place of what is there. errno. */
 int fdl_chunk_file_make(int folder, const struct fdl_chunk_key *key,
@@ -48,13 +50,26 @@ int fdl_chunk_file_make(int folder, const struct fdl_chunk_key *key,
 void fdl_chunk_file_close(struct fdl_chunk_file *f);
 
 /* Whether the n chunks from `first` on, which are in the object, seem to be
- * there; the kernel then begins to read them. */
+ * there. */
 bool fdl_chunk_file_has(const struct fdl_chunk_file *f, uint64_t first,
                         uint64_t n);
 
-/* Reads them, each at its place. false: not all of them are there and right. */
-bool fdl_chunk_file_read(const struct fdl_chunk_file *f, uint64_t first,
-                         uint64_t n, uint8_t *to);
+/* Reads them, each at its place. errno; EBADMSG: not all of them are there and
+ * right; EAGAIN: without waiting it cannot be done. */
+int fdl_chunk_file_read(const struct fdl_chunk_file *f, uint64_t first,
+                        uint64_t n, uint8_t *to, bool wait);
+
+/* Reads bytes of chunks that are there and right. errno; ENODATA: the file ends
+ * before. */
+int fdl_chunk_file_fill(const struct fdl_chunk_file *f, uint64_t offset,
+                        uint64_t bytes, uint8_t *to, bool wait);
+
+/* The kernel begins to read those bytes. */
+void fdl_chunk_file_ahead(const struct fdl_chunk_file *f, uint64_t offset,
+                          uint64_t bytes);
+
+/* No name leads to it any more: no chunks will come. */
+bool fdl_chunk_file_is_removed(const struct fdl_chunk_file *f);
 
 /* Writes those of them that are not there, or all of them. *bytes: written, 0
  * for those that were there. errno. */

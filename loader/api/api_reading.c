@@ -47,7 +47,7 @@ static int32_t measure(const struct fdl_options *o, const feedline_dataset *ds,
         .samples = samples,
         .n = n,
     };
-    plan.chunks = fdl_remote_cache_open(o, ds);
+    plan.chunks = fdl_remote_cache_open(o, ds, UINT64_MAX);
     int32_t status = fdl_reading_measure(&plan, out);
     fdl_chunk_cache_close(plan.chunks);
     free(samples);

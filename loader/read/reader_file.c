@@ -26,9 +26,9 @@ bool fdl_file_is_limit(int err)
     return err == EMFILE || err == ENFILE;
 }
 
-/* Among the open shards. What is kept is read through the page cache and what
- * is not past it: where both occur, a shard is open twice. */
-static uint32_t place_of(const struct fdl_window *w, const struct fdl_read *r)
+/* What is kept is read through the page cache and what is not past it: where
+ * both occur, a shard is open twice. */
+uint32_t fdl_file_place(const struct fdl_window *w, const struct fdl_read *r)
 {
     uint32_t file = r->source.file;
     if (file == FDL_OWN_FILE || !fdl_window_keep(w)->drops)
@@ -40,7 +40,7 @@ int fdl_file_take(struct fdl_window *w, struct fdl_read *r)
 {
     const struct fdl_keep *keep = fdl_window_keep(w);
     r->kept = fdl_keep_begins(keep, r->source.path, r->source.offset);
-    r->shard = fdl_shard_take(fdl_window_shards(w), place_of(w, r));
+    r->shard = fdl_shard_take(fdl_window_shards(w), fdl_file_place(w, r));
     r->align = r->shard ? r->shard->align : 0;
     r->head = 0;
     r->plain = false;
@@ -348,8 +348,11 @@ int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
     if (r->shard)
         return fdl_shard_give(s, r->shard,
                               good || r->status == FEEDLINE_ENOMEM);
-    return good ? fdl_shard_keep(s, place_of(w, r), r->file_bytes, r->align, fd)
-                : fd;
+    const struct fdl_open_shard shard = {.fd = fd,
+                                         .file = fdl_file_place(w, r),
+                                         .size = r->file_bytes,
+                                         .align = r->align};
+    return good ? fdl_shard_keep(s, &shard) : fd;
 }
 
 void fdl_file_read_from(struct fdl_window *w, struct fdl_read *r, int fd,

@@ -9,8 +9,9 @@
  * that issues new samples wakes it if `asleep` is set, as in reader_uring.c.
  *
  * What the cache of this machine has (remote_read.h) is read by this thread as
- * well, once all reads that there is room for have begun: the kernel brings
- * their pages meanwhile, as many at a time.
+ * well: at once if it is in the page cache. If not, the kernel begins to bring
+ * it, as many samples at a time as may be in flight, and it is read once all
+ * that there is room for have begun.
  *
  * Fields of samples may be files of this machine, and so may samples of a list:
  * these it reads itself, one after the other.
@@ -33,6 +34,11 @@
 #define TURN_NS   ((int64_t)1000000000)
 #define PAUSED_NS ((int64_t)4000000) /* memory is asked for again */
 
+/* Samples that begin before requests under way are looked after, and that are
+ * announced together: of those in the page cache some 0.3 ms of work. */
+#define MOST_BEGUN  16
+#define MOST_LANDED 4 /* of those that come from the disk */
+
 /* One sample in flight. */
 struct flight {
     struct fdl_remote_read remote; /* first */
@@ -52,6 +58,7 @@ struct fdl_reader {
 
     /* The thread's own. */
     FDL_ALIGNED(FDL_CACHE_LINE) uint32_t in_flight;
+    uint32_t asked;         /* of them, requests */
     uint32_t landed;        /* and not announced: one wake-up serves many */
     struct fdl_read *apart; /* mates whose read failed: each by itself */
     struct flight *flights; /* [max_depth] */
@@ -108,8 +115,22 @@ static void end_flight(struct fdl_reader *r, struct flight *f)
 static void on_done(struct fdl_download *d)
 {
     struct flight *f = (struct flight *)d;
+    f->reader->asked--;
     fdl_remote_end(&f->remote);
     end_flight(f->reader, f);
+}
+
+static void ask(struct fdl_reader *r, struct flight *f)
+{
+    r->asked++;
+    fdl_downloads_begin(r->downloads, &f->remote.download);
+}
+
+static void announce(struct fdl_reader *r)
+{
+    if (r->landed)
+        fdl_window_announce(r->window, r->landed);
+    r->landed = 0;
 }
 
 static struct flight *take_kept(struct fdl_reader *r)
@@ -127,7 +148,7 @@ static bool read_kept(struct fdl_reader *r)
 {
     bool any = false;
     while (r->kept) {
-        enum fdl_remote_taken taken = fdl_remote_take(&r->kept->remote);
+        enum fdl_remote_taken taken = fdl_remote_take(&r->kept->remote, true);
         if (taken == FDL_REMOTE_LATER)
             break;
         struct flight *f = take_kept(r);
@@ -135,16 +156,11 @@ static bool read_kept(struct fdl_reader *r)
         if (taken == FDL_REMOTE_TAKEN)
             end_flight(r, f);
         else
-            fdl_downloads_begin(r->downloads, &f->remote.download);
+            ask(r, f);
+        if (r->landed >= MOST_LANDED) /* the next one may be waited for */
+            announce(r);
     }
     return any;
-}
-
-static void announce(struct fdl_reader *r)
-{
-    if (r->landed)
-        fdl_window_announce(r->window, r->landed);
-    r->landed = 0;
 }
 
 static void launch(struct fdl_reader *r, struct fdl_read *read)
@@ -160,13 +176,20 @@ static void launch(struct fdl_reader *r, struct fdl_read *read)
     r->in_flight++;
     fdl_remote_prepare(&f->remote, r->window, read);
     f->remote.download.done = on_done;
-    if (!f->remote.is_kept) {
-        fdl_downloads_begin(r->downloads, &f->remote.download);
-        return;
+    switch (f->remote.is_kept ? fdl_remote_take(&f->remote, false)
+                              : FDL_REMOTE_GONE) {
+    case FDL_REMOTE_TAKEN:
+        end_flight(r, f);
+        break;
+    case FDL_REMOTE_LATER:
+        f->next = NULL;
+        *r->kept_end = f;
+        r->kept_end = &f->next;
+        break;
+    case FDL_REMOTE_GONE:
+        ask(r, f);
+        break;
     }
-    f->next = NULL;
-    *r->kept_end = f;
-    r->kept_end = &f->next;
 }
 
 /* ---- The loop ----------------------------------------------------------- */
@@ -213,15 +236,19 @@ static uint32_t most_in_flight(const struct fdl_reader *r)
     return FDL_MIN(depth + more, r->max_depth);
 }
 
-/* With all flights under way nothing is claimed, and a close is to be heard. */
-static void fill(struct fdl_reader *r)
+/* With all flights under way nothing is claimed, and a close is to be heard.
+ * true: there may be more to begin. */
+static bool fill(struct fdl_reader *r)
 {
-    uint32_t most = most_in_flight(r);
+    uint32_t most = most_in_flight(r), begun = 0;
     struct fdl_read *read;
-    while (r->in_flight < most && (read = next_read(r)))
+    while (r->in_flight < most && begun < MOST_BEGUN && (read = next_read(r))) {
         launch(r, read);
+        begun++;
+    }
     if (r->in_flight >= most)
         atomic_exchange_explicit(&r->asleep, true, memory_order_acq_rel);
+    return r->in_flight < most && begun == MOST_BEGUN;
 }
 
 /* Adds the time since the last mark to `counter`. */
@@ -269,13 +296,15 @@ static void *remote_main(void *arg)
     struct fdl_reader *r = arg;
     r->mark_ns = fdl_now_ns();
     for (;;) {
-        fill(r);
-        bool more = read_kept(r);
+        bool more = fill(r);
+        more = read_kept(r) || more;
         announce(r);
         /* After `asleep` was set in fill, so a close that found nothing asleep
          * is seen here. */
         if (fdl_window_is_closed(r->window))
             break;
+        if (more && r->asked == 0)
+            continue;
         account(r, &r->stage->busy_ns);
         turn(r, more ? 0 : r->kept ? PAUSED_NS : TURN_NS);
         announce(r);

@@ -13,7 +13,7 @@ struct fdl_remote_books {
     struct fdl_download_counts requests;
     struct fdl_chunk_cache *chunks; /* set before a run; NULL: none */
     _Atomic uint64_t cached_bytes;  /* of samples, from there */
-    _Atomic uint64_t cache_errors;  /* damaged, or not written */
+    _Atomic uint64_t cache_errors;  /* damaged there */
 };
 
 /* Of them, since the loader was made. */
@@ -26,6 +26,9 @@ static inline struct fdl_remote_sums fdl_remote_sums_of(
     const struct fdl_remote_books *b)
 {
     const struct fdl_download_counts *c = &b->requests;
+    struct fdl_chunk_cache_state chunks = {0};
+    if (b->chunks)
+        fdl_chunk_cache_get(b->chunks, &chunks);
     return (struct fdl_remote_sums){
         .requests = fdl_load(&c->requests),
         .failures = fdl_load(&c->failures),
@@ -34,7 +37,7 @@ static inline struct fdl_remote_sums fdl_remote_sums_of(
         .hedges_won = fdl_load(&c->hedges_won),
         .network_bytes = fdl_load(&c->bytes),
         .cached_bytes = fdl_load(&b->cached_bytes),
-        .cache_errors = fdl_load(&b->cache_errors),
+        .cache_errors = fdl_load(&b->cache_errors) + chunks.errors,
     };
 }
 

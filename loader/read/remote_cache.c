@@ -36,13 +36,15 @@ static void use_all(struct fdl_chunk_cache *c, const feedline_dataset *ds)
 }
 
 struct fdl_chunk_cache *fdl_remote_cache_open(const struct fdl_options *o,
-                                              const feedline_dataset *ds)
+                                              const feedline_dataset *ds,
+                                              uint64_t memory_budget)
 {
     const char *folder = fdl_option_text(o, FDL_OPT_REMOTE_CACHE);
     if (!*folder || !ds->remote)
         return NULL;
     struct fdl_chunk_cache *c = fdl_chunk_cache_open(
-        folder, (uint64_t)fdl_option_int(o, FDL_OPT_REMOTE_CACHE_BUDGET));
+        folder, (uint64_t)fdl_option_int(o, FDL_OPT_REMOTE_CACHE_BUDGET),
+        fdl_remote_cache_waiting(memory_budget));
     if (c)
         use_all(c, ds);
     return c;

@@ -3,11 +3,15 @@
 
 #include "base/memory.h"
 #include "loader/read/pause.h"
+#include "loader/read/reader_file.h"
 #include "store/get.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint64_t chunk_below(uint64_t offset)
 {
@@ -84,25 +88,97 @@ static bool is_whole(const struct fdl_remote_read *remote)
     return remote->length < 0 && remote->read->source.offset == 0;
 }
 
-static bool finds(struct fdl_remote_read *remote)
+/* Made once, as it takes a few microseconds. */
+static const struct fdl_chunk_key *key_for(struct fdl_remote_read *remote,
+                                           const char *tag)
 {
     const struct fdl_source *s = &remote->read->source;
-    const char *tag = known_tag(s);
+    if (!remote->key_tag || strcmp(remote->key_tag, tag) != 0)
+        fdl_chunk_key_make(s->path, s->query, tag, &remote->key);
+    remote->key_tag = tag;
+    return &remote->key;
+}
+
+/* Its file there, which stays open for others of the same shard. */
+static bool open_kept(struct fdl_remote_read *remote, const char *tag)
+{
+    struct fdl_window *w = remote->window;
+    struct fdl_read *r = remote->read;
     struct fdl_chunk_file *f = &remote->kept;
-    struct fdl_chunk_key key;
-    if (!tag)
+    struct fdl_open_shard *shard =
+        fdl_shard_take(fdl_window_shards(w), fdl_file_place(w, r));
+    r->shard = shard;
+    if (shard) {
+        *f = (struct fdl_chunk_file){shard->fd, shard->size, shard->number,
+                                     shard->seed};
+        return true;
+    }
+    if (!fdl_chunk_cache_find(cache_of(remote), key_for(remote, tag), f))
         return false;
-    fdl_chunk_key_make(s->path, s->query, tag, &key);
-    if (!fdl_chunk_cache_find(cache_of(remote), &key, f))
+    if (r->source.file != FDL_OWN_FILE && fdl_window_is_random(w))
+        posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
+    return true;
+}
+
+static void leave_kept(struct fdl_remote_read *remote, bool good)
+{
+    struct fdl_shard_files *s = fdl_window_shards(remote->window);
+    struct fdl_read *r = remote->read;
+    const struct fdl_chunk_file *f = &remote->kept;
+    const struct fdl_open_shard shard = {
+        .fd = f->fd,
+        .file = fdl_file_place(remote->window, r),
+        .size = f->size,
+        .seed = f->seed,
+        .number = f->number,
+    };
+    int unused = f->fd;
+    if (r->shard)
+        unused = fdl_shard_give(s, r->shard, good);
+    else if (good)
+        unused = fdl_shard_keep(s, &shard);
+    if (unused >= 0)
+        close(unused);
+    r->shard = NULL;
+    remote->is_kept = false;
+}
+
+/* Chunks that its bytes are in. */
+static uint64_t count_chunks(const struct fdl_remote_read *remote,
+                             uint64_t bytes, uint64_t *first)
+{
+    uint64_t offset = remote->read->source.offset;
+    *first = offset / FDL_CHUNK_BYTES;
+    return fdl_chunks_of(offset + bytes) - *first;
+}
+
+static uint64_t kept_bytes(const struct fdl_remote_read *remote)
+{
+    return is_whole(remote) ? remote->kept.size : (uint64_t)remote->length;
+}
+
+static bool is_there(struct fdl_remote_read *remote)
+{
+    const struct fdl_chunk_file *f = &remote->kept;
+    uint64_t offset = remote->read->source.offset, first;
+    uint64_t bytes = kept_bytes(remote);
+    if (offset > f->size || bytes > f->size - offset)
         return false;
-    uint64_t bytes = is_whole(remote) ? f->size : (uint64_t)remote->length;
-    uint64_t first = s->offset / FDL_CHUNK_BYTES;
-    bool has =
-        s->offset <= f->size && bytes <= f->size - s->offset &&
-        fdl_chunk_file_has(f, first, fdl_chunks_of(s->offset + bytes) - first);
-    if (!has)
-        fdl_chunk_file_close(f);
-    return has;
+    uint64_t n = count_chunks(remote, bytes, &first);
+    remote->is_known = fdl_chunk_cache_knows(cache_of(remote), f, first, n);
+    return remote->is_known || fdl_chunk_file_has(f, first, n);
+}
+
+static bool finds(struct fdl_remote_read *remote)
+{
+    const char *tag = known_tag(&remote->read->source);
+    if (!tag || !open_kept(remote, tag))
+        return false;
+    if (is_there(remote))
+        return true;
+    /* In a file that was removed nothing will be, either. */
+    leave_kept(remote, !fdl_chunk_file_is_removed(&remote->kept));
+    return false;
 }
 
 /* What is missing there is asked for in whole chunks. */
@@ -144,12 +220,10 @@ static void remember(const struct fdl_remote_read *remote, const char *tag)
 }
 
 /* It has come, and nothing was written behind its bytes yet. */
-static void store(const struct fdl_remote_read *remote)
+static void store(struct fdl_remote_read *remote)
 {
     const struct fdl_download *d = &remote->download;
-    const struct fdl_source *s = &remote->read->source;
     const char *tag = fdl_download_tag(d);
-    struct fdl_chunk_key key;
     if (!cache_of(remote) || !tag)
         return;
     if (is_whole(remote))
@@ -159,36 +233,64 @@ static void store(const struct fdl_remote_read *remote)
     if (!remote->stores || d->object_bytes < 0 || end > size ||
         (end < size && end % FDL_CHUNK_BYTES != 0))
         return;
-    fdl_chunk_key_make(s->path, s->query, tag, &key);
-    if (!fdl_chunk_cache_store(cache_of(remote), &key, size, d->offset,
-                               remote->read->buffer, d->bytes, remote->anew))
-        count(&fdl_window_remote(remote->window)->cache_errors, 1);
+    struct fdl_chunk_job part = {
+        .size = size,
+        .offset = d->offset,
+        .bytes = d->bytes,
+        .data = remote->read->buffer,
+        .anew = remote->anew,
+    };
+    part.key = *key_for(remote, tag);
+    fdl_chunk_cache_offer(cache_of(remote), &part);
 }
 
-enum fdl_remote_taken fdl_remote_take(struct fdl_remote_read *remote)
+/* Into the buffer: of what is known its bytes, else whole chunks. errno. */
+static int fill(struct fdl_remote_read *remote, uint64_t size, bool wait)
+{
+    const struct fdl_chunk_file *f = &remote->kept;
+    const struct fdl_read *r = remote->read;
+    uint64_t offset = r->source.offset, first;
+    uint64_t n = count_chunks(remote, size, &first);
+    int error = remote->is_known
+                    ? fdl_chunk_file_fill(f, offset, size, r->buffer, wait)
+                    : fdl_chunk_file_read(f, first, n, r->buffer, wait);
+    if (error == EAGAIN && !wait)
+        fdl_chunk_file_ahead(f, offset, size);
+    else if (!error && !remote->is_known)
+        fdl_chunk_cache_learn(cache_of(remote), f, first, n);
+    return error;
+}
+
+/* It is asked for, and stored in place of what is there. */
+static enum fdl_remote_taken replace(struct fdl_remote_read *remote)
+{
+    count(&fdl_window_remote(remote->window)->cache_errors, 1);
+    leave_kept(remote, false);
+    remote->anew = true;
+    widen(remote);
+    return FDL_REMOTE_GONE;
+}
+
+enum fdl_remote_taken fdl_remote_take(struct fdl_remote_read *remote, bool wait)
 {
     struct fdl_read *r = remote->read;
-    struct fdl_chunk_file *f = &remote->kept;
-    struct fdl_remote_books *books = fdl_window_remote(remote->window);
-    uint64_t size = is_whole(remote) ? f->size : (uint64_t)remote->length;
-    uint64_t first = r->source.offset / FDL_CHUNK_BYTES;
-    uint64_t n = fdl_chunks_of(r->source.offset + size) - first;
-    r->align = FDL_CHUNK_BYTES;
-    int32_t status =
-        reserve(remote, size, (uint32_t)(r->source.offset % FDL_CHUNK_BYTES));
+    uint64_t size = kept_bytes(remote);
+    if (wait) /* it comes from the disk again */
+        remote->is_known = false;
+    r->align = remote->is_known ? 0 : FDL_CHUNK_BYTES;
+    r->cold = wait;
+    int32_t status = reserve(
+        remote, size, (uint32_t)(r->source.offset % FDL_MAX(r->align, 1u)));
     if (status == FDL_READ_NO_ROOM)
         return FDL_REMOTE_LATER;
-    bool good = status || fdl_chunk_file_read(f, first, n, r->buffer);
-    fdl_chunk_file_close(f);
-    remote->is_kept = false;
-    if (!good) {
-        count(&books->cache_errors, 1);
-        remote->anew = true;
-        widen(remote);
-        return FDL_REMOTE_GONE;
-    }
+    int error = status ? 0 : fill(remote, size, wait);
+    if (error == EAGAIN && !wait)
+        return FDL_REMOTE_LATER;
+    if (error)
+        return replace(remote);
+    leave_kept(remote, true);
     if (!status) {
-        count(&books->cached_bytes, size);
+        count(&fdl_window_remote(remote->window)->cached_bytes, size);
         fdl_read_finish(r);
     }
     fdl_read_arrive(remote->window, r);
@@ -245,7 +347,7 @@ void fdl_remote_end(struct fdl_remote_read *remote)
 
 void fdl_remote_drop(struct fdl_remote_read *remote, const char *why)
 {
-    fdl_chunk_file_close(&remote->kept);
+    leave_kept(remote, true);
     fdl_read_fail(remote->read, FEEDLINE_EIO, "%s", why);
     fdl_read_arrive(remote->window, remote->read);
 }
@@ -256,7 +358,7 @@ void fdl_remote_read(struct fdl_window *w, struct fdl_read *r)
     enum fdl_remote_taken taken = FDL_REMOTE_GONE;
     fdl_remote_prepare(&remote, w, r);
     for (uint32_t tries = 0; remote.is_kept; tries++) {
-        taken = fdl_remote_take(&remote);
+        taken = fdl_remote_take(&remote, true);
         if (taken == FDL_REMOTE_LATER)
             fdl_file_pause(tries);
     }

@@ -131,26 +131,23 @@ int fdl_shard_give(struct fdl_shard_files *s, struct fdl_open_shard *shard,
     return unused;
 }
 
-int fdl_shard_keep(struct fdl_shard_files *s, uint32_t file, uint64_t size,
-                   uint32_t align, int fd)
+int fdl_shard_keep(struct fdl_shard_files *s,
+                   const struct fdl_open_shard *shard)
 {
-    int unused = fd;
-    if (!s || file >= s->n_files)
-        return fd;
+    int unused = shard->fd;
+    if (!s || shard->file >= s->n_files)
+        return unused;
     fdl_lock(&s->lock);
-    struct fdl_open_shard *shard = NULL;
-    if (!s->place_of[file]) /* else another sample was first */
-        shard = find_idle_locked(s, false);
-    if (shard) {
-        if (shard->fd >= 0)
-            forget_locked(s, shard);
-        unused = empty_locked(shard);
-        shard->fd = fd;
-        shard->file = file;
-        shard->size = size;
-        shard->align = align;
-        shard->used = ++s->clock;
-        s->place_of[file] = (uint32_t)(shard - s->places) + 1;
+    struct fdl_open_shard *place = NULL;
+    if (!s->place_of[shard->file]) /* else another sample was first */
+        place = find_idle_locked(s, false);
+    if (place) {
+        if (place->fd >= 0)
+            forget_locked(s, place);
+        unused = empty_locked(place);
+        *place = *shard;
+        place->used = ++s->clock;
+        s->place_of[shard->file] = (uint32_t)(place - s->places) + 1;
     }
     fdl_unlock(&s->lock);
     return unused;

@@ -28,6 +28,8 @@ struct fdl_open_shard {
     uint32_t file;  /* of the data set */
     uint64_t size;  /* of the file when it was opened */
     uint32_t align; /* of direct reads; 0: through the page cache */
+    uint32_t seed;  /* of what a cache has of a shard: as in chunk_file.h */
+    uint64_t number;
 
     /* Under the table's lock. */
     uint64_t used;  /* when last; 0: the place is free */
@@ -53,10 +55,10 @@ struct fdl_open_shard *fdl_shard_take(struct fdl_shard_files *s, uint32_t file);
 int fdl_shard_give(struct fdl_shard_files *s, struct fdl_open_shard *shard,
                    bool good);
 
-/* fd is an open file of `size` bytes that nobody uses, from now on the
- * table's. */
-int fdl_shard_keep(struct fdl_shard_files *s, uint32_t file, uint64_t size,
-                   uint32_t align, int fd);
+/* shard->fd is an open file that nobody uses, from now on the table's, and so
+ * is what is to be known of it. */
+int fdl_shard_keep(struct fdl_shard_files *s,
+                   const struct fdl_open_shard *shard);
 
 /* For when descriptors have run out. */
 int fdl_shard_drop(struct fdl_shard_files *s);

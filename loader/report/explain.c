@@ -151,6 +151,11 @@ static void add_remote_cache(const struct fdl_sources *from, struct fdl_text *t)
                      "; %" PRIu64 " times something in it was damaged, or "
                      "could not be written",
                      s.cache_errors);
+    if (cache.skipped_bytes > 0)
+        fdl_text_add(t,
+                     "; %.3g MB came faster than its disk took them, and were "
+                     "not stored",
+                     (double)cache.skipped_bytes / 1e6);
     if (cache.step)
         fdl_text_add(t, "; nothing more is stored there (%s: %s)", cache.step,
                      strerror(cache.error));

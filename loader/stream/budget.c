@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "loader/read/remote_cache.h"
 #include "loader/stream/engine_own.h"
 
 #include <inttypes.h>
@@ -119,6 +120,8 @@ static void allow(struct fdl_engine *e, uint64_t slots)
 {
     uint64_t budget = e->config.memory_budget;
     uint64_t taken = slots + fdl_ring_field_memory(e->ring);
+    if (e->chunks)
+        taken += fdl_remote_cache_waiting(budget);
     fdl_window_set_allowance(e->window, budget > taken ? budget - taken : 0);
 }
 

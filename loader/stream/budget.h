@@ -17,6 +17,8 @@
  * So usage exceeds the budget only where batches and fields leave less than a
  * file takes: files are then read one at a time.
  *
+ * With remote_cache a sixteenth at most is for what waits to be stored.
+ *
  * Not included: decoders' memory (some hundred KB per worker), files kept by
  * the memory reader, which have a budget of the same size, and the excess of a
  * replacement (on_error=skip) over the sample it stands for; nor, with

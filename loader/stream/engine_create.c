@@ -534,7 +534,8 @@ static int32_t make_path(struct fdl_engine *e,
     if (status < 0)
         return status;
     choose_cache(e);
-    e->chunks = fdl_remote_cache_open(&e->options, e->dataset);
+    e->chunks =
+        fdl_remote_cache_open(&e->options, e->dataset, e->config.memory_budget);
     fdl_window_remote(e->window)->chunks = e->chunks;
     if (gathers(e))
         fdl_window_set_peek(e->window, peek);

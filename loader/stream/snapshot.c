@@ -151,7 +151,8 @@ void fdl_engine_in_use(const struct fdl_engine *e, struct fdl_in_use *out)
         .memory_bytes = fdl_ring_memory(e->ring) +
                         fdl_ring_field_memory(e->ring) +
                         fdl_window_memory(e->window) + index +
-                        fdl_pixel_store_bytes(e->pixels),
+                        fdl_pixel_store_bytes(e->pixels) +
+                        (e->chunks ? fdl_chunk_cache_memory(e->chunks) : 0),
         .index_bytes = index,
         .reader_bytes = reader_memory(e),
         .failed_samples = fdl_load(&e->failures.total),

@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, Dict, Tuple
 
@@ -192,15 +193,42 @@ def test_a_damaged_folder(shards: Path, address: str, folder: Path) -> None:
         assert stats["requests"] == stats["cache_errors"] == 0, kind
 
 
+def test_a_folder_that_goes_away(
+    shards: Path, address: str, folder: Path
+) -> None:
+    """While it is read from and written to: the same stream."""
+    data = open_remote(address + "/{0..2}.tar")
+    over = threading.Event()
+
+    def remove() -> None:
+        while not over.wait(0.002):
+            for path in folder.glob("*/"):
+                shutil.rmtree(path, ignore_errors=True)
+
+    remover = threading.Thread(target=remove)
+    remover.start()
+    try:
+        stream, stats, _ = run(data, epochs=20, remote_cache=str(folder))
+    finally:
+        over.set()
+        remover.join()
+    assert stream == expected(shards, epochs=20)
+    assert stats["failed_samples"] == 0
+    run(data, remote_cache=str(folder))
+    stream, stats, _ = run(data, remote_cache=str(folder))
+    assert stream == expected(shards)
+    assert stats["requests"] == 0
+
+
 def damage_bytes(path: Path, dice: random.Random) -> None:
     with open(path, "r+b") as f:
         for _ in range(20):
-            f.seek(dice.randrange(8192, path.stat().st_size))
+            f.seek(dice.randrange(1 << 16, path.stat().st_size))
             f.write(b"\x55\xaa")
 
 
 def damage_length(path: Path, dice: random.Random) -> None:
-    os.truncate(path, dice.randrange(4096, path.stat().st_size))
+    os.truncate(path, dice.randrange(1 << 16, path.stat().st_size))
 
 
 def damage_all(path: Path, dice: random.Random) -> None:

@@ -5,8 +5,10 @@
  * too; and each system call may fail.
  */
 #include "base/compiler.h"
+#include "base/event.h"
 #include "store/chunk_cache.h"
 #include "test.h"
+#include "tests/dice.h"
 #include "tests/remove_tree.h"
 #include "tests/wrap.h"
 
@@ -14,19 +16,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define C      FDL_CHUNK_BYTES
 #define BYTES  (5000 * C + 77) /* more than a file's sums have in one step */
+#define DATA   (16 * C)        /* where chunks begin in a file of few */
 #define BUDGET ((uint64_t)64 << 20)
+#define WAITS  ((uint64_t)4 << 20)
 
 /* ---- Calls that fail ----------------------------------------------------- */
 
-static int fail_at, fail_errno, n_calls; /* 0: none */
+static _Atomic int fail_at, fail_errno, n_calls; /* 0: none */
 
 static bool fails(void)
 {
@@ -50,8 +59,36 @@ WRAP(ssize_t, pread, int fd, void *to, size_t n, off_t at)
     return fails() ? -1 : __real_pread(fd, to, n, at);
 }
 
+/* A disk that does not get on. */
+static struct fdl_event go;
+static _Atomic bool held;
+
+static void hold_writes(void)
+{
+    fdl_event_init(&go);
+    atomic_store_explicit(&held, true, memory_order_release);
+}
+
+static void let_writes_go(void)
+{
+    atomic_store_explicit(&held, false, memory_order_release);
+    fdl_event_notify(&go, UINT32_MAX);
+}
+
+static void await_disk(void)
+{
+    while (atomic_load_explicit(&held, memory_order_acquire)) {
+        uint32_t key = fdl_event_prepare(&go);
+        if (atomic_load_explicit(&held, memory_order_acquire))
+            fdl_event_wait(&go, key, -1);
+        else
+            fdl_event_cancel(&go);
+    }
+}
+
 WRAP(ssize_t, pwrite, int fd, const void *from, size_t n, off_t at)
 {
+    await_disk();
     /* Half of it is there then. */
     if (fails()) {
         (void)!__real_pwrite(fd, from, n / 2, at);
@@ -59,6 +96,25 @@ WRAP(ssize_t, pwrite, int fd, const void *from, size_t n, off_t at)
         return -1;
     }
     return __real_pwrite(fd, from, n, at);
+}
+
+WRAP(ssize_t, getrandom, void *to, size_t n, unsigned flags)
+{
+    return fails() ? -1 : __real_getrandom(to, n, flags);
+}
+
+/* In the page cache is what is said to be. */
+static bool is_cold;
+
+WRAP(ssize_t, preadv2, int fd, const struct iovec *to, int n, off_t at,
+     int flags)
+{
+    if (is_cold) {
+        errno = EAGAIN;
+        return -1;
+    }
+    assert_int_equal(flags, RWF_NOWAIT);
+    return __real_preadv2(fd, to, n, at, 0); /* no file system is asked for */
 }
 
 WRAP(int, mkdirat, int folder, const char *path, mode_t mode)
@@ -89,7 +145,7 @@ static uint8_t *contents, *got;
 
 static void open_cache(uint64_t budget)
 {
-    cache = fdl_chunk_cache_open(folder, budget);
+    cache = fdl_chunk_cache_open(folder, budget, WAITS);
     assert_non_null(cache);
 }
 
@@ -129,12 +185,33 @@ static struct fdl_chunk_key key_of(const char *name, const char *tag)
 
 static bool damaged; /* what was last looked for */
 
+/* Chunks of an object, which begins as all of them do. */
+static struct fdl_chunk_job part_of(const struct fdl_chunk_key *key,
+                                    uint64_t size, uint64_t first, uint64_t n)
+{
+    return (struct fdl_chunk_job){
+        .key = *key,
+        .size = size,
+        .offset = first * C,
+        .bytes = FDL_MIN((first + n) * C, size) - first * C,
+        .data = contents + first * C,
+        .anew = damaged,
+    };
+}
+
 static bool store(const char *name, uint64_t size, uint64_t first, uint64_t n)
 {
     struct fdl_chunk_key key = key_of(name, "\"1\"");
-    uint64_t bytes = FDL_MIN((first + n) * C, size) - first * C;
-    return fdl_chunk_cache_store(cache, &key, size, first * C,
-                                 contents + first * C, bytes, damaged);
+    struct fdl_chunk_job part = part_of(&key, size, first, n);
+    return fdl_chunk_cache_store(cache, &part);
+}
+
+/* In place of what is damaged. */
+static bool store_anew(const struct fdl_chunk_key *key, uint64_t size)
+{
+    struct fdl_chunk_job part = part_of(key, size, 0, fdl_chunks_of(size));
+    part.anew = true;
+    return fdl_chunk_cache_store(cache, &part);
 }
 
 /* Whether the cache has these chunks; then they are right. */
@@ -148,7 +225,7 @@ static bool has_of(const struct fdl_chunk_key *key, uint64_t size,
         return false;
     assert_int_equal(f.size, size);
     bool there = fdl_chunk_file_has(&f, first, n);
-    bool good = there && fdl_chunk_file_read(&f, first, n, got);
+    bool good = there && fdl_chunk_file_read(&f, first, n, got, true) == 0;
     fdl_chunk_file_close(&f);
     damaged = there && !good;
     if (good)
@@ -215,11 +292,92 @@ TEST_WITH(another_object_is_another, begin, end)
     struct fdl_chunk_key replaced = key_of("d/a", "\"2\"");
     assert_true(store("d/a", BYTES, 0, 9));
     assert_false(has_of(&replaced, BYTES, 0, 9));
-    assert_true(fdl_chunk_cache_store(cache, &replaced, 3 * C, 0, contents,
-                                      3 * C, false));
+    struct fdl_chunk_job part = part_of(&replaced, 3 * C, 0, 3);
+    assert_true(fdl_chunk_cache_store(cache, &part));
     assert_true(has_of(&replaced, 3 * C, 0, 3));
     assert_false(has_of(&old, BYTES, 0, 9));
     assert_in_range(disk_bytes(), 4 * C, 7 * C); /* the old one is gone */
+}
+
+/* ---- What is known ------------------------------------------------------- */
+
+static struct fdl_chunk_file find(const char *name)
+{
+    struct fdl_chunk_key key = key_of(name, "\"1\"");
+    struct fdl_chunk_file f;
+    assert_true(fdl_chunk_cache_find(cache, &key, &f));
+    return f;
+}
+
+TEST_WITH(bytes_of_what_is_known, begin, end)
+{
+    char path[128];
+    assert_true(store("d/a", BYTES, 0, 5001));
+    struct fdl_chunk_file f = find("d/a");
+    const uint64_t parts[][2] = {{0, 1},         {1234, 5678}, {0, BYTES},
+                                 {BYTES - 7, 7}, {BYTES, 0},   {5, 0}};
+    for (size_t i = 0; i < FDL_COUNT_OF(parts); i++)
+        for (int wait = 0; wait < 2; wait++) {
+            memset(got, 0, BYTES);
+            assert_int_equal(
+                fdl_chunk_file_fill(&f, parts[i][0], parts[i][1], got, wait),
+                0);
+            assert_memory_equal(got, contents + parts[i][0], parts[i][1]);
+        }
+    assert_int_equal(fdl_chunk_file_read(&f, 4990, 11, got, false), 0);
+    assert_memory_equal(got, contents + 4990 * C, BYTES - 4990 * C);
+    fdl_chunk_file_ahead(&f, 3, BYTES - 3);
+    is_cold = true;
+    assert_int_equal(fdl_chunk_file_fill(&f, 3, 9, got, false), EAGAIN);
+    assert_int_equal(fdl_chunk_file_read(&f, 3, 9, got, false), EAGAIN);
+    assert_int_equal(fdl_chunk_file_read(&f, 3, 9, got, true), 0);
+    is_cold = false;
+    path_of("d/a", path);
+    assert_int_equal(truncate(path, 9 * (off_t)C), 0);
+    assert_int_equal(fdl_chunk_file_fill(&f, 0, BYTES, got, false), EAGAIN);
+    assert_int_equal(fdl_chunk_file_fill(&f, 0, BYTES, got, true), ENODATA);
+    fdl_chunk_file_close(&f);
+}
+
+/* What takes the place of a file is another, though it has the same object. */
+TEST_WITH(a_file_is_known_and_no_other, begin, end)
+{
+    char path[128];
+    path_of("d/a", path);
+    assert_true(store("d/a", BYTES, 0, 200) && store("d/b", BYTES, 0, 200));
+    struct fdl_chunk_file a = find("d/a"), b = find("d/b");
+    assert_true(fdl_chunk_cache_knows(cache, &a, 0, 200)); /* its own */
+    assert_false(fdl_chunk_cache_knows(cache, &a, 0, 201));
+    assert_true(store("d/a", BYTES, 190, 20)); /* some are as they were */
+    assert_false(fdl_chunk_cache_knows(cache, &a, 200, 1));
+    close_cache();
+    open_cache(BUDGET);
+    assert_false(fdl_chunk_cache_knows(cache, &a, 10, 100));
+    fdl_chunk_cache_learn(cache, &a, 10, 100);
+    assert_true(fdl_chunk_cache_knows(cache, &a, 10, 100));
+    assert_false(fdl_chunk_cache_knows(cache, &a, 9, 2));
+    assert_false(fdl_chunk_cache_knows(cache, &b, 10, 100));
+    assert_false(fdl_chunk_file_is_removed(&a));
+    assert_int_equal(remove(path), 0);
+    assert_true(fdl_chunk_file_is_removed(&a));
+    assert_true(store("d/a", BYTES, 0, 200));
+    struct fdl_chunk_file again = find("d/a");
+    assert_int_not_equal(again.number, a.number);
+    assert_true(fdl_chunk_cache_knows(cache, &again, 10, 100));
+    close_cache();
+    assert_int_equal(remove(path), 0);
+    struct fdl_chunk_cache *other = fdl_chunk_cache_open(folder, BUDGET, WAITS);
+    open_cache(BUDGET);
+    assert_true(store("d/a", BYTES, 0, 200));
+    struct fdl_chunk_file anew = find("d/a");
+    assert_true(fdl_chunk_cache_knows(cache, &anew, 10, 100));
+    assert_false(fdl_chunk_cache_knows(cache, &again, 10, 100));
+    assert_false(fdl_chunk_cache_knows(other, &anew, 10, 100));
+    fdl_chunk_cache_close(other);
+    fdl_chunk_file_close(&anew);
+    fdl_chunk_file_close(&a);
+    fdl_chunk_file_close(&b);
+    fdl_chunk_file_close(&again);
 }
 
 static void same(const char *a, const char *b, int expected)
@@ -269,7 +427,7 @@ TEST_WITH(damage_is_not_given, begin, end)
     uint64_t n = 6, size = 5 * C + 9, found = 0;
     struct fdl_chunk_key key = key_of("d/a", "\"1\"");
     path_of("d/a", path);
-    for (uint64_t at = 0; at < 2 * C + size; at += at < 96 ? 1 : 509) {
+    for (uint64_t at = 0; at < DATA + size; at += at < 96 ? 1 : 509) {
         remove(path);
         assert_true(store("d/a", size, 0, n));
         flip(path, at);
@@ -277,9 +435,8 @@ TEST_WITH(damage_is_not_given, begin, end)
         for (uint64_t i = 0; i < n; i++)
             (void)has("d/a", size, i, 1);
     }
-    assert_in_range(found, 40, 60); /* where nothing is */
-    assert_true(
-        fdl_chunk_cache_store(cache, &key, size, 0, contents, size, true));
+    assert_in_range(found, 125, 145); /* where nothing is */
+    assert_true(store_anew(&key, size));
     assert_true(has("d/a", size, 0, n));
 }
 
@@ -288,7 +445,7 @@ TEST_WITH(a_file_that_is_cut_is_not_given, begin, end)
     char path[128];
     uint64_t n = 6, size = 5 * C + 9;
     path_of("d/a", path);
-    for (uint64_t bytes = 0; bytes < 2 * C + size; bytes += 509) {
+    for (uint64_t bytes = 0; bytes < DATA + size; bytes += 509) {
         remove(path);
         assert_true(store("d/a", size, 0, n));
         assert_int_equal(truncate(path, (off_t)bytes), 0);
@@ -296,8 +453,7 @@ TEST_WITH(a_file_that_is_cut_is_not_given, begin, end)
         (void)has("d/a", size, 0, 2);
     }
     struct fdl_chunk_key key = key_of("d/a", "\"1\"");
-    assert_true(
-        fdl_chunk_cache_store(cache, &key, size, 0, contents, size, true));
+    assert_true(store_anew(&key, size));
     assert_true(has("d/a", size, 0, n));
 }
 
@@ -320,23 +476,23 @@ TEST_WITH(what_is_in_stays, begin, end)
 {
     struct fdl_chunk_cache_state state;
     close_cache();
-    open_cache(100 * 18 * C);
+    open_cache(100 * 17 * C);
     assert_int_equal(fill("d", 60), 60);
     assert_true(fdl_chunk_cache_takes(cache));
     assert_in_range(fill("d", 200), 95, 100);
     assert_false(fdl_chunk_cache_takes(cache));
     fdl_chunk_cache_get(cache, &state);
     assert_true(state.full && !state.step);
-    assert_true(disk_bytes() <= 100 * 18 * C + 2 * C);
+    assert_true(disk_bytes() <= 100 * 17 * C + 2 * C);
     assert_true(has("d/0", 16 * C, 0, 16));
     assert_false(has("d/199", 16 * C, 0, 16));
     /* For the next run too, and for one that may take more. */
     close_cache();
-    open_cache(100 * 18 * C);
+    open_cache(100 * 17 * C);
     fdl_chunk_cache_use(cache, "https://host/d/0");
     assert_in_range(fill("d", 200), 95, 100);
     close_cache();
-    open_cache(300 * 18 * C);
+    open_cache(300 * 17 * C);
     assert_int_equal(fill("d", 200), 200);
 }
 
@@ -346,14 +502,14 @@ TEST_WITH(earlier_jobs_make_room, begin, end)
     struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     char path[128];
     close_cache();
-    open_cache(100 * 18 * C);
+    open_cache(100 * 17 * C);
     assert_int_equal(fill("old", 40), 40);
     assert_int_equal(fill("used", 40), 40);
     close_cache();
     path_of("old/0", path);
     *strrchr(path, '/') = '\0';
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-    open_cache(100 * 18 * C);
+    open_cache(100 * 17 * C);
     fdl_chunk_cache_use(cache, "https://host/used/0");
     assert_in_range(fill("new", 100), 55, 60);
     assert_int_equal(fill("used", 40), 40);
@@ -393,7 +549,7 @@ static void in_child(void (*run)(void))
 static void die(void)
 {
     char path[160], own[128];
-    cache = fdl_chunk_cache_open(folder, 100 * 18 * C);
+    cache = fdl_chunk_cache_open(folder, 100 * 17 * C, WAITS);
     if (!cache || !store("d/a", BYTES, 0, 50))
         _exit(1);
     path_of("d/a", own);
@@ -408,7 +564,7 @@ TEST_WITH(a_dead_process_holds_nothing, begin, end)
     close_cache();
     for (int i = 0; i < 60; i++)
         in_child(die);
-    open_cache(100 * 18 * C);
+    open_cache(100 * 17 * C);
     assert_true(has("d/a", BYTES, 0, 50));
     assert_in_range(fill("e", 200), 90, 97);
     path_of("d/a", own);
@@ -420,7 +576,7 @@ TEST_WITH(a_dead_process_holds_nothing, begin, end)
 static void work(void)
 {
     char name[32];
-    cache = fdl_chunk_cache_open(folder, BUDGET);
+    cache = fdl_chunk_cache_open(folder, BUDGET, WAITS);
     for (uint32_t i = 0; cache && i < 300; i++) {
         snprintf(name, sizeof(name), "d/%u", i % 3);
         uint64_t first = i * 7919 % 4000;
@@ -455,13 +611,150 @@ TEST_WITH(processes_share_it, begin, end)
     assert_true(in > 250); /* but for those that met others at the ledger */
 }
 
+/* ---- The thread that writes ---------------------------------------------- */
+
+static void offer(const char *name, uint64_t size, uint64_t first, uint64_t n)
+{
+    struct fdl_chunk_key key = key_of(name, "\"1\"");
+    struct fdl_chunk_job part = part_of(&key, size, first, n);
+    fdl_chunk_cache_offer(cache, &part);
+}
+
+TEST_WITH(what_waits_is_written, begin, end)
+{
+    struct fdl_chunk_cache_state state;
+    for (uint64_t i = 0; i < 50; i++)
+        offer("d/a", BYTES, i * 20, 20);
+    offer("d/b", 0, 0, 0);
+    fdl_chunk_cache_get(cache, &state);
+    assert_int_equal(state.errors, 0);
+    assert_int_equal(state.skipped_bytes, 0);
+    close_cache();
+    open_cache(BUDGET);
+    assert_true(has("d/a", BYTES, 0, 1000));
+    assert_true(has("d/b", 0, 0, 0));
+}
+
+/* Nobody waits for it, and what it took it writes. */
+TEST_WITH(a_slow_disk, begin, end)
+{
+    struct fdl_chunk_cache_state state;
+    close_cache();
+    open_cache(BUDGET);
+    hold_writes();
+    for (uint64_t i = 0; i < 250; i++)
+        offer("d/a", BYTES, i * 20, 20);
+    assert_in_range(fdl_chunk_cache_memory(cache), WAITS / 2, WAITS);
+    fdl_chunk_cache_get(cache, &state);
+    assert_in_range(state.skipped_bytes, 250 * 20 * C - WAITS,
+                    250 * 20 * C - WAITS / 2);
+    assert_true(!state.full && !state.step && state.errors == 0);
+    let_writes_go();
+    close_cache();
+    open_cache(BUDGET);
+    uint64_t in = 0;
+    for (uint64_t i = 0; i < 250; i++)
+        in += has("d/a", BYTES, i * 20, 20);
+    assert_int_equal((250 - in) * 20 * C, state.skipped_bytes);
+    for (uint64_t i = 0; i < 250; i++) { /* what was not comes the next time */
+        while (fdl_chunk_cache_memory(cache) > WAITS / 2)
+            sched_yield();
+        offer("d/a", BYTES, i * 20, 20);
+    }
+    close_cache();
+    open_cache(BUDGET);
+    assert_true(has("d/a", BYTES, 0, 5000));
+}
+
+TEST_WITH(a_disk_that_is_full_for_the_thread, begin, end)
+{
+    struct fdl_chunk_cache_state state;
+    fail_errno = ENOSPC;
+    n_calls = 0;
+    fail_at = 1;
+    offer("d/a", BYTES, 0, 20);
+    do {
+        sched_yield();
+        fdl_chunk_cache_get(cache, &state);
+    } while (!state.step && fdl_chunk_cache_memory(cache) > 0);
+    /* Of a file that cannot be opened just now nothing is made of. */
+    for (int n = 2; n < 20 && !state.step; n++) {
+        n_calls = 0;
+        fail_at = n;
+        offer("d/a", BYTES, (uint64_t)n * 20, 20);
+        do {
+            sched_yield();
+            fdl_chunk_cache_get(cache, &state);
+        } while (!state.step && fdl_chunk_cache_memory(cache) > 0);
+    }
+    assert_non_null(state.step);
+    offer("d/a", BYTES, 4000, 20); /* it is not tried */
+    assert_int_equal(fdl_chunk_cache_memory(cache), 0);
+    close_cache();
+    fail_at = 0;
+    open_cache(BUDGET);
+    assert_false(has("d/a", BYTES, 4000, 20));
+}
+
+/* Stores until it is killed, and says how far it is. */
+static void store_for_ever(int say)
+{
+    char name[32];
+    cache = fdl_chunk_cache_open(folder, BUDGET, WAITS);
+    for (uint32_t i = 0; cache; i++) {
+        snprintf(name, sizeof(name), "d/%u", i % 7);
+        damaged = i % 11 == 0;
+        offer(name, BYTES, i * 7919 % 4000, 30);
+        if (write(say, "", 1) != 1)
+            _exit(1);
+    }
+}
+
+/* `has` compares what is found. */
+TEST_WITH(killed_at_any_time, begin, end)
+{
+    struct dice dice = {test_seed()};
+    char name[32];
+    uint64_t found = 0;
+    close_cache();
+    for (int round = 0; round < 20; round++) {
+        int status, ends[2];
+        char byte;
+        assert_int_equal(pipe(ends), 0);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            store_for_ever(ends[1]);
+        for (uint32_t n = 1 + dice_below(&dice, 200); n > 0; n--)
+            assert_int_equal(read(ends[0], &byte, 1), 1);
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        close(ends[0]);
+        close(ends[1]);
+        open_cache(BUDGET);
+        for (uint32_t i = 0; i < 210; i++) {
+            snprintf(name, sizeof(name), "d/%u", i % 7);
+            found += has(name, BYTES, i * 7919 % 4000, 30);
+        }
+        close_cache();
+    }
+    open_cache(BUDGET);
+    assert_true(found > 0);
+    assert_true(disk_bytes() < BUDGET);
+    for (uint32_t i = 0; i < 7; i++) {
+        snprintf(name, sizeof(name), "d/%u", i);
+        (void)has(name, BYTES, 0, 1);
+        assert_true(store(name, BYTES, 0, 100) && has(name, BYTES, 0, 100));
+    }
+}
+
 /* ---- What fails ---------------------------------------------------------- */
 
 TEST(a_folder_that_cannot_be)
 {
     struct fdl_chunk_cache_state state;
     contents = calloc(1, 3 * C);
-    cache = fdl_chunk_cache_open("/proc/none/below", BUDGET);
+    cache = fdl_chunk_cache_open("/proc/none/below", BUDGET, WAITS);
     assert_non_null(cache);
     assert_false(fdl_chunk_cache_takes(cache));
     assert_true(store("d/a", 3 * C, 0, 3)); /* it is not tried */

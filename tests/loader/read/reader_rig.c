@@ -187,7 +187,8 @@ static void open_chunks(struct rig *rig)
 {
     char folder[96];
     snprintf(folder, sizeof(folder), "%s/chunks", rig->folder);
-    rig->chunks = fdl_chunk_cache_open(folder, (uint64_t)256 << 20);
+    rig->chunks =
+        fdl_chunk_cache_open(folder, (uint64_t)256 << 20, (uint64_t)32 << 20);
     assert_non_null(rig->chunks);
 }
 

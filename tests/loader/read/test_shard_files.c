@@ -30,7 +30,9 @@ static struct fdl_shard_files *create(uint64_t n_files, rlim_t descriptors)
 
 static int keep(struct fdl_shard_files *s, uint32_t file, int fd)
 {
-    return fdl_shard_keep(s, file, SIZE_OF(fd), 0, fd);
+    const struct fdl_open_shard shard = {
+        .fd = fd, .file = file, .size = SIZE_OF(fd)};
+    return fdl_shard_keep(s, &shard);
 }
 
 /* Its descriptor, or -1: it is not open. */

@@ -145,7 +145,7 @@ static void tell_left(const struct left *now, const struct left *before,
 static void check_left(struct left *before, uint64_t serial)
 {
     struct left now = look();
-    for (uint32_t i = 0; i < 500 && is_more(&now, before); i++) {
+    for (uint32_t i = 0; i < 500 && now.threads > before->threads; i++) {
         usleep(1000);
         now = look();
     }

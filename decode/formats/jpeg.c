@@ -6,9 +6,10 @@
  *
  * Errors follow Pillow too, whatever part of the image is wanted. Damage that
  * libjpeg recovers from (a bad Huffman code, bytes between markers, an early
- * end marker) is accepted silently. A file that ends before its end marker, or
- * contains a marker past which libjpeg cannot continue, is an error, unless
- * accept_truncated allows it.
+ * end marker) is accepted silently. A file that ends before its last row is
+ * decoded, or contains a marker past which libjpeg cannot continue, is an
+ * error, unless accept_truncated allows it. To decode the last row, libjpeg
+ * wants a marker, or some bytes more than the row has.
  *
  * How a part of a JPEG is decoded exactly:
  *
@@ -95,6 +96,7 @@ struct fdl_jpeg {
     struct fdl_encoded bytes;
     uint32_t scan;  /* that the clock was last read in */
     bool in_pixels; /* the end of the file may be accepted here */
+    bool finishing; /* the rows are there: what follows them may end early */
     bool cut;       /* the file ended, and libjpeg was given an end */
     bool damaged;   /* it ends early or worse, and that was accepted */
     bool doubtful;  /* libjpeg warned of this image */
@@ -172,6 +174,8 @@ static int32_t judge_end(const struct fdl_jpeg *j)
 static void end_of_file(struct fdl_jpeg *j)
 {
     static const JOCTET marker[] = {0xff, JPEG_EOI};
+    if (j->finishing)
+        escape(j, FEEDLINE_OK);
     if (!j->cut && !j->damaged) {
         int32_t status = judge_end(j);
         if (status)
@@ -649,6 +653,7 @@ static int32_t whole_step(struct fdl_jpeg *j, struct job *job)
         if (status)
             return status;
     }
+    j->finishing = true;
     jpeg_finish_decompress(c);
     return FEEDLINE_OK;
 }
@@ -658,7 +663,7 @@ static void end_image(void *self)
     struct fdl_jpeg *j = self;
     jpeg_abort_decompress(&j->cinfo);
     fdl_jpeg_arena_reset(&j->cinfo);
-    j->in_pixels = j->cut = j->damaged = false;
+    j->in_pixels = j->finishing = j->cut = j->damaged = false;
     j->profiles = (struct fdl_jpeg_profiles){0};
     j->attached = j->by_scans = j->in_markers = j->ours = j->noted = false;
     j->blocks = NULL;

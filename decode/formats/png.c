@@ -47,6 +47,9 @@
 #define PIECE_BYTES        65536
 #define CHUNK_HEADER_BYTES 8
 
+/* Bytes that one byte of deflate makes at most: 258 of two bits. */
+#define MOST_OF_A_BYTE 1032
+
 /* Rows between two readings of the clock. */
 #define ROWS_PER_CHECK 256
 
@@ -281,6 +284,24 @@ static void choose_transforms(struct fdl_png *p, int colour, int depth)
     read_transparency(p);
 }
 
+/* EDECODE for a file that cannot have the rows that are wanted of it, however
+ * well they are compressed: before there is memory for them. */
+static int32_t check_room(const struct fdl_png *p)
+{
+    uint64_t bits = (uint64_t)png_get_bit_depth(p->png, p->info) *
+                    png_get_channels(p->png, p->info);
+    double bytes = (double)bits * p->width * p->height / 8;
+    double wanted = p->limits.accept_truncated > 0
+                        ? p->limits.accept_truncated * bytes
+                        : bytes;
+    if (wanted <= (double)MOST_OF_A_BYTE * (double)p->bytes.size)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EDECODE,
+                    "offset %" PRIu64 ": PNG: image file is truncated: %" PRIu32
+                    "x%" PRIu32 " pixels are not in %" PRIu64 " bytes",
+                    p->position, p->width, p->height, p->bytes.size);
+}
+
 static int32_t header_step(struct fdl_png *p, struct job *job)
 {
     (void)job;
@@ -309,10 +330,10 @@ static int32_t header_step(struct fdl_png *p, struct job *job)
         status = choose_mask(p, colour, depth);
     else
         choose_transforms(p, colour, depth);
-    if (status)
-        return status;
-    return fdl_limits_check_size(&p->limits, p->position, "PNG", p->width,
-                                 p->height);
+    if (!status)
+        status = fdl_limits_check_size(&p->limits, p->position, "PNG", p->width,
+                                       p->height);
+    return status ? status : check_room(p);
 }
 
 static bool has_channel(const struct fdl_png *p)

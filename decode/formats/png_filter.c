@@ -143,7 +143,8 @@ static size_t simple_rows(const struct fdl_png_rows *rows, size_t y, size_t n)
 {
     size_t k = 0;
     for (; k < n; k++) {
-        uint8_t filter = rows->first[(y + k) * (rows->row_bytes + 1) - 1];
+        const uint8_t *row = rows->first + (y + k) * (rows->row_bytes + 1);
+        uint8_t filter = row[-1];
         if (filter != FDL_PNG_NONE && filter != FDL_PNG_UP)
             break;
     }

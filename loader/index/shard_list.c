@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 
 #define MAX_SHARDS   1000000u
+#define MAX_TEXT     (UINT64_C(256) << 20) /* of all their names */
 #define MAX_NESTED   32u
 #define NUMBER_BYTES 24
 #define SEPARATOR    "::"
@@ -33,12 +34,22 @@
 #define MAX_PASSES     10u
 #define PATH_MAX_BYTES (1u << 20)
 
+static int32_t fail_text(const char *name)
+{
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%.100s...: names of shards of more than %" PRIu64
+                    " bytes together",
+                    name, MAX_TEXT);
+}
+
 int32_t fdl_shard_list_add(struct fdl_string_list *l, const char *folder,
                            const char *name)
 {
     if (l->n == MAX_SHARDS)
         return fdl_fail(FEEDLINE_EINVAL, "%s: more than %u shards", name,
                         MAX_SHARDS);
+    if (l->text.bytes > MAX_TEXT)
+        return fail_text(name);
     return fdl_string_list_add(l, folder, name);
 }
 
@@ -151,6 +162,8 @@ static int32_t expand_range(struct fdl_string_list *l, const char *pattern,
     if (n > MAX_SHARDS || r->width >= NUMBER_BYTES)
         return fdl_fail(FEEDLINE_EINVAL, "%s: more than %u shards", pattern,
                         MAX_SHARDS);
+    if (n * strlen(pattern) > MAX_TEXT) /* before any of them is made */
+        return fail_text(pattern);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < n; i++) {
         int64_t value = up ? r->from + (int64_t)i * r->step
                            : r->from - (int64_t)i * r->step;

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one extended header; names of 4,000 bytes and attributes of files fit many
- * times over. */
+/* Of one extended header; names and attributes of files fit many times over. */
 #define MAX_EXTENDED (16u << 20)
+
+/* Of a name, as the system's paths have. An extended header names one member or
+ * all that follow, 512 bytes each: longer ones would take any memory. */
+#define MAX_NAME 4096u
 
 /* Zeros that fill up the last record of a tape: 20 blocks, or what -b says. */
 #define MAX_PADDING (1u << 20)
@@ -91,6 +94,18 @@ static int32_t set_text(struct fdl_text *to, const uint8_t *from, uint64_t n)
 
 /* ---- Extended headers ---------------------------------------------------- */
 
+/* A name from there, instead of the header's. */
+static int32_t take_name(const struct fdl_tar *t, struct fdl_text *to,
+                         bool *has, const uint8_t *from, uint64_t n)
+{
+    if (n > MAX_NAME)
+        return fdl_shard_fail(t->shard, t->at,
+                              "a name of %" PRIu64 " bytes, and %u are read", n,
+                              MAX_NAME);
+    *has = n > 0;
+    return set_text(to, from, n);
+}
+
 static bool key_is(const char *key, const uint8_t *text, uint64_t bytes)
 {
     return strlen(key) == bytes && memcmp(key, text, bytes) == 0;
@@ -116,14 +131,10 @@ static int32_t take_record(struct fdl_tar *t, struct fdl_tar_extended *to,
     if (!value)
         return fdl_shard_fail(t->shard, t->at, "a pax record without a '='");
     uint64_t bytes = (uint64_t)(value++ - key), n = (uint64_t)(end - value);
-    if (key_is("path", key, bytes)) {
-        to->has_name = n > 0;
-        return set_text(&to->name, value, n);
-    }
-    if (key_is("linkpath", key, bytes)) {
-        to->has_link = n > 0;
-        return set_text(&to->link, value, n);
-    }
+    if (key_is("path", key, bytes))
+        return take_name(t, &to->name, &to->has_name, value, n);
+    if (key_is("linkpath", key, bytes))
+        return take_name(t, &to->link, &to->has_link, value, n);
     if (key_is("size", key, bytes)) {
         to->has_size = n > 0;
         if (n > 0 && (!take_decimal(&value, end, &to->size) || value != end))
@@ -171,11 +182,9 @@ static int32_t take_extended(struct fdl_tar *t, char type, uint64_t size)
         return status;
     switch (type) {
     case 'L':
-        t->next.has_name = true;
-        return set_text(&t->next.name, body, size);
+        return take_name(t, &t->next.name, &t->next.has_name, body, size);
     case 'K':
-        t->next.has_link = true;
-        return set_text(&t->next.link, body, size);
+        return take_name(t, &t->next.link, &t->next.has_link, body, size);
     default:
         return take_records(t, type == 'g' ? &t->all : &t->next, body, size);
     }

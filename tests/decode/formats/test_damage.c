@@ -131,11 +131,11 @@ static const struct marker markers[] = {
     {{0xff, 0x99, 1, 1}, FEEDLINE_EDECODE, "marker type 0x99"},
     {{0xff, 0xc4, 0, 9}, FEEDLINE_EDECODE, "offset"}, /* a broken table */
     {{0xff, 0xd8, 1, 1}, FEEDLINE_EDECODE, "SOI"},    /* another image */
-    {{0xff, 0xe5, 255, 255}, FEEDLINE_EDECODE, "truncated"}, /* too long */
-    {{0xff, 0xd9, 1, 1}, FEEDLINE_OK, NULL},                 /* an early end */
-    {{0xff, 0xfe, 0, 4}, FEEDLINE_OK, NULL},                 /* a comment */
-    {{0xff, 0xd3, 1, 1}, FEEDLINE_OK, NULL},                 /* a restart */
-    {{0xff, 0x00, 0xff, 0x00}, FEEDLINE_OK, NULL},           /* data */
+    {{0xff, 0xe5, 255, 255}, FEEDLINE_OK, NULL},      /* longer than the rest */
+    {{0xff, 0xd9, 1, 1}, FEEDLINE_OK, NULL},          /* an early end */
+    {{0xff, 0xfe, 0, 4}, FEEDLINE_OK, NULL},          /* a comment */
+    {{0xff, 0xd3, 1, 1}, FEEDLINE_OK, NULL},          /* a restart */
+    {{0xff, 0x00, 0xff, 0x00}, FEEDLINE_OK, NULL},    /* data */
 };
 
 /* Above the crop, in it, and below it: always the same. */
@@ -223,6 +223,53 @@ TEST(early_end_marker_is_accepted)
     file[at + 1] = 0xd9;
     SCOPED_DECODER d = create();
     assert_int_equal(decode(d, file, at + 2, at + 2, all, out), FEEDLINE_OK);
+    free(file);
+}
+
+/* The rows of a sequential file are there once a marker ends them, or bytes
+ * that are no part of them; what follows may end anywhere, as in Pillow. */
+TEST(what_follows_the_rows_may_be_cut)
+{
+    static const struct tail {
+        uint8_t bytes[10];
+        size_t n;
+        int32_t status;
+    } tails[] = {
+        {{0}, 0, FEEDLINE_EDECODE},
+        {{0}, 2, FEEDLINE_EDECODE},
+        {{0}, 10, FEEDLINE_OK},
+        {{0xff}, 1, FEEDLINE_EDECODE},
+        {{0xff, 0xfe}, 2, FEEDLINE_OK},
+        {{0xff, 0xe1, 0, 9, 'a'}, 5, FEEDLINE_OK},
+        {{0xff, 0xc4, 0, 9, 7}, 5, FEEDLINE_EDECODE},
+        {{0xff, 0xc4, 0, 40, 7}, 5, FEEDLINE_OK},
+        {{0xff, 0xc4, 0, 3, 7, 0xff, 0xd9}, 7, FEEDLINE_EDECODE},
+    };
+    static uint8_t want[SIDE * SIDE * 3], out[SIDE * SIDE * 3];
+    static const struct fdl_box boxes[] = {
+        {0, 0, 90, 8}, {10, 30, 20, 8}, {0, 60, 90, 10}, {0, 0, 90, 70}};
+    SCOPED_DECODER d = create();
+    struct make_jpeg m = kind(0);
+    size_t size;
+    uint8_t *file = make_jpeg(&m, &size), *copy = malloc(size + 10);
+    assert_non_null(copy);
+    for (size_t i = 0; i < FDL_COUNT_OF(tails); i++) {
+        const struct tail *t = &tails[i];
+        memcpy(copy, file, size - 2);
+        memcpy(copy + size - 2, t->bytes, t->n);
+        for (size_t b = 0; b < FDL_COUNT_OF(boxes); b++) {
+            decode(d, file, size, size, boxes[b], want);
+            int32_t status = decode(d, copy, size - 2 + t->n, size - 2 + t->n,
+                                    boxes[b], out);
+            if (status != t->status)
+                fail_msg("tail %zu, box %zu: %d %s", i, b, status,
+                         fdl_last_error());
+            if (!status)
+                assert_memory_equal(want, out, sizeof(want));
+            assert_true(status || !truncated);
+        }
+    }
+    free(copy);
     free(file);
 }
 

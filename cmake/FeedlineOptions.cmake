@@ -33,6 +33,9 @@ set(FEEDLINE_SANITIZE "" CACHE STRING
     "Sanitizers: empty, 'address,undefined' or 'thread'")
 option(FEEDLINE_COVERAGE "Count which lines of the library run, for gcov" OFF)
 option(FEEDLINE_FUZZ "Build the fuzzers too: clang, with sanitizers" OFF)
+set(FEEDLINE_FUZZ_ENGINE "" CACHE STRING
+    "What fuzzers are linked with; the compiler's flags are then all given.\
+ Empty: clang's libFuzzer")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND
    NOT CMAKE_CONFIGURATION_TYPES)
@@ -157,7 +160,7 @@ target_compile_options(feedline_flags INTERFACE
   $<$<BOOL:${FEEDLINE_WERROR}>:-Werror>)
 target_include_directories(feedline_flags INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-if(FEEDLINE_FUZZ)
+if(FEEDLINE_FUZZ AND NOT FEEDLINE_FUZZ_ENGINE)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "FEEDLINE_FUZZ needs clang: "
                         "-DCMAKE_C_COMPILER=clang-14")

@@ -9,6 +9,7 @@ tests/python, which needs a built library.
     tests/fuzz/make_seeds.py [FOLDER]       (default: seeds, beside this file)
 """
 
+import ctypes
 import io
 import json
 import os
@@ -612,6 +613,214 @@ def store_texts():
                       b"5ecr3t/+Key\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT")
 
 
+def plain_jpegs():
+    """Those of the image target, without its head (fuzz_jpeg.c)."""
+    for name, data in jpegs():
+        yield name, data
+
+
+def made_pngs():
+    """Kind, size, and how it is written; then bytes of rows (fuzz_png.c)."""
+    rows = bytes(i * i % 251 for i in range(200))
+    for i, how in enumerate((0, 16, 32, 64, 17, 49, 1, 2, 3, 16, 0, 48, 96,
+                             112)):
+        yield "kind-%d" % i, bytes((i, 7 * i % 64, 40, how, i, 0, 0, 0)) + rows
+    for kind in (1, 2, 3):
+        yield "damaged-%d" % kind, bytes((9, 20, 30, 1, 6, kind, 90,
+                                          0)) + rows
+
+
+def packed_files():
+    """A crop and packed samples (fuzz_packed_file.c)."""
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
+    import conftest  # finds the library of the newest build
+
+    library = ctypes.CDLL(os.environ["FEEDLINE_LIBRARY"])
+    files = dict(jpegs())
+    for name in ("baseline-420", "gray", "cmyk", "narrow", "progressive"):
+        out, n = ctypes.c_void_p(), ctypes.c_uint64()
+        if library.feedline_jpeg_pack(
+                files[name], ctypes.c_uint64(len(files[name])),
+                ctypes.byref(out), ctypes.byref(n)):
+            sys.exit("%s is not packed" % name)
+        data = ctypes.string_at(out, n.value)
+        yield name, struct.pack("<4H", 3, 5, 29, 31) + data
+        yield name + "-cut", struct.pack("<4H", 0, 0, 9, 9) + data[:-40]
+
+
+def entry_stores():
+    """Offsets of 8 records and these (fuzz_entry_store.c)."""
+    records = struct.pack("<QII2Q", 5, 2, 0, 800, 1600)
+    first = 11 * 8 + 8
+    for name, places in (("two", [first, first]), ("none", []),
+                         ("outside", [2**40, first + 4, first + 8])):
+        places = places + [0] * (8 - len(places))
+        yield name, b"\1" + struct.pack("<8Q", *places) + records
+    yield "wrong-sum", b"\0" + bytes(64) + records
+    yield "long", b"\1" + struct.pack("<8Q", first, *[0] * 7) + struct.pack(
+        "<QII", 5, 2**31 - 1, 0)
+
+
+def profiles():
+    profile = {"feedline_profile": 1,
+               "host": {"cpu_model": "x", "cores": 2, "cpu_quota": 1.5,
+                        "gpu": None, "reader": "io_uring"},
+               "data_set": {"kind": "folder", "samples": 9, "hash": "00ff"},
+               "found": {"workers": 3, "depth": 4, "io_depth": 16,
+                         "stall": 0.01, "converged": True}}
+    yield "whole", json.dumps(profile, indent=1).encode()
+    yield "list", json.dumps({**profile, "more": [1, {"a": [2]}]}).encode()
+    yield "twice", b'{"a": {"b": 1}, "a": {"b": 2}}'
+    yield "many", json.dumps({"n%d" % i: i for i in range(65)}).encode()
+    yield "long", json.dumps({"a" * 70: 1}).encode()
+    yield "cut", json.dumps(profile).encode()[:70]
+
+
+def job_notes():
+    line = ("feedline_job=1 ranks=%d stall_ppm=31250 step_ns=71700000 depth=22 "
+            "reads=72")
+    yield "one", (line % 64).encode()
+    yield "two", (line % 1 + "\n\n" + line % 2 + " more=7\n").encode()
+    yield "version", b"feedline_job=2 ranks=1"
+    yield "none", (line % 0).encode()
+    yield "most", (line % 2**20 + "\n" + line % 2**20).encode()
+
+
+def lives():
+    """How it is asked for, a header, sizes, and statistics (fuzz_live.c)."""
+    def page(how, stats, header=64, loader=0):
+        head = struct.pack("<QIiIIq4Q", 0, 0, 0, loader, header, 1, stats, 2,
+                           2, 0)
+        return bytes((how,)) + head + bytes(range(256)) * 16
+
+    yield "whole", page(1, 1024)
+    yield "ended", page(1, 2032)
+    yield "none", page(9, 1024)
+    yield "sizes", page(1, 2**63)
+    yield "odd", page(1, 1020, 65)
+    yield "disturbed", page(1, 64)[:49] + struct.pack("<QQ", 9, 2)
+    yield "foreign", page(0, 1024)
+
+
+def store_replies():
+    part = (b"HTTP/1.1 206 Partial Content\r\nContent-Length: %d\r\n"
+            b"Content-Range: bytes 5-14/%d\r\nETag: \"e\"\r\n\r\n")
+    asked = struct.pack("<HH", 5, 10)
+    yield "part", b"\1" + asked + part % (10, 100)
+    yield "end", b"\3" + struct.pack("<HH", 5, 30) + part % (10, 15)
+    yield "short", b"\1" + asked + part % (9, 100)
+    yield "whole", (b"\0" + struct.pack("<HH", 0, 10)
+                    + b"HTTP/2 200\r\ncontent-length: 10\r\n")
+    yield "past", (b"\1" + asked + b"HTTP/1.1 416 no\r\n"
+                   b"Content-Range: bytes */4\r\n")
+    yield "redirect", (b"\1" + asked + b"HTTP/1.1 302 Found\r\nLocation: x"
+                       b"\r\n\r\n" + part % (10, 100))
+    yield "busy", b"\1" + asked + b"HTTP/1.1 503 no\r\nRetry-After: 7\r\n"
+    yield "packed", (b"\0" + asked + b"HTTP/1.1 200 OK\r\nContent-Encoding: "
+                     b"gzip\r\nContent-Length: 10\r\n")
+
+
+def credentials():
+    keys = (b'{"AccessKeyId": "a", "SecretAccessKey": "b", "Token": "5ecr3t", '
+            b'"Expiration": "2026-11-22T00:00:00Z"}')
+    sts = (b"<R><AccessKeyId>a</AccessKeyId><SecretAccessKey>5ecr3t"
+           b"</SecretAccessKey><Expiration>2026-11-22T00:00:00Z</Expiration>"
+           b"</R>")
+    token = b'{"access_token": "5ecr3t", "expires_in": 3599}'
+    login = (b'{"type": "authorized_user", "client_id": "a", "client_secret": '
+             b'"b", "refresh_token": "5ecr3t"}')
+    yield "profile", (b"\0[default]\naws_access_key_id=a\n"
+                      b"aws_secret_access_key = 5ecr3t\n")
+    yield "process", b"\0[default]\ncredential_process = 5ecr3t\n"
+    yield "web", b"\x10token\0" + sts
+    yield "container", b"\x20token\0" + keys
+    yield "machine", b"\0[default]\n\0token\0role\0" + keys
+    yield "nobody", b"\0\0!"
+    yield "google", b"\1" + login + b"\0" + token
+    yield "service", b'\1{"type": "service_account"}'
+    yield "azure", b"\2\0" + token
+    yield "string", b"\x0aAccountName=a;AccountKey=NWVjcjN0;Nothing"
+    yield "sas", b"\x0aSharedAccessSignature=?sig=5ecr3t"
+    yield "hub", b"\3hf_5ecr3t\n"
+
+
+def chunk_files():
+    """Which size, how, the file behind its head (fuzz_chunk_file.c)."""
+    ledger = struct.pack("<QQQq", 0xfeed11e0c4ac4eb1, 4096, 1, 0)
+    yield "empty", struct.pack("<HB", 9000, 0)
+    yield "sums", struct.pack("<HB", 9000, 4) + struct.pack(
+        "<3I", 1, 2, 3) + bytes(4084 + 9000)
+    yield "ledger", struct.pack("<HB", 9000, 4) + ledger
+    yield "large", struct.pack("<HBQ", 9000, 1, 2**64 - 1) + bytes(100)
+    yield "wrong", struct.pack("<HB", 9000, 2) + bytes(100)
+
+
+def folder_indexes():
+    """Which, the index, and the shard (fuzz_folder_index.c)."""
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
+    import conftest  # as in shards()
+    import test_shards
+
+    members = [("ant/1.jpg", b"one", 1), ("bee/22.jpg", b"twenty-two", 2)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "shard")
+        test_shards.WRITERS["mds"](path, members)
+        mds = path.read_bytes()
+        test_shards.WRITERS["tar"](path, members)
+        tar = path.read_bytes()
+    leaves = struct.pack("<2I", 3, 8) + b"one" + struct.pack("<q", 7)
+    chunk = struct.pack("<3I", 1, 12, 12 + len(leaves)) + leaves
+    lit = {"chunks": [{"filename": "chunk-0-0.bin", "chunk_size": 1}],
+           "config": {"data_format": ["jpeg", "int"], "compression": None}}
+    yield "litdata", b"\0" + json.dumps(lit).encode() + b"\0" + chunk
+    yield "litdata-fields", b"\1" + json.dumps(lit).encode() + b"\0" + chunk
+    yield "litdata-cut", b"\0" + json.dumps(lit).encode()[:60]
+    index = {"shards": [{"format": "mds", "compression": "zstd",
+                         "raw_data": {"basename": "shard.00000.mds"},
+                         "zip_data": {"basename": "x.zstd"}}], "version": 2}
+    yield "mds", b"\2" + json.dumps(index).encode() + b"\0" + mds
+    index["shards"][0]["raw_data"]["basename"] = "a/../../b.mds"
+    yield "mds-up", b"\2" + json.dumps(index).encode() + b"\0" + mds
+    wids = {"wids_version": 1, "shardlist": [
+        {"url": "a.tar", "nsamples": 2, "filesize": len(tar)}]}
+    yield "wids", b"\3" + json.dumps(wids).encode() + b"\0" + tar
+    yield "dali", b"\4v1.2 1\njpg 512 3 ant/1.jpg\n\0" + tar
+    yield "dali-old", b"\5v1.1 1\njpg 512 3\n\0" + tar
+    yield "dali-outside", b"\4v1.1 1\njpg 1048576 3\n\0" + tar
+
+
+def shard_lists():
+    yield "ranges", b"a-{000..012..4}.tar::b{x,y{1..2}}.tar"
+    yield "letters", b"{a..f}{z..x}"
+    yield "options", b"a.tar?damaged=skip&fields=a,b&x"
+    yield "variable", b"${NAME}/a.tar"
+    yield "quoted", b"a\\{0..2\\}{b}"
+    yield "open", b"{a,b"
+    yield "many", b"{0..9999}" * 2
+
+
+def reports():
+    run = {"schema_version": 1, "command": "run", "version": "0.1",
+           "result": {"images": 1, "batches": 2, "seconds": 3.5,
+                      "images_per_second": 0.3},
+           "stall": {"host_fraction": 0.1}, "stages": [], "options": {},
+           "verdicts": [{"code": "A", "sentence": "<b>&\u202e"}]}
+    line = {"pid": 1, "host": "h", "world": 2, "rank": 1, "time_unix": 5,
+            "stats": {"batches": 3, "wall_seconds": 1.5, "wait_seconds": 0.1},
+            "phases": [{"name": "sync", "self_seconds": 0.5}],
+            "verdict": {"code": "C"}}
+    later = {**line, "time_unix": 9, "stats": {"batches": 8, "samples": 9,
+                                               "wall_seconds": 9.5}}
+    yield "run", json.dumps(run).encode()
+    for command in ("sweep", "tune", "headroom", "h2d", "compare"):
+        yield command, json.dumps({**run, "command": command, "rows": [{}],
+                                   "points": [{"x": 1}]}).encode()
+    yield "log", (json.dumps(line) + "\n" + json.dumps(later)).encode()
+    yield "rank", json.dumps({**line, "rank": 1e300, "pid": -1e99,
+                              "world": 1e300}).encode()
+    yield "cut", json.dumps(run).encode()[:80]
+
+
 TARGETS = {"image": images, "inflate": inflates, "packed": packeds,
            "device": devices, "exif": exifs,
            "segment": segments,
@@ -619,7 +828,13 @@ TARGETS = {"image": images, "inflate": inflates, "packed": packeds,
            "options": options, "ini": inis, "state": states, "list": lists,
            "idx": idxs, "coco": cocos, "shard": shards,
            "index_cache": index_caches, "entries": entries, "json": jsons,
-           "store_list": store_lists, "store_text": store_texts}
+           "store_list": store_lists, "store_text": store_texts,
+           "jpeg": plain_jpegs, "png": made_pngs, "packed_file": packed_files,
+           "entry_store": entry_stores, "profile": profiles,
+           "job_note": job_notes, "live": lives, "store_reply": store_replies,
+           "credentials": credentials, "chunk_file": chunk_files,
+           "folder_index": folder_indexes, "shard_list": shard_lists,
+           "report": reports}
 
 
 def main():

@@ -12,30 +12,24 @@ if [[ $# -lt 2 ]]; then
     exit 2
 fi
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/fuzz/targets.sh
+source "$here/targets.sh"
 build=$(cd "$1" && pwd)
 seconds=$2
 shift 2
 names=("$@")
-[[ ${#names[@]} -gt 0 ]] ||
-    names=(image inflate segment packed device exif pipeline options ini state list
-        idx coco shard index_cache json entries)
-
-# dictionary NAME: the one whose words the input is made of.
-dictionary() {
-    case $1 in
-    options | ini | pipeline) printf '%s/option.dict' "$here" ;;
-    *) printf '%s/%s.dict' "$here" "$1" ;;
-    esac
-}
+[[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(fuzz_names "$here")
+# "max_len = 16384" to -max_len=16384.
+mapfile -t limits < <(sed -n 's/^\([a-z_]*\) = /-\1=/p' "$here/fuzz.options")
 
 for name in "${names[@]}"; do
     program=$build/tests/fuzz/fuzz_$name
     corpus=$build/corpus/$name
     findings=$build/findings/$name-
     mkdir -p "$corpus" "$build/findings"
-    options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048
-        -max_len=16384 -print_final_stats=1 -artifact_prefix="$findings")
-    words=$(dictionary "$name")
+    options=("${limits[@]}" -max_total_time="$seconds" -print_final_stats=1
+        -artifact_prefix="$findings")
+    words=$(fuzz_dictionary "$here" "$name")
     [[ ! -f $words ]] || options+=(-dict="$words")
     printf -- '--- %s\n' "$name"
     if ! nice -n 19 "$program" "${options[@]}" "$corpus" \

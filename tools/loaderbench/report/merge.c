@@ -134,8 +134,10 @@ static json_t *total_of(json_t *const *docs, size_t n, const char *part)
             if (!json_is_number(x))
                 continue;
             json_decref(sum);
-            sum = row.scale > 1 ? json_real(both)
-                                : json_integer((json_int_t)both);
+            /* What is too large for an integer is none that was counted. */
+            sum = row.scale > 1 || fabs(both) >= 9e18
+                      ? json_real(both)
+                      : json_integer((json_int_t)both);
         }
         if (sum)
             json_object_set_new(total, row.name, sum);

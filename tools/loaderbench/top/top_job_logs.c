@@ -143,6 +143,13 @@ static bool is_former(const struct logs *l, const struct process *p)
     return false;
 }
 
+/* Of a line, which may have been written by anybody. */
+static uint32_t count_of(const json_t *line, const char *key)
+{
+    double x = doc_or_0(line, key);
+    return x > 0 && x < INT32_MAX ? (uint32_t)x : 0;
+}
+
 static bool add_rank(struct job *j, const struct process *p)
 {
     struct job_rank *r = job_add(j);
@@ -150,9 +157,9 @@ static bool add_rank(struct job *j, const struct process *p)
         return false;
     double seconds = grown(p, "stats.wall_seconds");
     double before = p->before ? synced_of(p->before) : 0;
-    r->rank = (uint32_t)doc_or_0(p->now, "rank");
-    r->world = (uint32_t)doc_or_0(p->now, "world");
-    r->pid = (int32_t)doc_or_0(p->now, "pid");
+    r->rank = count_of(p->now, "rank");
+    r->world = count_of(p->now, "world");
+    r->pid = (int32_t)count_of(p->now, "pid");
     snprintf(r->host, sizeof(r->host), "%s", doc_text(p->now, "host"));
     snprintf(r->code, sizeof(r->code), "%s", doc_text(p->now, "verdict.code"));
     r->steps = grown(p, "stats.batches");

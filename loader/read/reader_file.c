@@ -26,21 +26,12 @@ bool fdl_file_is_limit(int err)
     return err == EMFILE || err == ENFILE;
 }
 
-/* What is kept is read through the page cache and what is not past it: where
- * both occur, a shard is open twice. */
-uint32_t fdl_file_place(const struct fdl_window *w, const struct fdl_read *r)
-{
-    uint32_t file = r->source.file;
-    if (file == FDL_OWN_FILE || !fdl_window_keep(w)->drops)
-        return file;
-    return 2 * file + (r->kept ? 1 : 0);
-}
-
 int fdl_file_take(struct fdl_window *w, struct fdl_read *r)
 {
     const struct fdl_keep *keep = fdl_window_keep(w);
     r->kept = fdl_keep_begins(keep, r->source.path, r->source.offset);
-    r->shard = fdl_shard_take(fdl_window_shards(w), fdl_file_place(w, r));
+    r->shard =
+        fdl_shard_take(fdl_window_shards(w), fdl_window_shard_place(w, r));
     r->align = r->shard ? r->shard->align : 0;
     r->head = 0;
     r->plain = false;
@@ -349,7 +340,7 @@ int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
         return fdl_shard_give(s, r->shard,
                               good || r->status == FEEDLINE_ENOMEM);
     const struct fdl_open_shard shard = {.fd = fd,
-                                         .file = fdl_file_place(w, r),
+                                         .file = fdl_window_shard_place(w, r),
                                          .size = r->file_bytes,
                                          .align = r->align};
     return good ? fdl_shard_keep(s, &shard) : fd;

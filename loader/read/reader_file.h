@@ -28,9 +28,6 @@
 /* EMFILE or ENFILE: the limit of open files is reached. */
 bool fdl_file_is_limit(int err);
 
-/* Its number among the open shards. */
-uint32_t fdl_file_place(const struct fdl_window *w, const struct fdl_read *r);
-
 /* Sets r->shard: its descriptor, or -1 if r's file is not open yet. */
 int fdl_file_take(struct fdl_window *w, struct fdl_read *r);
 

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "loader/read/pause.h"
-#include "loader/read/reader_file.h"
 #include "store/get.h"
 
 #include <errno.h>
@@ -106,7 +105,7 @@ static bool open_kept(struct fdl_remote_read *remote, const char *tag)
     struct fdl_read *r = remote->read;
     struct fdl_chunk_file *f = &remote->kept;
     struct fdl_open_shard *shard =
-        fdl_shard_take(fdl_window_shards(w), fdl_file_place(w, r));
+        fdl_shard_take(fdl_window_shards(w), fdl_window_shard_place(w, r));
     r->shard = shard;
     if (shard) {
         *f = (struct fdl_chunk_file){shard->fd, shard->size, shard->number,
@@ -127,7 +126,7 @@ static void leave_kept(struct fdl_remote_read *remote, bool good)
     const struct fdl_chunk_file *f = &remote->kept;
     const struct fdl_open_shard shard = {
         .fd = f->fd,
-        .file = fdl_file_place(remote->window, r),
+        .file = fdl_window_shard_place(remote->window, r),
         .size = f->size,
         .seed = f->seed,
         .number = f->number,

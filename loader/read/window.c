@@ -237,6 +237,15 @@ struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w)
     return w->shards;
 }
 
+uint32_t fdl_window_shard_place(const struct fdl_window *w,
+                                const struct fdl_read *r)
+{
+    uint32_t file = r->source.file;
+    if (file == FDL_OWN_FILE || !w->keep.drops)
+        return file;
+    return 2 * file + (r->kept ? 1 : 0);
+}
+
 bool fdl_window_is_random(const struct fdl_window *w)
 {
     return w->random;

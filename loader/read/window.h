@@ -123,6 +123,11 @@ struct fdl_direct *fdl_window_direct(struct fdl_window *w);
 
 /* NULL outside a run. */
 struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w);
+
+/* The number of r's file among these. What is kept is read through the page
+ * cache and what is not past it: where both occur, a shard is open twice. */
+uint32_t fdl_window_shard_place(const struct fdl_window *w,
+                                const struct fdl_read *r);
 bool fdl_window_is_random(const struct fdl_window *w);
 
 /* What stays in the page cache; at first everything does. No run is on. */

@@ -77,7 +77,7 @@ static void read_file(uint64_t bytes)
     fuzz_check(to);
     if (f.size == bytes) { /* else who asks has another object */
         (void)fdl_chunk_file_has(&f, 0, n);
-        fuzz_check(!fdl_chunk_file_read(&f, 0, n, to, true));
+        fuzz_check(fdl_chunk_file_read(&f, 0, n, to, true) != 0);
     }
     free(to);
     fdl_chunk_file_close(&f);

@@ -143,11 +143,13 @@ static bool is_former(const struct logs *l, const struct process *p)
     return false;
 }
 
+#define MOST_RANKS (1u << 20) /* as option world has it */
+
 /* Of a line, which may have been written by anybody. */
-static uint32_t count_of(const json_t *line, const char *key)
+static uint32_t count_of(const json_t *line, const char *key, uint32_t most)
 {
     double x = doc_or_0(line, key);
-    return x > 0 && x < INT32_MAX ? (uint32_t)x : 0;
+    return x > 0 && x <= most ? (uint32_t)x : 0;
 }
 
 static bool add_rank(struct job *j, const struct process *p)
@@ -157,9 +159,9 @@ static bool add_rank(struct job *j, const struct process *p)
         return false;
     double seconds = grown(p, "stats.wall_seconds");
     double before = p->before ? synced_of(p->before) : 0;
-    r->rank = count_of(p->now, "rank");
-    r->world = count_of(p->now, "world");
-    r->pid = (int32_t)count_of(p->now, "pid");
+    r->rank = count_of(p->now, "rank", MOST_RANKS);
+    r->world = count_of(p->now, "world", MOST_RANKS);
+    r->pid = (int32_t)count_of(p->now, "pid", INT32_MAX);
     snprintf(r->host, sizeof(r->host), "%s", doc_text(p->now, "host"));
     snprintf(r->code, sizeof(r->code), "%s", doc_text(p->now, "verdict.code"));
     r->steps = grown(p, "stats.batches");

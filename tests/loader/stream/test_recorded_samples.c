@@ -769,8 +769,10 @@ TEST_WITH(the_largest_file_is_entered, setup, teardown)
         assert_ok(feedline_loader_stop(l));
         recorded_forget(&rig);
     }
-    assert_true(jumped[0] > 0);
-    assert_int_equal(jumped[0], jumped[1]);
+    /* All of it is known a batch later or sooner; of the small one it would be
+     * half of that. */
+    assert_true(3 * jumped[0] > 2 * jumped[1] && jumped[1] > 0);
+    assert_true(3 * jumped[1] > 2 * jumped[0]);
     feedline_dataset_close(ds);
 }
 

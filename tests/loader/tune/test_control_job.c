@@ -169,7 +169,8 @@ TEST_WITH(a_rank_of_this_machine_is_heard, setup, teardown)
         fixture_pass(l, 4);
     while (!explains(l, "Settings from the job: its 2 ranks wait "))
         fixture_pass(l, 4);
-    assert_true(fixture_int(l, "depth") >= 9);
+    while (fixture_int(l, "depth") < 9) /* it tries less at times */
+        fixture_pass(l, 4);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     while (explains(l, "ranks of its job tell"))

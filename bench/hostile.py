@@ -24,7 +24,6 @@ import shutil
 import struct
 import sys
 import tempfile
-import warnings
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -214,17 +213,6 @@ def files(form, folder, seed, count):
 # ---- Verdicts ---------------------------------------------------------------
 
 
-def pillow(path):
-    """(pixels, None) or (None, what it says)."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(path) as image:
-                return np.asarray(image.convert("RGB")), None
-    except Exception as error:  # it raises anything
-        return None, f"{type(error).__name__}: {error}"
-
-
 def words(text):
     """A message without its numbers and names."""
     text = re.sub(r"^offset [\d to]+: ", "", str(text))
@@ -247,7 +235,7 @@ class Count:
 
 
 def check(render, path, name, count, keep, form):
-    want, complaint = pillow(path)
+    want, complaint = damage.pillow(path)
     if complaint and "DecompressionBomb" in complaint:
         return
     status, got = render(path, WHOLE)

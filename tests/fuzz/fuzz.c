@@ -3,6 +3,8 @@
 #include "fuzz.h"
 
 #include "base/option.h"
+#include "base/status.h"
+#include "decode/decoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,4 +81,60 @@ char *fuzz_options_json(const struct fdl_options *o)
     options_json(o, &j);
     fuzz_check(fdl_json_finish(&j, &again) == FEEDLINE_OK && again == needed);
     return text;
+}
+
+/* ---- Images -------------------------------------------------------------- */
+
+static struct fdl_box choose_part(struct fuzz_input *crop,
+                                  const struct fdl_image_info *info)
+{
+    struct fdl_box box = {.width = info->width, .height = info->height};
+    if (!crop)
+        return box;
+    box.x = (int32_t)fuzz_word(crop) % info->width;
+    box.y = (int32_t)fuzz_word(crop) % info->height;
+    box.width = 1 + (int32_t)fuzz_word(crop) % (info->width - box.x);
+    box.height = 1 + (int32_t)fuzz_word(crop) % (info->height - box.y);
+    return box;
+}
+
+static int32_t render_part(struct fdl_decoder *d,
+                           const struct fdl_image_info *info,
+                           struct fdl_box box, uint8_t *to)
+{
+    const struct fdl_output_format format = {box.width, box.height, 3,
+                                             FEEDLINE_U8, true};
+    struct fdl_render_cost cost;
+    struct fdl_plan plan;
+    fdl_plan_init(&plan, info->width, info->height);
+    fdl_plan_crop(&plan, box);
+    return fdl_decoder_render(d, &plan, &format, to, &cost);
+}
+
+uint8_t *fuzz_decode(const struct fdl_decode_limits *limits, const void *data,
+                     size_t size, struct fuzz_input *crop, size_t *bytes)
+{
+    const struct fdl_encoded file = {
+        .data = data, .size = size, .readable = size};
+    struct fdl_image_info info;
+    struct fdl_decoder *d;
+    uint8_t *pixels = NULL;
+    fuzz_check(fdl_decoder_create(limits, &d) == FEEDLINE_OK);
+    int32_t status = fdl_decoder_open(d, &file, &info);
+    if (status == FEEDLINE_OK) {
+        fuzz_check((uint64_t)info.width * (uint64_t)info.height <=
+                   limits->max_pixels);
+        struct fdl_box box = choose_part(crop, &info);
+        *bytes = 3 * (size_t)box.width * (size_t)box.height;
+        pixels = malloc(*bytes);
+        fuzz_check(pixels);
+        status = render_part(d, &info, box, pixels);
+    }
+    if (status < 0) {
+        fuzz_check_error(status);
+        free(pixels);
+        pixels = NULL;
+    }
+    fdl_decoder_destroy(d);
+    return pixels;
 }

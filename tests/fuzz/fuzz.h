@@ -54,6 +54,13 @@ char *fuzz_text(struct fuzz_input *in, size_t n);
 #define FUZZ_PATH_BYTES 32
 int fuzz_file(const void *bytes, size_t n, char path[FUZZ_PATH_BYTES]);
 
+/* The pixels of a file as interleaved RGB bytes, of which there are *bytes: of
+ * a part that `crop` chooses, or with NULL all. NULL: it is refused, with a
+ * description. free() it. */
+struct fdl_decode_limits;
+uint8_t *fuzz_decode(const struct fdl_decode_limits *limits, const void *data,
+                     size_t size, struct fuzz_input *crop, size_t *bytes);
+
 /* All values as JSON; free() it. */
 struct fdl_options;
 char *fuzz_options_json(const struct fdl_options *o);

@@ -121,37 +121,6 @@ static enum verdict run_reference(struct reference *r, const uint8_t *data,
 
 /* ---- Here ---------------------------------------------------------------- */
 
-static uint8_t *decode(const uint8_t *data, size_t size, bool plain,
-                       size_t *bytes)
-{
-    struct fdl_decode_limits limits = {.max_pixels = MAX_PIXELS,
-                                       .max_scans = MAX_SCANS,
-                                       .libjpeg_huffman = plain};
-    struct fdl_encoded file = {.data = data, .size = size, .readable = size};
-    struct fdl_image_info info;
-    struct fdl_render_cost cost;
-    struct fdl_decoder *d;
-    struct fdl_plan plan;
-    uint8_t *pixels = NULL;
-    fuzz_check(fdl_decoder_create(&limits, &d) == FEEDLINE_OK);
-    int32_t status = fdl_decoder_open(d, &file, &info);
-    if (status == FEEDLINE_OK) {
-        fdl_plan_init(&plan, info.width, info.height);
-        struct fdl_output_format f = {info.width, info.height, 3, FEEDLINE_U8,
-                                      true};
-        *bytes = 3 * (size_t)info.width * (size_t)info.height;
-        pixels = malloc(*bytes);
-        fuzz_check(pixels);
-        status = fdl_decoder_render(d, &plan, &f, pixels, &cost);
-    }
-    if (status < 0) {
-        free(pixels);
-        pixels = NULL;
-    }
-    fdl_decoder_destroy(d);
-    return pixels;
-}
-
 /* CMYK, which libjpeg does not make RGB of, is refused by the reference. */
 static void compare(const struct reference *r, enum verdict is,
                     const uint8_t *pixels, size_t bytes)
@@ -172,8 +141,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct reference r = {0};
     enum verdict is = run_reference(&r, data, size);
     for (int plain = 0; plain < 2; plain++) {
+        const struct fdl_decode_limits limits = {.max_pixels = MAX_PIXELS,
+                                                 .max_scans = MAX_SCANS,
+                                                 .libjpeg_huffman = plain};
         size_t bytes = 0;
-        uint8_t *pixels = decode(data, size, plain, &bytes);
+        uint8_t *pixels = fuzz_decode(&limits, data, size, NULL, &bytes);
         compare(&r, is, pixels, bytes);
         free(pixels);
     }

@@ -85,41 +85,12 @@ static void mend(uint8_t *data, uint64_t size)
 /* ---- Decoding ------------------------------------------------------------ */
 
 /* A part of it; NULL: refused. */
-static uint8_t *decode(const uint8_t *data, uint64_t size,
-                       struct fuzz_input crop, bool plain, size_t *bytes)
+static uint8_t *decode(const uint8_t *data, size_t size, struct fuzz_input crop,
+                       bool plain, size_t *bytes)
 {
-    struct fdl_decode_limits limits = {
+    const struct fdl_decode_limits limits = {
         .max_pixels = MAX_PIXELS, .max_scans = 200, .libjpeg_huffman = plain};
-    struct fdl_encoded file = {.data = data, .size = size, .readable = size};
-    struct fdl_decoder *d;
-    struct fdl_image_info info;
-    struct fdl_render_cost cost;
-    struct fdl_plan plan;
-    uint8_t *pixels = NULL;
-    fuzz_check(fdl_decoder_create(&limits, &d) == FEEDLINE_OK);
-    int32_t status = fdl_decoder_open(d, &file, &info);
-    if (status == FEEDLINE_OK) {
-        fuzz_check((uint64_t)info.width * (uint64_t)info.height <= MAX_PIXELS);
-        struct fdl_box box = {.x = (int32_t)fuzz_word(&crop) % info.width,
-                              .y = (int32_t)fuzz_word(&crop) % info.height};
-        box.width = 1 + (int32_t)fuzz_word(&crop) % (info.width - box.x);
-        box.height = 1 + (int32_t)fuzz_word(&crop) % (info.height - box.y);
-        fdl_plan_init(&plan, info.width, info.height);
-        fdl_plan_crop(&plan, box);
-        struct fdl_output_format f = {box.width, box.height, 3, FEEDLINE_U8,
-                                      true};
-        *bytes = 3 * (size_t)box.width * (size_t)box.height;
-        pixels = malloc(*bytes);
-        fuzz_check(pixels);
-        status = fdl_decoder_render(d, &plan, &f, pixels, &cost);
-    }
-    if (status < 0) {
-        fuzz_check_error(status);
-        free(pixels);
-        pixels = NULL;
-    }
-    fdl_decoder_destroy(d);
-    return pixels;
+    return fuzz_decode(&limits, data, size, &crop, bytes);
 }
 
 static void run(const uint8_t *data, uint64_t size, struct fuzz_input crop)

@@ -162,36 +162,6 @@ static void damage(struct file *f, const struct request *q)
 
 /* ---- Decoding ------------------------------------------------------------ */
 
-static uint8_t *decode(const struct file *f, const struct request *q)
-{
-    struct fdl_decode_limits limits = {.max_pixels = SIDE * SIDE,
-                                       .max_scans = 1};
-    struct fdl_encoded file = {.data = f->data, .size = f->n, .readable = f->n};
-    struct fdl_image_info info;
-    struct fdl_render_cost cost;
-    struct fdl_decoder *d;
-    struct fdl_plan plan;
-    uint8_t *pixels = NULL;
-    fuzz_check(fdl_decoder_create(&limits, &d) == FEEDLINE_OK);
-    int32_t status = fdl_decoder_open(d, &file, &info);
-    if (status == FEEDLINE_OK) {
-        fdl_plan_init(&plan, info.width, info.height);
-        struct fdl_output_format format = {info.width, info.height, 3,
-                                           FEEDLINE_U8, true};
-        pixels = malloc(3 * (size_t)info.width * (size_t)info.height);
-        fuzz_check(pixels);
-        status = fdl_decoder_render(d, &plan, &format, pixels, &cost);
-    }
-    fuzz_check(status == FEEDLINE_OK || q->damage % 8 != 0);
-    if (status < 0) {
-        fuzz_check_error(status);
-        free(pixels);
-        pixels = NULL;
-    }
-    fdl_decoder_destroy(d);
-    return pixels;
-}
-
 /* Read by libpng alone. */
 static void check_pixels(const struct file *f, const struct request *q,
                          const uint8_t *pixels)
@@ -242,7 +212,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check(f.data || f.n == 0);
     if (f.n > 0)
         memcpy(f.data, bytes, f.n);
-    uint8_t *pixels = decode(&f, &q);
+    const struct fdl_decode_limits limits = {.max_pixels = SIDE * SIDE,
+                                             .max_scans = 1};
+    size_t n = 0;
+    uint8_t *pixels = fuzz_decode(&limits, f.data, f.n, NULL, &n);
+    fuzz_check(pixels || q.damage % 8 != 0);
     if (q.damage % 8 == 0)
         check_pixels(&f, &q, pixels);
     free(pixels);

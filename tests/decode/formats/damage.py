@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small sound files of every kind, and ways to damage them."""
+"""Small sound files of every kind, ways to damage them, Pillow's verdict."""
 import io
 import random
 import struct
+import warnings
 import zlib
 
+import numpy as np
 from PIL import Image
 
 from pillow_parity import noise_image
@@ -251,3 +253,17 @@ def damaged_files(form, seed, count):
     for i in range(count):
         way = parts if i % 2 else damaged
         yield way(rng, sound[i // 2 % len(sound)])
+
+
+# ---- Verdicts ---------------------------------------------------------------
+
+
+def pillow(path):
+    """(pixels, None), or (None, what it says)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(path) as image:
+                return np.asarray(image.convert("RGB")), None
+    except Exception as error:  # it raises anything
+        return None, f"{type(error).__name__}: {error}"

@@ -14,7 +14,6 @@ import pathlib
 import random
 import sys
 import tempfile
-import warnings
 
 try:
     import numpy as np
@@ -24,7 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from damage import damaged, encoded  # noqa: E402
+from damage import damaged, encoded, pillow  # noqa: E402
 from pillow_parity import (  # noqa: E402
     SAME_JPEG, WHOLE, Renderer, noise_image)
 
@@ -58,17 +57,6 @@ def sound_files(rng, data):
                   for path in sorted(data.glob("reftest/*.jpg"))
                   if path.stat().st_size < 100000]
     return files
-
-
-def pillow(path):
-    """Its pixels, or what it says."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(path) as image:
-                return np.asarray(image.convert("RGB")), None
-    except Exception as error:  # it raises anything
-        return None, f"{type(error).__name__}: {error}"
 
 
 def request(box):

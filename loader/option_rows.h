@@ -190,7 +190,7 @@ OPTION(JPEG_INDEX,
               "a file for later runs from 10,000 samples on; true: always"))
 OPTION(JPEG_INDEX_BUDGET,
        SIZE("jpeg_index_budget", AUTO, 1, INT64_C(1) << 40, "auto",
-            "limit for what jpeg_index notes in a run, under 1 % of the files; "
+            "limit for what jpeg_index notes in a run, 2 % of the files; "
             "auto: a fiftieth of the memory limit, divided by local_world"))
 OPTION(DEVICE_MEMORY_BUDGET,
        SIZE("device_memory_budget", AUTO, 1, INT64_MAX, "auto",

@@ -9,7 +9,7 @@
  *
  * A crop is entered at the last entry before each of its rows, so what lies
  * above it and beside it is not decoded. One entry for each
- * FDL_ENTRIES_EVERY bytes of the file: under 1 % of them.
+ * FDL_ENTRIES_EVERY bytes of the file: 2 % of them.
  *
  * Entries are noted of data that was decoded soundly, up to where a decode got,
  * and only if the markers of the rest were sound too; the last one a file can
@@ -26,8 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FDL_ENTRIES_EVERY 896u
-#define FDL_ENTRIES_MOST  4096u /* further apart in files of 3.6 MB or more */
+#define FDL_ENTRIES_EVERY 448u
+#define FDL_ENTRIES_MOST  8192u /* further apart in files of 3.6 MB or more */
 
 /* Of one file, as they are kept, in memory and in files. */
 struct fdl_entries {

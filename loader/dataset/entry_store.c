@@ -28,7 +28,7 @@
 
 /* The version of the store: raised whenever the records, what they say, or
  * FDL_ENTRIES_EVERY change. */
-#define MAGIC UINT64_C(0xfeed11e17e0002)
+#define MAGIC UINT64_C(0xfeed11e17e0003)
 
 /* The file is replaced for so much more than it has. */
 #define WORTH_PART 16

@@ -98,7 +98,7 @@ static void write_shards(void)
         "again. A cache that is damaged or cannot "
         "be written is no error; the log (`feedline_log_read`) has a warning. "
         "Its files may be deleted at any time.\n\n"
-        "What `jpeg_index` noted is kept in the same folder, under 1 % of the "
+        "What `jpeg_index` noted is kept in the same folder, 2 % of the "
         "images' bytes, of data sets of 10,000 samples or more, or always "
         "with `jpeg_index=true`: written when a loader is destroyed, and read "
         "by all processes together as they need it.");

@@ -17,6 +17,8 @@
 #  define FDL_TARGET(isa)       __attribute__((target(isa)))
 #  define FDL_INLINE            static inline __attribute__((always_inline))
 #  define FDL_HOT               __attribute__((hot))
+#  define FDL_UNSANITIZED                                                      \
+    __attribute__((no_sanitize_address, no_sanitize_thread))
 #else
 #  define FDL_PRINTF(fmt, args)
 #  define FDL_NODISCARD
@@ -27,6 +29,7 @@
 #  define FDL_TARGET(isa)
 #  define FDL_INLINE static inline
 #  define FDL_HOT
+#  define FDL_UNSANITIZED
 #endif
 
 /* FDL_HOT is for what runs in each next(). The linker puts these side by side,

@@ -32,6 +32,10 @@ install(FILES examples/minimal.c examples/train_cuda.c examples/train_cpu.c
 # Two sets, as only the static library needs others to be found.
 install(TARGETS feedline EXPORT feedlineTargets)
 install(TARGETS feedline_static EXPORT feedlineStaticTargets)
+# The library looks for it from where it lies itself, and so does a program that
+# it is linked into.
+install(TARGETS feedline_decode_program
+        RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/feedline)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/feedline)
 foreach(set feedlineTargets feedlineStaticTargets)
   install(EXPORT ${set} NAMESPACE feedline:: DESTINATION ${config_dir})

@@ -39,3 +39,15 @@ foreach(target feedline feedline_static)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
+
+# What files are decoded in with isolate=decode: base and decode, and no more.
+set(isolate ${PROJECT_SOURCE_DIR}/decode/isolate/isolate)
+add_library(feedline_decode_parts STATIC EXCLUDE_FROM_ALL
+  $<TARGET_OBJECTS:feedline_base> $<TARGET_OBJECTS:feedline_decode>)
+get_target_property(libraries_of_decode feedline_decode LINK_LIBRARIES)
+add_executable(feedline_decode_program ${isolate}_program.c ${isolate}_serve.c
+  ${isolate}_confine.c)
+target_link_libraries(feedline_decode_program PRIVATE feedline_decode_parts
+  ${libraries_of_decode} Threads::Threads)
+set_target_properties(feedline_decode_program PROPERTIES
+  OUTPUT_NAME feedline-decode)

@@ -98,6 +98,14 @@ function(feedline_test name)
   endforeach()
 endfunction()
 
+# feedline_decodes_apart(TARGET): TEST_DECODE_PROGRAM is the program that
+# isolate=decode starts, which is built.
+function(feedline_decodes_apart target)
+  add_dependencies(${target} feedline_decode_program)
+  target_compile_definitions(${target} PRIVATE
+    TEST_DECODE_PROGRAM="$<TARGET_FILE:feedline_decode_program>")
+endfunction()
+
 # feedline_perturbed_test(NAME case...): perturbed_NAME.case, those cases of a
 # feedline_test above it with threads that dawdle where they hand over, as
 # tests/perturb.c says, which names the functions.

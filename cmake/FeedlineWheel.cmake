@@ -6,9 +6,13 @@
 set_property(TARGET feedline PROPERTY VERSION)
 set_property(TARGET feedline PROPERTY SOVERSION)
 install(TARGETS feedline COMPONENT python LIBRARY DESTINATION feedline/lib)
+install(TARGETS feedline_decode_program COMPONENT python
+        RUNTIME DESTINATION feedline/lib)
 if(FEEDLINE_TOOLS)
   install(TARGETS loaderbench COMPONENT python
           RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})
+  install(TARGETS feedline_decode_program COMPONENT python # for that one
+          RUNTIME DESTINATION ${SKBUILD_DATA_DIR}/libexec/feedline)
 endif()
 # pip puts these into the environment, where man looks by PATH.
 foreach(made ${manual_made})

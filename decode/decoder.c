@@ -17,12 +17,9 @@ int32_t fdl_decoder_create(const struct fdl_decode_limits *limits,
         return fdl_fail_memory(sizeof(*d), "a decoder");
     d->limits = *limits;
     d->canvas.columns_first = limits->columns_first;
-    int32_t status = FEEDLINE_OK;
-    for (size_t i = 0; i < FDL_FORMAT_COUNT && !status; i++) {
-        if (fdl_formats[i]->create)
-            status =
-                fdl_formats[i]->create(limits, &d->deadline, &d->sources[i]);
-    }
+    int32_t status = limits->isolate ? fdl_isolated_create(limits, &d->isolated)
+                                     : fdl_format_set_init(&d->formats, limits,
+                                                           &d->deadline);
     if (status) {
         fdl_decoder_destroy(d);
         return status;
@@ -35,10 +32,8 @@ void fdl_decoder_destroy(struct fdl_decoder *d)
 {
     if (!d)
         return;
-    for (size_t i = 0; i < FDL_FORMAT_COUNT; i++) {
-        if (fdl_formats[i]->destroy)
-            fdl_formats[i]->destroy(d->sources[i]);
-    }
+    fdl_format_set_fini(&d->formats);
+    fdl_isolated_destroy(d->isolated);
     fdl_axis_fini(&d->horizontal);
     fdl_axis_fini(&d->vertical);
     fdl_axis_fini(&d->beside);
@@ -55,24 +50,17 @@ void fdl_decoder_destroy(struct fdl_decoder *d)
     free(d);
 }
 
-/* Reads the header of whatever it is; d->source is set. */
+/* Reads the header of whatever it is; d->source is set where it has to be
+ * aborted. */
 static int32_t open_source(struct fdl_decoder *d,
                            const struct fdl_encoded *bytes)
 {
-    const struct fdl_format *f = bytes->format;
-    if (!f) {
-        int32_t status = fdl_format_find(bytes->data, bytes->size, &f);
-        if (status)
-            return status;
-    }
-    size_t i = 0;
-    while (fdl_formats[i] != f)
-        i++;
-    d->source = f;
-    d->source_self = d->sources[i];
-    int32_t status = f->open(d->source_self, bytes, &d->info);
-    d->info.format = f;
-    return status;
+    if (!d->isolated)
+        return fdl_format_set_open(&d->formats, bytes, &d->source,
+                                   &d->source_self, &d->info);
+    d->source = &fdl_isolated_source;
+    d->source_self = d->isolated;
+    return d->source->open(d->source_self, bytes, &d->info);
 }
 
 /* Whether the image is what images here have to be. */
@@ -150,16 +138,6 @@ void fdl_decoder_tell(struct fdl_decoder *d, _Atomic uint32_t *step)
     d->canvas.step = step;
 }
 
-static uint64_t sources_memory(const struct fdl_decoder *d)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < FDL_FORMAT_COUNT; i++) {
-        if (fdl_formats[i]->memory)
-            sum += fdl_formats[i]->memory(d->sources[i]);
-    }
-    return sum;
-}
-
 uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
 {
     return sizeof(*d) + fdl_canvas_memory(&d->canvas) + d->strip.bytes +
@@ -167,5 +145,6 @@ uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
            d->upright.bytes + d->alpha.bytes + d->opaque.bytes +
            fdl_axis_memory(&d->beside) + fdl_axis_memory(&d->horizontal) +
            fdl_axis_memory(&d->vertical) + d->kept.rows.bytes +
-           sources_memory(d);
+           (d->isolated ? fdl_isolated_memory(d->isolated)
+                        : fdl_format_set_memory(&d->formats));
 }

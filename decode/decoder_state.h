@@ -6,7 +6,9 @@
 #include "decode/decoder.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/format.h"
+#include "decode/formats/format_set.h"
 #include "decode/formats/limits.h"
+#include "decode/isolate/isolate_source.h"
 #include "decode/kept.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/resample.h"
@@ -27,7 +29,8 @@ struct fdl_drawing {
 struct fdl_decoder {
     struct fdl_decode_limits limits;
     struct fdl_deadline deadline;    /* of the open image */
-    void *sources[FDL_FORMAT_COUNT]; /* one decoder of each format */
+    struct fdl_format_set formats;   /* either these */
+    struct fdl_isolated *isolated;   /* or, not NULL, another process's */
     const struct fdl_format *source; /* of the open image; NULL: none */
     void *source_self;
     struct fdl_image_info info; /* as stored */

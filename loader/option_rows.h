@@ -157,6 +157,11 @@ DECODE_OPTION(STORED_MODE, stored_mode,
                    "refuse an image that has another of Pillow's modes in its "
                    "file: L is gray of 8 bits, RGB colours, and neither has "
                    "alpha or a palette"))
+DECODE_OPTION(ISOLATE, isolate,
+              ENUM("isolate", "off|decode", "off",
+                   "decode: each worker has files decoded by a process without "
+                   "files, network and most system calls; what ends that one "
+                   "costs one sample (docs/isolation.md)"))
 OPTION(MEMORY_BUDGET, SIZE("memory_budget", AUTO, 1, INT64_MAX, "auto",
                            "limit for prefetched batches plus files read but "
                            "not decoded (one such file is always allowed); "

@@ -86,6 +86,10 @@ struct fdl_decode_limits {
                    palette, or a bit, is what it is in the file */
     enum fdl_stored stored_mode; /* images of any other mode are refused */
     bool apply_exif; /* images come upright, as by Pillow's exif_transpose */
+
+    /* Formats are decoded in a process that may do nothing else
+     * (decode/isolate/); pixels and errors are the same. */
+    bool isolate;
 };
 
 #endif

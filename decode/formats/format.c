@@ -16,6 +16,14 @@
 const struct fdl_format *const fdl_formats[FDL_FORMAT_COUNT] = {
     FDL_FORMATS(ROW)};
 
+uint32_t fdl_format_number(const struct fdl_format *f)
+{
+    uint32_t i = 0;
+    while (fdl_formats[i] != f)
+        i++;
+    return i;
+}
+
 /* torchvision lists these too. They are not decoded, but an error that names
  * the file is better than a data set that lacks it. */
 static const struct fdl_ending foreign[] = {

@@ -122,6 +122,9 @@ enum fdl_format_number { FDL_FORMATS(FDL_FORMAT_NUMBER) FDL_FORMAT_COUNT };
 
 extern const struct fdl_format *const fdl_formats[FDL_FORMAT_COUNT];
 
+/* Its place among them; it is one. */
+uint32_t fdl_format_number(const struct fdl_format *f);
+
 /* Detects the format by content, whatever the file's name. EDECODE: nothing
  * that this build decodes; the error says what it seems to be, or which library
  * is missing. */

@@ -74,7 +74,9 @@ images=$work/images
 tool=$prefix/bin/loaderbench
 if [[ -x $tool ]]; then
     "$tool" gen "$images" --images 12 --classes 3 --quiet
-
+    # And the library finds the program that decodes apart.
+    "$tool" run "$images" --epochs 1 --isolate=decode > "$work/out" ||
+        fail "loaderbench run --isolate=decode: $(cat "$work/out")"
 else
     echo "loaderbench is not built: the programs are run without images"
 fi

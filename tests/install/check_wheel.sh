@@ -121,6 +121,14 @@ try_python() {
     "$venv/bin/loaderbench" --version > "$work/version"
     grep -q "^loaderbench [0-9]" "$work/version" ||
         fail "$python: loaderbench says $(cat "$work/version")"
+    "$venv/bin/loaderbench" run "$work/photos" --epochs 1 --isolate=decode \
+        > "$work/out" || fail "$python: isolate=decode: $(cat "$work/out")"
+    (cd "$work" && "$venv/bin/python" -c 'import feedline
+data = feedline.Dataset.open("folder:photos")
+train = feedline.Pipeline("train")
+with feedline.Loader(data, train, epochs=1, isolate="decode") as loader:
+    assert sum(len(batch.labels) for batch in loader) == 24') ||
+        fail "$python: isolate=decode"
     run_examples "$venv/bin/python" --without torch,numpy > "$work/out" ||
         fail "$python: the README's example fails"
     echo "$("$venv/bin/python" --version): $(wc -l < "$work/out") lines" \

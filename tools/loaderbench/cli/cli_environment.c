@@ -10,8 +10,9 @@
 #define PREFIX "FEEDLINE_"
 
 /* In addition to the loader's options: libraries to load, the index cache's
- * folder, and the Python package's. */
-static const char *const others[] = {"libcuda", "nvml", "cache_dir", "library"};
+ * folder, the program that isolate=decode starts, and the Python package's. */
+static const char *const others[] = {"libcuda", "nvml", "cache_dir",
+                                     "decode_program", "library"};
 #define N_OTHERS (sizeof(others) / sizeof(*others))
 
 /* "batch_size": what may follow the prefix, in lower case; NULL: no more. */

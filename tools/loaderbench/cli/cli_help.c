@@ -115,7 +115,7 @@ static const struct group {
     {"Images",
      {"on_error", "max_failures", "accept_truncated", "apply_exif", "pillow",
       "checksums", "max_pixels", "max_file_bytes", "max_scans", "max_image_ms",
-      "masks", "mask_fill", "mask_nearest", "stored_mode"}},
+      "isolate", "masks", "mask_fill", "mask_nearest", "stored_mode"}},
     {"Watching",
      {"live", "stats_log", "metrics", "stats_interval", "stuck_after",
       "terms"}},

@@ -471,19 +471,28 @@ bool fdl_inflate_raw(struct fdl_inflate *i, const uint8_t *in, size_t in_bytes,
     return true;
 }
 
+bool fdl_inflate_stream(struct fdl_inflate *i, const uint8_t *in,
+                        size_t in_bytes, uint8_t *out, size_t room,
+                        struct fdl_inflated *done)
+{
+    if (in_bytes < HEADER_BYTES || !is_header(in) ||
+        !fdl_inflate_raw(i, in + HEADER_BYTES, in_bytes - HEADER_BYTES, out,
+                         room, done))
+        return false;
+    done->read += HEADER_BYTES;
+    if (in_bytes - done->read < CHECKSUM_BYTES)
+        return false;
+    const uint8_t *sum = in + done->read;
+    uint32_t expected = (uint32_t)sum[0] << 24 | (uint32_t)sum[1] << 16 |
+                        (uint32_t)sum[2] << 8 | sum[3];
+    done->read += CHECKSUM_BYTES;
+    return fdl_adler32(out, done->made) == expected;
+}
+
 bool fdl_inflate_all(struct fdl_inflate *i, const uint8_t *in, size_t in_bytes,
                      uint8_t *out, size_t out_bytes)
 {
-    const size_t around = HEADER_BYTES + CHECKSUM_BYTES;
-    if (in_bytes < around || !is_header(in))
-        return false;
     struct fdl_inflated done;
-    size_t raw = in_bytes - around;
-    if (!fdl_inflate_raw(i, in + HEADER_BYTES, raw, out, out_bytes, &done))
-        return false;
-    const uint8_t *sum = in + in_bytes - CHECKSUM_BYTES;
-    uint32_t expected = (uint32_t)sum[0] << 24 | (uint32_t)sum[1] << 16 |
-                        (uint32_t)sum[2] << 8 | sum[3];
-    return done.read == raw && done.made == out_bytes &&
-           fdl_adler32(out, out_bytes) == expected;
+    return fdl_inflate_stream(i, in, in_bytes, out, out_bytes, &done) &&
+           done.read == in_bytes && done.made == out_bytes;
 }

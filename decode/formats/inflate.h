@@ -35,4 +35,10 @@ struct fdl_inflated {
 bool fdl_inflate_raw(struct fdl_inflate *i, const uint8_t *in, size_t in_bytes,
                      uint8_t *out, size_t room, struct fdl_inflated *done);
 
+/* The same of a stream with both, which anything may follow. false: it does not
+ * end, makes more than `room`, or something else, as its checksum says. */
+bool fdl_inflate_stream(struct fdl_inflate *i, const uint8_t *in,
+                        size_t in_bytes, uint8_t *out, size_t room,
+                        struct fdl_inflated *done);
+
 #endif

@@ -8,7 +8,9 @@
  * Errors follow Pillow too: checksums count up to the pixel data, and from
  * there on only that of deflate does, if it is in one piece with the last row:
  * libpng is given the pieces in which Pillow reads. A chunk behind the pixels
- * is an error only if the file ends in it.
+ * is an error only if the file ends in it. Data that end properly with a row
+ * before the last one are accepted, with zeros for what is missing; and the
+ * header is the one that Pillow sees (take_header).
  *
  * libpng reads the headers. A file in which all is in order is then
  * decompressed at once, and its filters are undone here (png_whole.h). Of any
@@ -25,6 +27,7 @@
  * Everything that outlives a step is in struct fdl_png, so nothing leaks.
  */
 #include "base/compiler.h"
+#include "base/crc32.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "decode/formats/arena.h"
@@ -46,6 +49,15 @@
 /* That Pillow reads at once, but not beyond the chunk. */
 #define PIECE_BYTES        65536
 #define CHUNK_HEADER_BYTES 8
+
+/* Signature and header chunk, and places in that. */
+#define START_BYTES  33
+#define SIZE_AT      8
+#define NAME_AT      12
+#define COMPRESSION  26
+#define INTERLACING  28
+#define CHECKSUM_AT  29
+#define HEADER_BYTES 13
 
 /* Bytes that one byte of deflate makes at most: 258 of two bits. */
 #define MOST_OF_A_BYTE 1032
@@ -77,12 +89,20 @@ struct fdl_png {
     bool is_whole;  /* rows are those of `whole`, not libpng's */
     bool in_pixels; /* the end of the file may be accepted here */
     bool cut;       /* the file ended before its last row */
+    bool ended;     /* its data did, with a row, in order: that is accepted */
     bool damaged;   /* or behind it, and that is accepted */
     struct fdl_encoded bytes;
     uint64_t position;
     uint64_t
         cut_chunk; /* where the one begins that the file ends in; 0: none */
     uint64_t row_chunk; /* and the last one that had rows, or a place in it */
+    uint8_t start[START_BYTES]; /* as libpng is to see it */
+    uint64_t start_ends; /* behind it in the file; 0: libpng sees the file */
+    uint32_t pixel_bits; /* in the file */
+    struct {
+        uint64_t bytes; /* of deflate's */
+        uint64_t position, row_chunk;
+    } rows; /* after the last one that came from libpng */
     uint32_t width, height;
     int32_t channels;
     enum raw_form form;
@@ -176,6 +196,14 @@ static void see_header(struct fdl_png *p, png_bytep header, uint64_t at)
 static void on_read(png_structp png, png_bytep out, size_t n)
 {
     struct fdl_png *p = png_get_io_ptr(png);
+    if (p->start_ends > 0 && p->position < START_BYTES) {
+        fdl_assert(n <= START_BYTES - p->position);
+        memcpy(out, p->start + p->position, n);
+        p->position += n;
+        if (p->position == START_BYTES)
+            p->position = p->start_ends;
+        return;
+    }
     if (n > p->bytes.size - p->position) {
         uint32_t rows = p->in_pixels ? complete_rows(p) : 0;
         p->position = p->bytes.size;
@@ -198,15 +226,51 @@ struct job {
     uint32_t top; /* first row that is needed */
 };
 
+/* Whether the error is that the data ended, with the last row that came. Pillow
+ * is content with that if the piece that had the end of this row had the end of
+ * the data too. */
+static bool is_end_of_data(struct fdl_png *p)
+{
+    uint64_t end;
+    return p->in_pixels && p->status == FEEDLINE_EDECODE && !p->cut &&
+           fdl_png_whole_ends(&p->whole, &p->arena, p->bytes.data,
+                              p->bytes.size, p->rows.bytes, &end) &&
+           end <= p->rows.position;
+}
+
 /* Runs one step; an error inside libpng comes back as its status. The end of
- * the file, where it is accepted, comes back as OK with `cut` set. */
+ * the file or the data, where it is accepted, comes back as OK with `cut` set.
+ */
 static int32_t guarded(struct fdl_png *p,
                        int32_t (*step)(struct fdl_png *p, struct job *job),
                        struct job *job)
 {
-    if (setjmp(p->escape))
-        return p->status;
-    return step(p, job);
+    if (setjmp(p->escape) == 0)
+        return step(p, job);
+    if (!is_behind_rows(p) && is_end_of_data(p)) {
+        p->cut = p->ended = true;
+        p->row_chunk = p->rows.row_chunk;
+        fdl_clear_error();
+        return FEEDLINE_OK;
+    }
+    return p->status;
+}
+
+/* The next row of the pass or the image, and what it took of the data. */
+static void read_row(struct fdl_png *p, uint8_t *to)
+{
+    png_read_row(p->png, to, NULL);
+    uint32_t columns = p->width;
+    int pass = (int)p->pass;
+    if (p->passes > 1)
+        columns = PNG_ROW_IN_INTERLACE_PASS(p->next, pass)
+                      ? (uint32_t)PNG_PASS_COLS((int)p->width, pass)
+                      : 0;
+    if (columns == 0)
+        return;
+    p->rows.bytes += 1 + ((uint64_t)columns * p->pixel_bits + 7) / 8;
+    p->rows.position = p->position;
+    p->rows.row_chunk = p->row_chunk;
 }
 
 /* Without entries for all indices, those left out are black. */
@@ -284,22 +348,47 @@ static void choose_transforms(struct fdl_png *p, int colour, int depth)
     read_transparency(p);
 }
 
-/* EDECODE for a file that cannot have the rows that are wanted of it, however
- * well they are compressed: before there is memory for them. */
+/* Whether so many rows can be in the file, however well they are compressed. */
+static bool has_room(const struct fdl_png *p, double rows)
+{
+    double bytes = (double)p->pixel_bits * p->width * rows / 8;
+    return bytes <= (double)MOST_OF_A_BYTE * (double)p->bytes.size;
+}
+
+/* EDECODE before there is memory for what cannot be there: one row, or of an
+ * interlaced image all that are wanted. */
 static int32_t check_room(const struct fdl_png *p)
 {
-    uint64_t bits = (uint64_t)png_get_bit_depth(p->png, p->info) *
-                    png_get_channels(p->png, p->info);
-    double bytes = (double)bits * p->width * p->height / 8;
-    double wanted = p->limits.accept_truncated > 0
-                        ? p->limits.accept_truncated * bytes
-                        : bytes;
-    if (wanted <= (double)MOST_OF_A_BYTE * (double)p->bytes.size)
+    double rows = 1;
+    if (p->passes > 1)
+        rows = p->limits.accept_truncated > 0
+                   ? p->limits.accept_truncated * p->height
+                   : p->height;
+    if (has_room(p, rows))
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EDECODE,
                     "offset %" PRIu64 ": PNG: image file is truncated: %" PRIu32
                     "x%" PRIu32 " pixels are not in %" PRIu64 " bytes",
                     p->position, p->width, p->height, p->bytes.size);
+}
+
+/* Pillow asks for no method of compression, takes any interlacing for the one
+ * that there is, and leaves what is behind the 13 bytes of the header. */
+static void take_header(struct fdl_png *p)
+{
+    struct fdl_png_walk walk = {.data = p->bytes.data, .size = p->bytes.size};
+    struct fdl_png_chunk c;
+    p->start_ends = 0;
+    if (!fdl_png_next(&walk, &c) || !fdl_png_is(&c, "IHDR") ||
+        c.size < HEADER_BYTES || !fdl_png_has_sum(&walk, &c))
+        return;
+    memcpy(p->start, p->bytes.data, CHECKSUM_AT);
+    png_save_uint_32(p->start + SIZE_AT, HEADER_BYTES);
+    p->start[COMPRESSION] = 0;
+    p->start[INTERLACING] = p->start[INTERLACING] != 0;
+    png_save_uint_32(p->start + CHECKSUM_AT,
+                     fdl_crc32(0, p->start + NAME_AT, CHECKSUM_AT - NAME_AT));
+    p->start_ends = walk.at;
 }
 
 static int32_t header_step(struct fdl_png *p, struct job *job)
@@ -325,6 +414,7 @@ static int32_t header_step(struct fdl_png *p, struct job *job)
     png_get_IHDR(p->png, p->info, &p->width, &p->height, &depth, &colour,
                  &interlace, NULL, NULL);
     p->passes = interlace == PNG_INTERLACE_ADAM7 ? PASSES : 1;
+    p->pixel_bits = (uint32_t)depth * png_get_channels(p->png, p->info);
     int32_t status = FEEDLINE_OK;
     if (p->limits.masks)
         status = choose_mask(p, colour, depth);
@@ -390,7 +480,7 @@ static struct fdl_png_form form_of(const struct fdl_png *p)
 static bool open_whole(struct fdl_png *p)
 {
     if (p->passes > 1 || p->cut_chunk > 0 ||
-        png_get_bit_depth(p->png, p->info) > 8)
+        png_get_bit_depth(p->png, p->info) > 8 || !has_room(p, p->height))
         return false;
     struct fdl_png_form form = form_of(p);
     p->is_whole =
@@ -413,7 +503,7 @@ static int32_t skip_step(struct fdl_png *p, struct job *job)
         int32_t status = check_time(p, p->next);
         if (status)
             return status;
-        png_read_row(p->png, NULL, NULL);
+        read_row(p, NULL);
     }
     return FEEDLINE_OK;
 }
@@ -427,7 +517,7 @@ static int32_t passes_step(struct fdl_png *p, struct job *job)
             int32_t status = check_time(p, p->next);
             if (status)
                 return status;
-            png_read_row(p->png, p->image + p->next * p->raw_bytes, NULL);
+            read_row(p, p->image + p->next * p->raw_bytes);
         }
     }
     return FEEDLINE_OK;
@@ -496,7 +586,7 @@ static int32_t rows_step(struct fdl_png *p, struct job *job)
         if (p->is_whole)
             fdl_png_whole_row(&p->whole, p->next, raw_row(p, job));
         else
-            png_read_row(p->png, raw_row(p, job), NULL);
+            read_row(p, raw_row(p, job));
         take_raw_row(p, job);
     }
     return FEEDLINE_OK;
@@ -511,7 +601,8 @@ static void end_image(void *self)
     fdl_arena_reset(&p->arena);
     p->image = p->row = NULL;
     p->in_pixels = p->no_memory = p->cut = p->damaged = p->alpha = false;
-    p->is_whole = false;
+    p->is_whole = p->ended = false;
+    p->rows.bytes = 0;
     p->pass = p->next = p->given = 0;
     p->row_chunk = 0;
     p->width = p->height = 0;
@@ -567,6 +658,7 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
     p->bytes = *bytes;
     p->position = 0;
     p->cut_chunk = fdl_png_cut_chunk(bytes->data, bytes->size);
+    take_header(p);
     int32_t status = guarded(p, header_step, &job);
     if (!status && p->cut)
         status = fdl_fail(FEEDLINE_EDECODE,
@@ -655,7 +747,8 @@ static int32_t check_rest(struct fdl_png *p)
         status = FEEDLINE_OK;
         p->cut = false;
     }
-    if (status || p->cut || p->cut_chunk <= p->row_chunk)
+    bool by_cut = p->cut && !p->ended;
+    if (status || by_cut || p->cut_chunk <= p->row_chunk)
         return status;
     p->damaged = true;
     return fdl_limits_judge_cut(&p->limits, p->bytes.size, p->height,

@@ -11,6 +11,7 @@
 #define SIGNATURE_BYTES 8
 #define HEADER_BYTES    8
 #define NAME_AT         4 /* in the header */
+#define NAME_BYTES      4
 #define CHECKSUM_BYTES  4
 #define FRAMES_MAX      (1u << 31)
 
@@ -79,6 +80,14 @@ bool fdl_png_next(struct fdl_png_walk *w, struct fdl_png_chunk *out)
     return true;
 }
 
+bool fdl_png_has_sum(const struct fdl_png_walk *w,
+                     const struct fdl_png_chunk *c)
+{
+    return !c->cut && w->at <= w->size &&
+           fdl_crc32(0, c->name, NAME_BYTES + c->size) ==
+               big_endian_32(c->content + c->size);
+}
+
 uint64_t fdl_png_cut_chunk(const uint8_t *data, uint64_t size)
 {
     struct fdl_png_walk w = {.data = data, .size = size};
@@ -92,12 +101,10 @@ uint64_t fdl_png_cut_chunk(const uint8_t *data, uint64_t size)
 
 bool fdl_png_is_sound(const uint8_t *data, uint64_t size)
 {
-    uint64_t at = SIGNATURE_BYTES;
+    struct fdl_png_walk w = {.data = data, .size = size, .at = SIGNATURE_BYTES};
     struct fdl_png_chunk c;
-    while (next_chunk(data, size, &at, &c)) {
-        if (c.cut || at > size ||
-            fdl_crc32(0, c.name, 4 + c.size) !=
-                big_endian_32(c.content + c.size))
+    while (next_chunk(data, size, &w.at, &c)) {
+        if (!fdl_png_has_sum(&w, &c))
             return false;
         if (fdl_png_is(&c, "IEND"))
             return true;

@@ -32,6 +32,11 @@ struct fdl_png_walk {
  * animation, or a name that is none, so this does not either. */
 bool fdl_png_next(struct fdl_png_walk *w, struct fdl_png_chunk *out);
 
+/* Whether the chunk that the walk came to last is there, with a right checksum.
+ */
+bool fdl_png_has_sum(const struct fdl_png_walk *w,
+                     const struct fdl_png_chunk *c);
+
 /* Where the chunk begins in whose content the file ends; 0: in none. */
 uint64_t fdl_png_cut_chunk(const uint8_t *data, uint64_t size);
 

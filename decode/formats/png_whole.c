@@ -95,6 +95,13 @@ static bool take_rows(struct fdl_png_whole *w, struct fdl_arena *arena,
     return true;
 }
 
+static bool has_inflate(struct fdl_png_whole *w)
+{
+    if (!w->inflate)
+        w->inflate = fdl_inflate_create();
+    return w->inflate != NULL;
+}
+
 bool fdl_png_whole_open(struct fdl_png_whole *w, struct fdl_arena *arena,
                         const struct fdl_png_form *form, const uint8_t *data,
                         uint64_t size, uint64_t at)
@@ -103,14 +110,57 @@ bool fdl_png_whole_open(struct fdl_png_whole *w, struct fdl_arena *arena,
     size_t bytes, rows;
     w->form = *form;
     w->next = 0;
-    if (!w->inflate)
-        w->inflate = fdl_inflate_create();
-    if (!w->inflate || !take_rows(w, arena, &rows))
+    if (!has_inflate(w) || !take_rows(w, arena, &rows))
         return false;
     const uint8_t *stream = stream_of(&pixels, arena, &bytes);
     return stream && is_remembered(stream, bytes, rows) &&
            fdl_inflate_all(w->inflate, stream, bytes, row_of(w, 0) - 1, rows) &&
            has_filters(w);
+}
+
+/* ---- Data that end early ------------------------------------------------- */
+
+/* To the first chunk of pixels. */
+static bool find_pixels(struct fdl_png_walk *walk)
+{
+    struct fdl_png_walk next = *walk;
+    struct fdl_png_chunk c;
+    while (fdl_png_next(&next, &c)) {
+        if (fdl_png_is(&c, "IDAT"))
+            return true;
+        *walk = next;
+    }
+    return false;
+}
+
+/* Behind the first n bytes of the data, which are there. */
+static uint64_t place_behind(struct fdl_png_walk pixels, size_t n)
+{
+    struct fdl_png_chunk c;
+    while (next_piece(&pixels, &c) && n > c.size)
+        n -= c.size;
+    return (uint64_t)(c.content - pixels.data) + n;
+}
+
+bool fdl_png_whole_ends(struct fdl_png_whole *w, struct fdl_arena *arena,
+                        const uint8_t *data, uint64_t size, uint64_t rows,
+                        uint64_t *end)
+{
+    struct fdl_png_walk pixels = {.data = data, .size = size};
+    struct fdl_inflated done;
+    size_t bytes;
+    if (rows == 0 || rows > BYTES_MOST || !has_inflate(w) ||
+        !find_pixels(&pixels))
+        return false;
+    const uint8_t *stream = stream_of(&pixels, arena, &bytes);
+    uint8_t *out = fdl_arena_take(arena, (size_t)rows);
+    if (!stream || !out ||
+        !fdl_inflate_stream(w->inflate, stream, bytes, out, (size_t)rows,
+                            &done) ||
+        done.made != rows)
+        return false;
+    *end = place_behind(pixels, done.read);
+    return true;
 }
 
 void fdl_png_whole_fini(struct fdl_png_whole *w)

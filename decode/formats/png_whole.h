@@ -45,6 +45,12 @@ bool fdl_png_whole_open(struct fdl_png_whole *w, struct fdl_arena *arena,
 /* Row y, of `wanted` bytes a pixel. Rows of an image are asked for in order. */
 void fdl_png_whole_row(struct fdl_png_whole *w, uint32_t y, uint8_t *out);
 
+/* Whether the data end after this many bytes of rows, with the right checksum.
+ * *end: where, in the file. */
+bool fdl_png_whole_ends(struct fdl_png_whole *w, struct fdl_arena *arena,
+                        const uint8_t *data, uint64_t size, uint64_t rows,
+                        uint64_t *end);
+
 void fdl_png_whole_fini(struct fdl_png_whole *w);
 
 #endif

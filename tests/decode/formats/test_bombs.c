@@ -159,6 +159,26 @@ TEST(png_without_its_rows)
                      FEEDLINE_EDECODE);
 }
 
+TEST(png_of_one_row_that_is_not_there)
+{
+    png_header(&file, 170000000, 1, false);
+    png_zeros(&file, "IDAT", "", 0, 1000);
+    png_end(&file);
+    assert_int_equal(decode_within(&file, USUAL_LIMIT, 4 * MIB),
+                     FEEDLINE_EDECODE);
+    assert_non_null(strstr(fdl_last_error(), "170000000x1"));
+}
+
+/* The data end in order, with their first row: the others are zeros, as in
+ * Pillow. */
+TEST(png_that_claims_more_rows_than_it_has)
+{
+    png_header(&file, 1000, 170000, false);
+    png_zeros(&file, "IDAT", "", 0, 4001);
+    png_end(&file);
+    assert_int_equal(decode_within(&file, USUAL_LIMIT, 4 * MIB), FEEDLINE_OK);
+}
+
 /* What is behind the last row is nobody's. */
 TEST(png_with_more_than_its_rows)
 {

@@ -214,6 +214,19 @@ static int32_t find_group(struct lister *l, const char *key, uint64_t *out)
     return status;
 }
 
+/* The directory says where all others are, so damage to one member need not
+ * end the list. */
+static bool is_skipped(const struct lister *l, int32_t status, const char *what)
+{
+    if (status != FEEDLINE_EINVAL ||
+        fdl_option_int(l->shard->options, FDL_INDEX_ROW_DAMAGED) !=
+            FDL_DAMAGED_SKIP)
+        return false;
+    fdl_listing_odd(l->shard->list, what, fdl_last_error());
+    fdl_clear_error();
+    return true;
+}
+
 static int32_t take_field(struct lister *l)
 {
     char key[NAME_BYTES];
@@ -231,14 +244,8 @@ static int32_t take_field(struct lister *l)
     if (status == FEEDLINE_OK)
         status = fdl_tar_fields_take(&l->fields, l->shard, group, extension,
                                      at.name, &at, &l->text, &taken);
-    if (status == FEEDLINE_EINVAL &&
-        fdl_option_int(l->shard->options, FDL_INDEX_ROW_DAMAGED) ==
-            FDL_DAMAGED_SKIP) {
+    if (is_skipped(l, status, "samples with a damaged field are left out")) {
         l->groups.groups[group].is_damaged = true;
-        fdl_listing_odd(l->shard->list,
-                        "samples with a damaged field are left out",
-                        fdl_last_error());
-        fdl_clear_error();
         status = FEEDLINE_OK;
     }
     return status;
@@ -288,6 +295,8 @@ static int32_t take_image(struct lister *l)
     if (status || left_out)
         return status;
     status = locate(l->shard, m, &at);
+    if (is_skipped(l, status, "damaged images are left out"))
+        return FEEDLINE_OK;
     if (status == FEEDLINE_OK)
         status = fdl_listing_add(l->shard->list, m->name, at.begin, at.size);
     if (status == FEEDLINE_OK)

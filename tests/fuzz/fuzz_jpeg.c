@@ -6,6 +6,7 @@
  */
 #include "decode/decoder.h"
 #include "fuzz.h"
+#include "shape.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -18,6 +19,15 @@
 
 #define MAX_PIXELS 65536u
 #define MAX_SCANS  20
+
+static const struct fuzz_shape *find_shape(const uint8_t *data, size_t size)
+{
+    (void)data;
+    (void)size;
+    return &fuzz_shape_jpeg;
+}
+
+const struct fuzz_input_shape fuzz_input_shape = {0, find_shape};
 
 /* ---- libjpeg ------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include "decode/formats/jpeg_pack.h"
 #include "decode/packed/container.h"
 #include "fuzz.h"
+#include "shape.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,15 @@ struct head {
         uint8_t part, change;
     } damage[2];
 };
+
+static const struct fuzz_shape *find_shape(const uint8_t *data, size_t size)
+{
+    (void)data;
+    (void)size;
+    return &fuzz_shape_jpeg;
+}
+
+const struct fuzz_input_shape fuzz_input_shape = {HEAD_BYTES, find_shape};
 
 /* A part of it; NULL: refused. */
 static uint8_t *decode(const uint8_t *data, uint64_t size, const struct head *h,

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "decode/decoder.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,39 @@ int fuzz_file(const void *bytes, size_t n, char path[FUZZ_PATH_BYTES])
     snprintf(path, FUZZ_PATH_BYTES, "/proc/self/fd/%d", fd);
     return fd;
 }
+
+/* ---- A folder ------------------------------------------------------------ */
+
+static char *folder;
+
+static int remove_one(const char *path, const struct stat *st, int flag,
+                      struct FTW *where)
+{
+    (void)st;
+    (void)flag;
+    (void)where;
+    return remove(path);
+}
+
+static void remove_folder(void)
+{
+    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(folder);
+}
+
+const char *fuzz_folder(void)
+{
+    const char *parent = getenv("TMPDIR");
+    if (!folder) {
+        fuzz_check(asprintf(&folder, "%s/feedline-fuzz-XXXXXX",
+                            parent ? parent : "/tmp") > 0);
+        fuzz_check(mkdtemp(folder));
+        atexit(remove_folder);
+    }
+    return folder;
+}
+
+/* ---- Options ------------------------------------------------------------- */
 
 static void options_json(const struct fdl_options *o, struct fdl_json *j)
 {

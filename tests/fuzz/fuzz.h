@@ -54,6 +54,10 @@ char *fuzz_text(struct fuzz_input *in, size_t n);
 #define FUZZ_PATH_BYTES 32
 int fuzz_file(const void *bytes, size_t n, char path[FUZZ_PATH_BYTES]);
 
+/* The path of a folder of this process, made by the first call and emptied when
+ * the process ends. */
+const char *fuzz_folder(void);
+
 /* The pixels of a file as interleaved RGB bytes, of which there are *bytes: of
  * a part that `crop` chooses, or with NULL all. NULL: it is refused, with a
  * description. free() it. */

@@ -27,30 +27,16 @@
  * of chunks, which begin at a multiple of DATA_ALIGN. */
 enum { SIZE_AT = 8, SUM_AT = 56, HEAD_BYTES = 64, DATA_ALIGN = 65536 };
 
-static char folder_path[] = "/tmp/feedline-fuzz-XXXXXX";
 static int folder = -1;
 static struct fdl_chunk_key key;
 static uint8_t head[HEAD_BYTES]; /* as the library writes it */
 
-static void clean_up(void)
-{
-    char group[FDL_CHUNK_GROUP_BYTES] = "";
-    memcpy(group, key.path, sizeof(group) - 1);
-    unlinkat(folder, key.path, 0);
-    unlinkat(folder, group, AT_REMOVEDIR);
-    unlinkat(folder, "ledger", 0);
-    close(folder);
-    rmdir(folder_path);
-}
-
 static void begin(void)
 {
     struct fdl_chunk_file f;
-    fuzz_check(mkdtemp(folder_path));
-    folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder = open(fuzz_folder(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fuzz_check(folder >= 0);
     fdl_chunk_key_make("https://h/b/a.tar", NULL, "tag", &key);
-    atexit(clean_up);
     fuzz_check(fdl_chunk_file_make(folder, &key, 4096, &f) == 0);
     fuzz_check(pread(f.fd, head, sizeof(head), 0) == sizeof(head));
     fdl_chunk_file_close(&f);

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #define SAMPLES     8u
@@ -26,23 +25,13 @@
 #define HEAD_WORDS  3
 #define TABLE_BYTES ((HEAD_WORDS + SAMPLES) * sizeof(uint64_t))
 
-static char folder[] = "/tmp/feedline-fuzz-XXXXXX";
 static char *path;
-
-static void clean_up(void)
-{
-    unlink(path);
-    free(path);
-    rmdir(folder);
-}
 
 static void begin(void)
 {
-    fuzz_check(mkdtemp(folder));
-    setenv("FEEDLINE_CACHE_DIR", folder, 1);
+    setenv("FEEDLINE_CACHE_DIR", fuzz_folder(), 1);
     path = fdl_cache_path(FINGERPRINT, "jpeg");
     fuzz_check(path);
-    atexit(clean_up);
 }
 
 /* The sum that a record has in place of its capacity. */

@@ -38,26 +38,13 @@ static const struct kind kinds[] = {
      "?index=idx&fields=cls&missing=skip&group=key", true},
 };
 
-static char folder[] = "/tmp/feedline-fuzz-XXXXXX";
 static int folder_fd = -1;
-
-static void clean_up(void)
-{
-    for (size_t i = 0; i < FDL_COUNT_OF(kinds); i++) {
-        unlinkat(folder_fd, kinds[i].index, 0);
-        unlinkat(folder_fd, kinds[i].shard, 0);
-    }
-    close(folder_fd);
-    rmdir(folder);
-}
 
 static void begin(void)
 {
-    fuzz_check(mkdtemp(folder));
-    folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder_fd = open(fuzz_folder(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fuzz_check(folder_fd >= 0);
     setenv("FEEDLINE_CACHE_DIR", "off", 1);
-    atexit(clean_up);
 }
 
 /* One after the other, as an index that is older than its shard is refused. */
@@ -82,6 +69,7 @@ static void check_samples(const feedline_dataset *ds, const struct kind *k,
         struct fdl_source source;
         struct feedline_sample_field f;
         fdl_dataset_get(ds, i, &source);
+        const char *folder = fuzz_folder();
         size_t n = strlen(folder);
         bool here = strncmp(source.path, folder, n) == 0 &&
                     strcmp(source.path + n + 1, k->shard) == 0;
@@ -99,7 +87,7 @@ static void check_samples(const feedline_dataset *ds, const struct kind *k,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
-    char spec[128];
+    char spec[256];
     feedline_dataset *ds = NULL;
     if (folder_fd < 0)
         begin();
@@ -111,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t rest = end ? in.size - n - 1 : 0;
     write_file(k->shard, end ? end + 1 : in.data, rest);
     write_file(k->index, in.data, n);
-    snprintf(spec, sizeof(spec), "%s%s%s", folder, k->opens, k->options);
+    snprintf(spec, sizeof(spec), "%s%s%s", fuzz_folder(), k->opens, k->options);
     int32_t status = fdl_dataset_open_shards(k->format, spec, &ds);
     if (status < 0) {
         fuzz_check_error(status);

@@ -11,27 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
-static char folder[] = "/tmp/feedline-fuzz-XXXXXX";
-static char path[128];
-
-static void clean_up(void)
-{
-    unlink(path);
-    rmdir(folder);
-}
+static char path[256];
 
 /* Once: an empty cache, whose beginning all others have. */
 static size_t begin(uint8_t *head, size_t capacity)
 {
     struct fdl_cache c;
-    if (!path[0]) {
-        fuzz_check(mkdtemp(folder));
-        setenv("FEEDLINE_CACHE_DIR", folder, 1);
-        atexit(clean_up);
-    }
+    setenv("FEEDLINE_CACHE_DIR", fuzz_folder(), 1);
     fdl_cache_open(&c, "fuzz", "/fuzz");
     snprintf(path, sizeof(path), "%s", c.path);
     struct fdl_cache_writer *w = fdl_cache_begin(&c);

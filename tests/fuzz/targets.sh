@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What run.sh and oss-fuzz/build.sh share. Sourced.
+# What campaign and oss-fuzz/build.sh share. Sourced.
 
 # fuzz_names FOLDER: the targets in it.
 fuzz_names() {

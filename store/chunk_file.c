@@ -3,6 +3,7 @@
 
 #include "base/compiler.h"
 #include "base/crc32.h"
+#include "base/shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +92,8 @@ static int read_now(int fd, void *to, uint64_t bytes, uint64_t at)
 }
 
 /* errno. */
-static int write_all(int fd, const void *from, uint64_t bytes, uint64_t at)
+static int write_unshielded(int fd, const void *from, uint64_t bytes,
+                            uint64_t at)
 {
     for (const uint8_t *p = from; bytes > 0;) {
         ssize_t n = pwrite(fd, p, bytes, (off_t)at);
@@ -104,6 +106,16 @@ static int write_all(int fd, const void *from, uint64_t bytes, uint64_t at)
         bytes -= (uint64_t)n;
     }
     return 0;
+}
+
+/* errno. On any thread. */
+static int write_all(int fd, const void *from, uint64_t bytes, uint64_t at)
+{
+    struct fdl_shield shield;
+    fdl_shield_raise(&shield);
+    int error = write_unshielded(fd, from, bytes, at);
+    fdl_shield_lower(&shield);
+    return error;
 }
 
 /* ---- The file ------------------------------------------------------------ */
@@ -145,21 +157,32 @@ int fdl_chunk_file_open(int folder, const struct fdl_chunk_key *key,
     return 0;
 }
 
+/* A file that is nobody else's: two processes in containers may have the same
+ * number and one folder, as may one that was killed and the next. */
+static int open_new(int folder, const char *path, char *beside, size_t bytes)
+{
+    static _Atomic uint32_t made; /* several threads may make one */
+    int fd;
+    do {
+        snprintf(beside, bytes, "%s.tmp.%ld.%" PRIu32, path, (long)getpid(),
+                 atomic_fetch_add_explicit(&made, 1, memory_order_relaxed));
+        fd = openat(folder, beside, O_RDWR | O_CREAT | O_EXCL | FLAGS, 0600);
+    } while (fd < 0 && errno == EEXIST);
+    return fd;
+}
+
 /* The group's folder may be missing, or be removed at this moment. */
 static int open_beside(int folder, const char *path, char *beside, size_t bytes)
 {
-    static _Atomic uint32_t made; /* several threads may make one */
     char group[FDL_CHUNK_GROUP_BYTES];
     memcpy(group, path, sizeof(group) - 1);
     group[sizeof(group) - 1] = '\0';
-    snprintf(beside, bytes, "%s.tmp.%ld.%" PRIu32, path, (long)getpid(),
-             atomic_fetch_add_explicit(&made, 1, memory_order_relaxed));
-    int fd = openat(folder, beside, O_RDWR | O_CREAT | O_TRUNC | FLAGS, 0600);
+    int fd = open_new(folder, path, beside, bytes);
     if (fd >= 0 || errno != ENOENT)
         return fd;
     if (mkdirat(folder, group, 0700) < 0 && errno != EEXIST)
         return -1;
-    return openat(folder, beside, O_RDWR | O_CREAT | O_TRUNC | FLAGS, 0600);
+    return open_new(folder, path, beside, bytes);
 }
 
 int fdl_chunk_file_make(int folder, const struct fdl_chunk_key *key,

@@ -6,6 +6,7 @@
 #include "store/chunk_ledger.h"
 
 #include "base/compiler.h"
+#include "base/shield.h"
 #include "store/chunk_groups.h"
 
 #include <errno.h>
@@ -35,7 +36,10 @@ static bool read_entry(const struct fdl_chunk_ledger *l, struct entry *e)
 /* errno. */
 static int write_entry(const struct fdl_chunk_ledger *l, const struct entry *e)
 {
+    struct fdl_shield shield;
+    fdl_shield_raise(&shield);
     ssize_t n = pwrite(l->fd, e, sizeof(*e), 0);
+    fdl_shield_lower(&shield);
     if (n == (ssize_t)sizeof(*e))
         return 0;
     return n < 0 ? errno : ENOSPC;

@@ -10,12 +10,11 @@
 #include "loader/report/metrics.h"
 
 #include "base/abi.h"
+#include "base/replace.h"
 #include "base/status.h"
 #include "loader/report/stat_rows.h"
 #include "loader/watch/stats.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -246,44 +245,19 @@ void fdl_metrics_write(const struct fdl_sources *from,
 
 /* ---- The file ----------------------------------------------------------- */
 
-/* 0, or errno. */
-static int write_all(const char *path, const struct fdl_text *text)
-{
-    int fd =
-        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd < 0)
-        return errno;
-    uint64_t done = 0;
-    int error = 0;
-    while (done < text->length && !error) {
-        ssize_t got = write(fd, text->data + done, text->length - done);
-        if (got > 0)
-            done += (uint64_t)got;
-        else if (got == 0 || errno != EINTR)
-            error = got == 0 ? ENOSPC : errno;
-    }
-    if (close(fd) < 0 && !error)
-        error = errno;
-    return error;
-}
-
+/* What it says is soon said anew, so it may be lost with the power. */
 int32_t fdl_metrics_replace(const struct fdl_sources *from,
                             const struct feedline_live_stats *stats,
                             const char *path, struct fdl_text *text)
 {
-    char temporary[4096];
-    int n = snprintf(temporary, sizeof(temporary), "%s.tmp.%ld.%" PRIu32, path,
-                     (long)getpid(), from->page);
-    if (n < 0 || (size_t)n >= sizeof(temporary))
-        return fdl_fail(FEEDLINE_EIO, "%s: the name is too long", path);
+    struct fdl_replace file;
     fdl_metrics_write(from, stats, text);
     if (text->failed)
         return fdl_fail_memory(text->capacity, "metrics");
-    int error = write_all(temporary, text);
-    if (!error && rename(temporary, path) < 0)
-        error = errno;
-    if (!error)
-        return FEEDLINE_OK;
-    unlink(temporary);
-    return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error));
+    fdl_replace_begin(&file, path, 0644);
+    file.unsynced = true;
+    fdl_replace_write(&file, text->data, text->length);
+    int error = fdl_replace_end(&file);
+    return error ? fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error))
+                 : FEEDLINE_OK;
 }

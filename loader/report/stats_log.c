@@ -6,11 +6,13 @@
  * unmounted for a while. O_APPEND and one write keep lines whole. Where a disk
  * is full a write may still end half way; the line is then cut off again, if
  * nobody has appended meanwhile, and else ended, so that the next one is not
- * spoiled.
+ * spoiled. Nor is it by one that was killed while it wrote: a file that ends in
+ * half a line gets an end of it first.
  */
 #include "loader/report/stats_log.h"
 
 #include "base/clock.h"
+#include "base/shield.h"
 #include "base/status.h"
 #include "loader/report/stats_json.h"
 
@@ -80,6 +82,21 @@ static int32_t add_stats(const struct fdl_sources *from, struct fdl_text *text)
     }
 }
 
+/* Whether the file ends in half a line. */
+static bool is_torn(const char *path)
+{
+    struct stat st;
+    char last = '\n';
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+        pread(fd, &last, 1, st.st_size - 1) != 1)
+        last = '\n';
+    close(fd);
+    return last != '\n';
+}
+
 static int32_t write_line(int fd, const char *path, const struct fdl_text *text)
 {
     ssize_t got;
@@ -103,6 +120,8 @@ int32_t fdl_stats_log_append(const struct fdl_sources *from, const char *path,
                              struct fdl_text *text)
 {
     fdl_text_clear(text);
+    if (is_torn(path))
+        fdl_text_add(text, "\n");
     add_head(from, text);
     int32_t status = add_stats(from, text);
     if (status < 0)
@@ -116,7 +135,10 @@ int32_t fdl_stats_log_append(const struct fdl_sources *from, const char *path,
         0644);
     if (fd < 0)
         return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(errno));
+    struct fdl_shield shield;
+    fdl_shield_raise(&shield);
     status = write_line(fd, path, text);
+    fdl_shield_lower(&shield);
     if (close(fd) < 0 && status >= 0)
         status = fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(errno));
     return status;

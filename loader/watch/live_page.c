@@ -2,6 +2,7 @@
 /* The page and its writer; see live_page.h. */
 #include "loader/watch/live_page.h"
 
+#include "base/shield.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -79,8 +80,8 @@ static void give_number(uint32_t number)
 /* ---- Its life ----------------------------------------------------------- */
 
 /* Owner-only and of fixed size: a reader that maps it never meets an end that
- * has moved. */
-static int open_memory(void)
+ * has moved. A limit of files is one of this memory too. */
+static int open_unshielded(void)
 {
     int fd = memfd_create(FDL_LIVE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
@@ -93,6 +94,15 @@ static int open_memory(void)
     close(fd);
     errno = error;
     return -1;
+}
+
+static int open_memory(void)
+{
+    struct fdl_shield shield;
+    fdl_shield_raise(&shield);
+    int fd = open_unshielded();
+    fdl_shield_lower(&shield);
+    return fd;
 }
 
 static int64_t unix_ns(void)

@@ -2,53 +2,23 @@
 /* The file of a trace; trace_file.h has the picture. */
 #include "profiler/trace/trace_file.h"
 
+#include "base/shield.h"
 #include "base/status.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NUMBERS 1000u /* traces of one name at once */
 
 /* ---- Writing ------------------------------------------------------------ */
-
-/* A write beyond RLIMIT_FSIZE raises a signal that ends the process unless this
- * thread blocks it; then it is an ordinary error. */
-struct shield {
-    sigset_t size, before;
-    bool pending; /* already, from elsewhere */
-};
-
-static void shield_raise(struct shield *s)
-{
-    sigset_t pending;
-    sigemptyset(&s->size);
-    sigaddset(&s->size, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &s->size, &s->before);
-    sigpending(&pending);
-    s->pending = sigismember(&pending, SIGXFSZ) == 1;
-}
-
-static void shield_lower(const struct shield *s)
-{
-    const struct timespec now = {0};
-    int err = errno;
-    if (!s->pending)
-        while (sigtimedwait(&s->size, NULL, &now) == SIGXFSZ)
-            ;
-    pthread_sigmask(SIG_SETMASK, &s->before, NULL);
-    errno = err;
-}
 
 static bool write_at(int fd, const char *text, uint64_t length, uint64_t at)
 {
@@ -70,10 +40,10 @@ static bool write_at(int fd, const char *text, uint64_t length, uint64_t at)
 static bool write_shielded(int fd, const char *text, uint64_t length,
                            uint64_t at)
 {
-    struct shield shield;
-    shield_raise(&shield);
+    struct fdl_shield shield;
+    fdl_shield_raise(&shield);
     bool done = write_at(fd, text, length, at);
-    shield_lower(&shield);
+    fdl_shield_lower(&shield);
     return done;
 }
 
@@ -144,18 +114,15 @@ static char *numbered(const char *path, uint32_t n)
 static int32_t make_names(struct fdl_trace_file *f, const char *path,
                           uint32_t n, bool exact)
 {
-    static _Atomic uint32_t saved;
     size_t bytes = strlen(path) + PATH_MAX + 64;
     free(f->path);
     free(f->partial);
-    f->path = numbered(path, n);
+    f->path = numbered(path, exact ? 1 : n);
     f->partial = malloc(bytes);
     if (!f->path || !f->partial)
         return fdl_fail_memory(bytes, "the path of a trace");
     if (exact)
-        snprintf(f->partial, bytes, "%s.partial.%d.%" PRIu32, f->path,
-                 (int)getpid(),
-                 atomic_fetch_add_explicit(&saved, 1, memory_order_relaxed));
+        snprintf(f->partial, bytes, "%s.partial.%" PRIu32, f->path, n);
     else
         snprintf(f->partial, bytes, "%s.partial", f->path);
     return FEEDLINE_OK;

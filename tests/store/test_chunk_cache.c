@@ -572,6 +572,31 @@ TEST_WITH(a_dead_process_holds_nothing, begin, end)
     assert_true(access(path, F_OK) < 0);
 }
 
+/* As another process has made it that has the same number, in a container. */
+TEST_WITH(files_of_a_namesake_are_not_touched, begin, end)
+{
+    char own[128], path[192], text[8];
+    assert_true(store("d/a", BYTES, 0, 50)); /* the folder is there */
+    path_of("d/b", own);
+    for (int i = 0; i < 50; i++) {
+        snprintf(path, sizeof(path), "%s.tmp.%d.%d", own, (int)getpid(), i);
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fputs("theirs", f);
+        fclose(f);
+    }
+    assert_true(store("d/b", BYTES, 0, 50));
+    assert_true(has("d/b", BYTES, 0, 50));
+    for (int i = 0; i < 50; i++) {
+        snprintf(path, sizeof(path), "%s.tmp.%d.%d", own, (int)getpid(), i);
+        FILE *f = fopen(path, "r");
+        assert_non_null(f);
+        assert_non_null(fgets(text, sizeof(text), f));
+        fclose(f);
+        assert_string_equal(text, "theirs");
+    }
+}
+
 /* Writes and reads what others do at the same time. */
 static void work(void)
 {

@@ -184,6 +184,37 @@ TEST_WITH(log_has_lines, setup, teardown)
     free(text);
 }
 
+/* Of a process that was killed while it wrote. */
+TEST_WITH(half_a_line_is_ended, setup, teardown)
+{
+    char path[128], options[256];
+    path_of("torn.jsonl", path);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("{\"whole\":1}\n{\"half\":", f);
+    fclose(f);
+    snprintf(options, sizeof(options), "stats_log=%s stats_interval=10ms",
+             path);
+    feedline_loader *l = begin(options, 1);
+    wait_for_beats(2);
+    feedline_loader_destroy(l);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    char *line = NULL;
+    size_t room = 0;
+    uint32_t lines = 0;
+    while (getline(&line, &room, f) > 0) {
+        json_t *root = json_loads(line, 0, NULL);
+        assert_int_equal(root != NULL, lines != 1);
+        json_decref(root);
+        lines++;
+    }
+    assert_true(lines >= 3);
+    free(line);
+    fclose(f);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* /dev/full takes no byte: said once, and the run goes on. */
 TEST_WITH(full_disk, setup, teardown)
 {

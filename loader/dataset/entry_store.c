@@ -30,7 +30,8 @@
  * FDL_ENTRIES_EVERY change. */
 #define MAGIC UINT64_C(0xfeed11e17e0003)
 
-/* The file is replaced for so much more than it has. */
+/* The file is replaced for so much more than it has; while others decode, or
+ * once at the end if nothing was kept before. */
 #define WORTH_PART 16
 
 #define PIECE_BYTES 16384 /* of the table, at a time */
@@ -56,6 +57,8 @@ struct fdl_entry_store {
     uint8_t *records;
     uint64_t budget, reserved;
     _Atomic uint64_t used;
+    _Atomic uint64_t learned; /* bytes that were in no file at the start */
+    uint64_t kept;            /* of these: in the file that was written last */
     struct map map;
     char *path; /* of the file; NULL: none is kept */
 };
@@ -176,17 +179,26 @@ static const struct fdl_entries *best(struct fdl_entry_store *s,
     const struct fdl_entries *other = find(now, index);
     if (!own || !other)
         return own ? own : other;
-    return other->hash == own->hash && other->n > own->n ? other : own;
+    return other->hash == own->hash && other->n > fdl_entries_count(own) ? other
+                                                                         : own;
 }
 
-static void put_record(struct fdl_replace *w, const struct fdl_entries *e)
+/* Its first n entries. If there are no more so many, as the sample's bytes have
+ * changed meanwhile: a record that find() does not take for one. */
+static void put_record(struct fdl_replace *w, const struct fdl_entries *e,
+                       uint32_t n)
 {
-    const struct fdl_entries head = {.hash = e->hash,
-                                     .n = e->n,
-                                     .capacity =
-                                         record_sum(e->hash, e->n, e->at)};
+    static const uint64_t nothing;
+    bool whole = e && fdl_entries_count(e) >= n;
+    struct fdl_entries head = {0};
+    head.hash = whole ? e->hash : 0;
+    head.capacity = whole ? record_sum(e->hash, n, e->at) : 0;
+    atomic_init(&head.n, whole ? n : FDL_ENTRIES_MOST + 1);
     fdl_replace_write(w, &head, sizeof(head));
-    fdl_replace_write(w, e->at, e->n * sizeof(e->at[0]));
+    for (uint32_t i = 0; !whole && i < n; i++)
+        fdl_replace_write(w, &nothing, sizeof(nothing));
+    if (whole)
+        fdl_replace_write(w, e->at, n * sizeof(e->at[0]));
 }
 
 static void put_part(struct fdl_replace *w, XXH3_state_t *sum, const void *part,
@@ -214,9 +226,10 @@ static const struct fdl_entries *best_in_turn(struct fdl_entry_store *s,
     return best(s, now, i);
 }
 
-/* In pieces: all of it would take 8 bytes for each sample, known or not. */
+/* In pieces: all of it would take 8 bytes for each sample, known or not. What
+ * it says of a sample stays so in `counts`, while threads go on to decode. */
 static void put_table(struct fdl_entry_store *s, const struct map *now,
-                      struct fdl_replace *w)
+                      struct fdl_replace *w, uint32_t *counts)
 {
     const struct head head = {MAGIC, s->fingerprint, s->count};
     uint64_t piece[PIECE_BYTES / sizeof(uint64_t)];
@@ -227,8 +240,11 @@ static void put_table(struct fdl_entry_store *s, const struct map *now,
     put_part(w, &state, &head, sizeof(head));
     for (uint64_t i = 0; i < s->count; i++) {
         const struct fdl_entries *e = best_in_turn(s, now, i);
-        piece[n++] = e ? end : 0;
-        end += e ? record_bytes(e->n) : 0;
+        uint32_t entries = e ? fdl_entries_count(e) : 0;
+        if (entries > 0) /* else the page stays as it is: not there */
+            counts[i] = entries;
+        piece[n++] = entries ? end : 0;
+        end += entries ? record_bytes(entries) : 0;
         if (n == FDL_COUNT_OF(piece)) {
             put_part(w, &state, piece, sizeof(piece));
             n = 0;
@@ -239,16 +255,13 @@ static void put_table(struct fdl_entry_store *s, const struct map *now,
     fdl_replace_write(w, &sum, sizeof(sum));
 }
 
-/* What is known does not change meanwhile: nobody decodes any more. */
 static void write_all(struct fdl_entry_store *s, const struct map *now,
-                      struct fdl_replace *w)
+                      struct fdl_replace *w, uint32_t *counts)
 {
-    put_table(s, now, w);
-    for (uint64_t i = 0; i < s->count; i++) {
-        const struct fdl_entries *e = best_in_turn(s, now, i);
-        if (e)
-            put_record(w, e);
-    }
+    put_table(s, now, w, counts);
+    for (uint64_t i = 0; i < s->count; i++)
+        if (counts[i])
+            put_record(w, best_in_turn(s, now, i), counts[i]);
 }
 
 /* Of the folder: it leaves no file behind, and ends with its process. -1: there
@@ -269,25 +282,59 @@ static int lock_folder(const char *path)
     return fd;
 }
 
+/* Only what is written takes memory. NULL: none. */
+static void *reserve(uint64_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* errno. */
+static int replace_file(struct fdl_entry_store *s, const struct map *now)
+{
+    struct fdl_replace file;
+    uint64_t bytes = s->count * sizeof(uint32_t);
+    uint32_t *counts = reserve(bytes);
+    if (!counts)
+        return ENOMEM;
+    fdl_replace_begin(&file, s->path, 0600);
+    write_all(s, now, &file, counts);
+    munmap(counts, bytes);
+    return fdl_replace_end(&file);
+}
+
 /* Ranks of a job end together. Each would read what the others have not written
  * yet, and the last would replace it: so they take turns. */
 static void save(struct fdl_entry_store *s)
 {
     struct map now = {0};
-    struct fdl_replace file;
+    uint64_t learned = atomic_load_explicit(&s->learned, memory_order_relaxed);
     fdl_cache_make_folders(s->path);
     int turn = lock_folder(s->path);
     if (access(s->path, F_OK) == 0)
         open_map(s, &now);
-    fdl_replace_begin(&file, s->path, 0600);
-    write_all(s, &now, &file);
-    int error = fdl_replace_end(&file);
+    int error = replace_file(s, &now);
     if (error)
         fdl_log(FDL_LOG_WARNING, "JPEG index %s: %s; not kept", s->path,
                 strerror(error));
+    s->kept = learned; /* or it is tried again when there is more */
     close_map(&now);
     if (turn >= 0)
         close(turn);
+}
+
+/* Whether there is more than that part of what is in the file. */
+static bool is_worth(const struct fdl_entry_store *s, uint64_t part)
+{
+    uint64_t learned = atomic_load_explicit(&s->learned, memory_order_relaxed);
+    return s->path && learned - s->kept > (s->map.size + s->kept) / part;
+}
+
+void fdl_entry_store_keep(struct fdl_entry_store *s)
+{
+    if (is_worth(s, WORTH_PART))
+        save(s);
 }
 
 /* ---- The store ----------------------------------------------------------- */
@@ -304,10 +351,8 @@ struct fdl_entry_store *fdl_entry_store_create(uint64_t count, uint64_t budget,
     s->fingerprint = fingerprint;
     s->budget = budget;
     s->reserved = slots + budget;
-    /* Only what is written takes memory. */
-    void *p = mmap(NULL, s->reserved, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) {
+    void *p = reserve(s->reserved);
+    if (!p) {
         fdl_log(FDL_LOG_WARNING,
                 "no memory for a JPEG index of %" PRIu64
                 " bytes; set jpeg_index_budget lower",
@@ -325,6 +370,11 @@ struct fdl_entry_store *fdl_entry_store_create(uint64_t count, uint64_t budget,
     return s;
 }
 
+bool fdl_entry_store_is_kept(const struct fdl_entry_store *s)
+{
+    return s->path != NULL;
+}
+
 bool fdl_entry_store_is_old(const struct fdl_entry_store *s)
 {
     return s->map.bytes != NULL;
@@ -340,7 +390,7 @@ void fdl_entry_store_destroy(struct fdl_entry_store *s)
 {
     if (!s)
         return;
-    if (s->path && fdl_entry_store_memory(s) > s->map.size / WORTH_PART)
+    if (is_worth(s, s->kept > 0 ? UINT64_MAX : WORTH_PART))
         save(s);
     close_map(&s->map);
     munmap(s->memory, s->reserved);
@@ -390,11 +440,15 @@ static struct fdl_entries *publish(struct fdl_entry_store *s, uint64_t index,
     }
     bool swapped = atomic_compare_exchange_strong_explicit(
         &s->slots[index], &old, e, memory_order_release, memory_order_relaxed);
+    if (swapped)
+        atomic_fetch_add_explicit(&s->learned, record_bytes(0),
+                                  memory_order_relaxed);
     return swapped ? e : NULL; /* another worker has noted the same */
 }
 
 /* Whoever is second leaves it to the first. */
-static void append(struct fdl_entries *e, const struct fdl_entry_notes *notes)
+static void append(struct fdl_entry_store *s, struct fdl_entries *e,
+                   const struct fdl_entry_notes *notes)
 {
     uint32_t n = fdl_entries_count(e), end = notes->first + notes->n;
     if (n < notes->first || n >= end || end > e->capacity ||
@@ -406,6 +460,8 @@ static void append(struct fdl_entries *e, const struct fdl_entry_notes *notes)
            (end - n) * sizeof(e->at[0]));
     /* release: pairs with fdl_entries_count. */
     atomic_store_explicit(&e->n, end, memory_order_release);
+    atomic_fetch_add_explicit(&s->learned, (end - n) * sizeof(e->at[0]),
+                              memory_order_relaxed);
 }
 
 void fdl_entry_store_put(struct fdl_entry_store *s, uint64_t index,
@@ -416,12 +472,12 @@ void fdl_entry_store_put(struct fdl_entry_store *s, uint64_t index,
     const struct fdl_entries *old = fdl_entry_store_get(s, index);
     bool same = old && old->hash == notes->hash;
     if (same && !is_mapped(s, old)) {
-        append((struct fdl_entries *)(uintptr_t)old, notes);
+        append(s, (struct fdl_entries *)(uintptr_t)old, notes);
         return;
     }
     struct fdl_entries *e = publish(s, index, notes, old, same ? old : NULL);
     if (e)
-        append(e, notes);
+        append(s, e, notes);
 }
 
 void fdl_entry_store_begin(struct fdl_entry_store *s, uint64_t index,

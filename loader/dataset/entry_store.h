@@ -28,8 +28,8 @@
 struct fdl_entry_store;
 
 /* Of the data set with this fingerprint. budget: bytes of records. The file is
- * read now and written at the end, if there are FDL_CACHE_LEAST_SAMPLES or
- * `always`. NULL: no memory. */
+ * read now and written at the end and by keep(), if there are
+ * FDL_CACHE_LEAST_SAMPLES or `always`. NULL: no memory. */
 struct fdl_entry_store *fdl_entry_store_create(uint64_t count, uint64_t budget,
                                                uint64_t fingerprint,
                                                bool always);
@@ -38,7 +38,12 @@ struct fdl_entry_store *fdl_entry_store_create(uint64_t count, uint64_t budget,
  * progress. NULL is fine. */
 void fdl_entry_store_destroy(struct fdl_entry_store *s);
 
-/* Whether there was a file. */
+/* The same while others decode, for a process that may be killed; one thread at
+ * a time. entry_keeper.h calls it. */
+void fdl_entry_store_keep(struct fdl_entry_store *s);
+
+/* Whether a file is kept, and whether there was one. */
+bool fdl_entry_store_is_kept(const struct fdl_entry_store *s);
 bool fdl_entry_store_is_old(const struct fdl_entry_store *s);
 
 /* Valid until the end; NULL: nothing is known. */

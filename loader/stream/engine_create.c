@@ -649,6 +649,7 @@ void fdl_engine_destroy(struct fdl_engine *e)
     fdl_pool_fini(&e->pool);
     fdl_window_destroy(e->window);
     fdl_chunk_cache_close(e->chunks);
+    fdl_entry_keeper_stop(&e->keeper);
     fdl_entry_store_destroy(e->entries);
     fdl_pixel_store_destroy(e->pixels);
     fdl_ring_unref(e->ring);

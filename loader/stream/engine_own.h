@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "decode/plan/plan.h"
-#include "loader/dataset/entry_store.h"
+#include "loader/dataset/entry_keeper.h"
 #include "loader/options.h"
 #include "loader/order/given.h"
 #include "loader/read/reader.h"
@@ -59,6 +59,7 @@ struct fdl_engine {
     struct fdl_given *given; /* NULL: order=own */
 
     struct fdl_entry_store *entries; /* the JPEG index; NULL: none */
+    struct fdl_entry_keeper keeper;  /* from the first run on */
     struct fdl_pixel_store *pixels;  /* of recorded samples; NULL: others */
     struct fdl_chunk_cache *chunks;  /* of stores; NULL: none */
     struct fdl_ring *ring;

@@ -134,6 +134,7 @@ static int32_t start_threads_locked(struct fdl_engine *e)
     if (status < 0)
         return status;
     see_pinned_locked(e);
+    fdl_entry_keeper_start(&e->keeper, e->entries, 0);
     return fdl_pool_set_active(
         e, atomic_load_explicit(&e->workers, memory_order_relaxed));
 }

@@ -100,7 +100,8 @@ static void write_shards(void)
         "Its files may be deleted at any time.\n\n"
         "What `jpeg_index` noted is kept in the same folder, 2 % of the "
         "images' bytes, of data sets of 10,000 samples or more, or always "
-        "with `jpeg_index=true`: written when a loader is destroyed, and read "
+        "with `jpeg_index=true`: written once a minute while there is more of "
+        "it, and when a loader is destroyed, and read "
         "by all processes together as they need it.");
 }
 

@@ -3,6 +3,7 @@
  * The JPEG index: what one epoch, process or run notes, the next one uses, for
  * the same pixels; and whatever is wrong with its file costs nothing but that.
  */
+#include "loader/dataset/entry_keeper.h"
 #include "loader/dataset/entry_store.h"
 #include "test.h"
 #include "tests/loader/fixture.h"
@@ -11,8 +12,11 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SAMPLES 40u
@@ -272,6 +276,131 @@ TEST(who_ends_at_once_takes_nothing_away)
     assert_int_equal(count(next, 1, 100), 5);
     assert_int_equal(count(next, 2, 200), 7);
     fdl_entry_store_destroy(next);
+    end_cache();
+}
+
+/* ---- While others decode ------------------------------------------------- */
+
+static struct fdl_entry_store *shared;
+static _Atomic bool decodes;
+
+/* Entries come one by one, and the bytes of every third sample change. */
+static void *decode(void *arg)
+{
+    struct fdl_entry_notes *own = calloc(1, sizeof(*own));
+    (void)arg;
+    for (uint32_t n = 0; atomic_load(&decodes); n++) {
+        uint32_t i = n % SAMPLES, round = n / SAMPLES;
+        fdl_entry_notes_begin(own, NULL, true);
+        own->valid = true;
+        own->hash = 1000 + i + (i % 3 ? 0 : round / 20 * 100000);
+        own->capacity = 20;
+        own->first = round % 20;
+        own->n = 1;
+        own->at[0] = own->hash + own->first;
+        fdl_entry_store_put(shared, i, own);
+    }
+    free(own);
+    return NULL;
+}
+
+/* What is in the file is of the bytes whose hash it has. */
+static uint32_t count_file(void)
+{
+    struct fdl_entry_store *s = open_store(4);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        const struct fdl_entries *e = fdl_entry_store_get(s, i);
+        found += e ? count(s, i, e->hash) : 0;
+    }
+    fdl_entry_store_destroy(s);
+    return found;
+}
+
+TEST(it_is_kept_while_others_decode)
+{
+    pthread_t threads[2];
+    uint32_t found = 0;
+    begin_cache();
+    shared = fdl_entry_store_create(SAMPLES, (uint64_t)64 << 20, 4, true);
+    assert_non_null(shared);
+    atomic_store(&decodes, true);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, decode, NULL), 0);
+    for (int i = 0; i < 50; i++) {
+        fdl_entry_store_keep(shared);
+        found += count_file();
+        sched_yield();
+    }
+    atomic_store(&decodes, false);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    fdl_entry_store_destroy(shared);
+    assert_true(found > 0);
+    assert_true(count_file() > 0);
+    end_cache();
+}
+
+/* It learns until it is killed, and says when the file is there. */
+static void learn_for_ever(int say)
+{
+    char path[512];
+    struct fdl_entry_keeper keeper = {0};
+    struct fdl_entry_store *s = open_store(5);
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        put(s, i, 1000 + i, 0, 7);
+    fdl_entry_keeper_start(&keeper, s, 1000000);
+    while (!find_file(path, sizeof(path)) || strstr(path, ".tmp."))
+        usleep(1000);
+    if (write(say, "", 1) != 1)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+TEST(who_is_killed_has_kept_what_it_learned)
+{
+    int ends[2], status;
+    char byte, path[512];
+    begin_cache();
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        learn_for_ever(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    struct fdl_entry_store *s = open_store(5);
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        assert_int_equal(count(s, i, 1000 + i), 7);
+    fdl_entry_store_destroy(s);
+    assert_true(find_file(path, sizeof(path))); /* the one */
+    end_cache();
+}
+
+/* Twice the same is not written, and what is learned later is, at the end. */
+TEST(what_is_kept_is_not_kept_again)
+{
+    char path[512];
+    struct stat first, again;
+    begin_cache();
+    struct fdl_entry_store *s = open_store(6);
+    fdl_entry_store_keep(s);
+    assert_false(find_file(path, sizeof(path)));
+    put(s, 1, 100, 0, 20);
+    fdl_entry_store_keep(s);
+    assert_true(find_file(path, sizeof(path)));
+    assert_int_equal(stat(path, &first), 0);
+    fdl_entry_store_keep(s);
+    assert_int_equal(stat(path, &again), 0);
+    assert_int_equal(again.st_ino, first.st_ino);
+    put(s, 2, 200, 0, 1);
+    fdl_entry_store_destroy(s);
+    s = open_store(6);
+    assert_int_equal(count(s, 1, 100), 20);
+    assert_int_equal(count(s, 2, 200), 1);
+    fdl_entry_store_destroy(s);
     end_cache();
 }
 

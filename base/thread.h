@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads with a name, an owner and a join. They block all signals but faults,
+ * Threads with a name, an owner, a join, and a stack that suffices whatever
+ * `ulimit -s` says. They block all signals but faults,
  * so that a program's handlers run on its own threads. A function of the
  * program's that they call has the signals that the program has: whatever it
  * starts, a process above all, inherits them.

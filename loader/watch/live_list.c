@@ -36,6 +36,17 @@ static void make_key(void)
     has_key = pthread_key_create(&key, list_free) == 0;
 }
 
+/* The library is unloaded: threads that end later must not call list_free.
+ * Their lists are lost, but for this one's. */
+__attribute__((destructor)) static void drop_key(void)
+{
+    if (!has_key)
+        return;
+    list_free(pthread_getspecific(key));
+    pthread_key_delete(key);
+    has_key = false;
+}
+
 /* This thread's. NULL: no memory. */
 static struct list *own_list(void)
 {

@@ -81,6 +81,36 @@ TEST(blocks_signals_but_faults)
         assert_int_equal(sigismember(&before, n), sigismember(&after, n));
 }
 
+static void *measure(void *arg)
+{
+    pthread_attr_t attr;
+    assert_int_equal(pthread_getattr_np(pthread_self(), &attr), 0);
+    assert_int_equal(pthread_attr_getstacksize(&attr, arg), 0);
+    pthread_attr_destroy(&attr);
+    return NULL;
+}
+
+static size_t stack_where_it_is(size_t usual)
+{
+    pthread_attr_t attr;
+    size_t bytes = 0;
+    struct fdl_thread t = {0};
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, usual);
+    assert_int_equal(pthread_setattr_default_np(&attr), 0);
+    pthread_attr_destroy(&attr);
+    assert_int_equal(fdl_thread_start(&t, "stack", measure, &bytes), 0);
+    fdl_thread_join(&t);
+    return bytes;
+}
+
+/* `ulimit -s` is what a thread would have by itself. */
+TEST(has_a_stack_that_suffices)
+{
+    assert_in_range(stack_where_it_is((size_t)64 << 10), 1 << 20, 2 << 20);
+    assert_in_range(stack_where_it_is((size_t)8 << 20), 8 << 20, 9 << 20);
+}
+
 static void *call_the_program(void *arg)
 {
     struct seen *seen = arg;

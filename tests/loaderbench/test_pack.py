@@ -14,7 +14,7 @@ import tarfile
 import zipfile
 import zlib
 
-from support import (TOOL, contains, digits, equal, expect, files_below,
+from support import (TOOL, contains, damage, digits, equal, expect, files_below,
                      generate, json_of, main, measured, read, skip, tool)
 
 FAULTS = os.environ.get("LOADERBENCH_FAULTS")
@@ -337,7 +337,13 @@ def case_packed_and_back(tmp):
     equal((done["same_bytes"], done["same_coefficients"], done["copied"]),
           (jpegs, 0, 2))
     equal(files_below(back) == files_below(folder), True, "the files")
+    # What is there is gone over; what is there and another file stays.
+    pack("tar:" + out, back, "--unpack")
+    equal(files_below(back) == files_below(folder), True, "the files")
+    damage(back, 1)
+    changed = files_below(back)
     pack("tar:" + out, back, "--unpack", rc=4, message="exists")
+    equal(files_below(back) == changed, True, "what was there")
 
 
 def case_packed_after_scaling(tmp):

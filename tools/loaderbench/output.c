@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ void output_begin(void)
         if (fcntl(fd, F_GETFD) < 0)
             (void)open("/dev/null", modes[fd]); /* the lowest one is free */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 /* Errors of long ago have no errno any more. */
@@ -40,18 +42,57 @@ int output_end(int rc)
 
 /* ---- Files -------------------------------------------------------------- */
 
-/* A new file beside `path`; its name is the caller's to free. -1: errno says
- * why. */
+#define FLAGS (O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+#define NAMES 1000u /* beside one file at once */
+
+static bool has_name(int fd, const char *name)
+{
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && lstat(name, &named) == 0 &&
+           S_ISREG(opened.st_mode) && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
+static void remove_left(const char *name)
+{
+    int fd = open(name, FLAGS);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && has_name(fd, name))
+        unlink(name);
+    close(fd);
+}
+
+/* false: another one has just taken it for one that was left. Where a file
+ * system has no locks, none is needed. */
+static bool is_ours(int fd, const char *name)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return errno != EWOULDBLOCK;
+    return has_name(fd, name);
+}
+
+/* A new file beside `path`, "path.tmp.0" or the next number that nobody writes;
+ * its name is the caller's to free. -1: errno says why. Who writes one has a
+ * lock on it: what has none was left by a run that was killed, and goes. */
 static int open_beside(const char *path, char **name)
 {
-    static const char suffix[] = ".XXXXXX";
-    size_t n = strlen(path);
-    *name = malloc(n + sizeof(suffix));
-    if (!*name)
-        return -1;
-    memcpy(*name, path, n);
-    memcpy(*name + n, suffix, sizeof(suffix));
-    return mkstemp(*name);
+    size_t room = strlen(path) + 16;
+    int fd = -1;
+    *name = malloc(room);
+    for (unsigned n = 0; *name && n < NAMES && fd < 0; n++) {
+        snprintf(*name, room, "%s.tmp.%u", path, n);
+        remove_left(*name);
+        fd = open(*name, FLAGS | O_CREAT | O_EXCL, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+        if (fd >= 0 && !is_ours(fd, *name)) {
+            close(fd);
+            fd = -1;
+            errno = EEXIST;
+        }
+    }
+    return fd;
 }
 
 /* In a folder that takes no new file, a file may still be written in place. */
@@ -118,29 +159,23 @@ static int write_in_place(const char *path, const char *text, size_t bytes)
     return error;
 }
 
-static int write_to(int fd, const char *text, size_t bytes)
-{
-    FILE *f = fdopen(fd, "w");
-    int error = f ? write_all(f, text, bytes) : errno;
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(fd, 0666 & ~mask) != 0 && !error)
-        error = errno;
-    if (f && fclose(f) != 0 && !error)
-        error = errno;
-    return error;
-}
-
 /* By way of a new file beside it, which takes its place. */
 static int replace_file(const char *path, const char *text, size_t bytes)
 {
     char *beside;
     int fd = open_beside(path, &beside);
-    int error = fd < 0 ? errno : write_to(fd, text, bytes);
+    int error = fd < 0 ? errno : 0;
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+    if (fd >= 0)
+        error = f ? write_all(f, text, bytes) : errno;
     if (fd >= 0 && !error && rename(beside, path) != 0)
         error = errno;
     if (fd >= 0 && error)
         unlink(beside);
+    if (f) /* last: the lock is its name's */
+        fclose(f);
+    else if (fd >= 0)
+        close(fd);
     free(beside);
     if (fd < 0 && takes_no_new_file(error))
         error = write_in_place(path, text, bytes);

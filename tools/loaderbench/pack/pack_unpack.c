@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool pack_is_packed(const uint8_t *data, uint64_t bytes)
 {
@@ -69,23 +70,59 @@ static int make_folders(char *path, size_t root)
     return TOOL_DONE;
 }
 
+/* Whether the file is there, with these bytes: a run that was killed has made
+ * it, and this one goes on. */
+static bool has_bytes(const char *path, const void *data, uint64_t bytes)
+{
+    FILE *f = fopen(path, "rbe");
+    char *own = f ? malloc(bytes + 1) : NULL;
+    bool same = own && fread(own, 1, bytes + 1, f) == bytes &&
+                memcmp(own, data, bytes) == 0;
+    free(own);
+    if (f)
+        fclose(f);
+    return same;
+}
+
+/* By way of `beside`, so that a file is whole or not there. */
+static int make_file(const char *beside, const char *path, const void *data,
+                     uint64_t bytes)
+{
+    FILE *f = fopen(beside, "wbe");
+    if (!f)
+        return fail(path);
+    bool failed = fwrite(data, 1, bytes, f) != bytes;
+    failed |= fclose(f) != 0;
+    failed = failed || rename(beside, path) != 0;
+    int error = errno;
+    if (failed)
+        unlink(beside);
+    errno = error;
+    return failed ? fail(path) : TOOL_DONE;
+}
+
 /* What is there stays. */
 static int write_file(const struct pack *p, const char *key, const char *ending,
                       const void *data, uint64_t bytes)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], beside[PATH_MAX];
+    const char *name = strrchr(key, '/');
+    int folder = name ? (int)(name + 1 - key) : 0;
     int n = snprintf(path, sizeof(path), "%s/%s.%s", p->folder, key, ending);
-    if (n < 0 || n >= (int)sizeof(path)) {
+    int m = snprintf(beside, sizeof(beside), "%s/%.*s.%s.%s.part", p->folder,
+                     folder, key, key + folder, ending);
+    if (n < 0 || n >= PATH_MAX || m < 0 || m >= PATH_MAX) {
         errno = ENAMETOOLONG;
         return fail(p->folder);
     }
     int rc = make_folders(path, strlen(p->folder));
-    FILE *f = rc == TOOL_DONE ? fopen(path, "wbx") : NULL;
-    if (!f)
-        return rc == TOOL_DONE ? fail(path) : rc;
-    bool failed = fwrite(data, 1, bytes, f) != bytes;
-    failed |= fclose(f) != 0;
-    return failed ? fail(path) : TOOL_DONE;
+    if (rc != TOOL_DONE || has_bytes(path, data, bytes))
+        return rc;
+    if (access(path, F_OK) == 0) {
+        errno = EEXIST;
+        return fail(path);
+    }
+    return make_file(beside, path, data, bytes);
 }
 
 static int unpack_data(struct unpack *u, const char *name, uint8_t **data,

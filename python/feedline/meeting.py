@@ -9,6 +9,8 @@ particular rank being there.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import re
@@ -94,18 +96,21 @@ class StoreMeeting(Meeting):
 class FolderMeeting(Meeting):
     """In a folder: a file for each note, and one that only the first can make.
 
-    Whoever leaves last takes the folder away. One that a job has left behind
-    has notes of processes that are gone: the conclusion then names it.
+    Whoever leaves last takes the folder away. Each holds a lock on its note as
+    long as that is there: a note without one is of a process that was killed,
+    and the next job to come takes it away, and what was concluded of it.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._own = folder / ("note-%s.json" % uuid.uuid4().hex)
+        self._held = -1  # the descriptor with the lock
         self.where = "the folder %s" % folder
 
     def arrive(self, note: Note) -> bool:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._write(self._own, json.dumps(note))
+        self._forget_the_dead()
+        self._held = self._write(self._own, json.dumps(note))
         try:
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
             os.close(os.open(self._folder / "collector", flags, 0o600))
@@ -118,7 +123,7 @@ class FolderMeeting(Meeting):
         return [json.loads(file.read_text()) for file in files]
 
     def conclude(self, text: str) -> None:
-        self._write(self._folder / "conclusion", text)
+        os.close(self._write(self._folder / "conclusion", text))
 
     def conclusion(self) -> Optional[str]:
         try:
@@ -136,12 +141,57 @@ class FolderMeeting(Meeting):
             self._folder.rmdir()
         except OSError:
             pass  # another one of the last did it
+        finally:
+            if self._held >= 0:
+                os.close(self._held)
+            self._held = -1
 
-    def _write(self, file: Path, text: str) -> None:
-        """Readers see all of it or nothing."""
+    def _write(self, file: Path, text: str) -> int:
+        """Readers see all of it or nothing. A descriptor that has it locked,
+        where there are locks."""
         new = self._folder / ("new-%s" % uuid.uuid4().hex)
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
+        descriptor = os.open(new, flags, 0o666)
+        _lock(descriptor)
         new.write_text(text)
         os.replace(new, file)
+        return descriptor
+
+    def _forget_the_dead(self) -> None:
+        for file in self._folder.glob("new-*"):
+            _remove_dead(file)
+        living = [
+            file
+            for file in self._folder.glob("note-*.json")
+            if not _remove_dead(file)
+        ]
+        for name in () if living else ("conclusion", "collector"):
+            with contextlib.suppress(OSError):
+                (self._folder / name).unlink()
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_dead(file: Path) -> bool:
+    """Whether nobody holds its lock, and it is gone therefore."""
+    try:
+        descriptor = os.open(file, os.O_RDWR)
+    except OSError:
+        return not file.exists()
+    try:
+        if not _lock(descriptor):
+            return False
+        with contextlib.suppress(OSError):
+            file.unlink()
+        return True
+    finally:
+        os.close(descriptor)
 
 
 # ---- Which one ---------------------------------------------------------------

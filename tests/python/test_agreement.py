@@ -204,6 +204,33 @@ def test_seconds_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
         agreement.limit()
 
 
+def test_a_job_that_was_killed_is_forgotten(tmp_path: Path) -> None:
+    """Its notes, who collected them, and what was concluded."""
+    folder = tmp_path / "job"
+    code = (
+        "import os, pathlib, signal, sys\n"
+        "from feedline.meeting import FolderMeeting\n"
+        "place = FolderMeeting(pathlib.Path(sys.argv[1]))\n"
+        "assert place.arrive({'rank': 0})\n"
+        "place.conclude('old')\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=False)
+    assert len(list(folder.iterdir())) == 3
+    (folder / "new-half").write_text("{")
+    first = meeting.FolderMeeting(folder)
+    second = meeting.FolderMeeting(folder)
+    assert first.arrive({"rank": 0})
+    assert not second.arrive({"rank": 1})
+    assert sorted(note["rank"] for note in first.notes()) == [0, 1]
+    assert second.conclusion() is None
+    first.conclude("new")
+    assert second.conclusion() == "new"
+    first.leave()
+    second.leave()
+    assert not folder.exists()
+
+
 def test_names_of_jobs() -> None:
     assert meeting.job_name({}) == "job"
     slurm = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "1"}

@@ -465,16 +465,25 @@ static void retry_roomless(struct fdl_reader *r)
         queue_timer(r, fdl_file_pause_ns(2));
 }
 
-static void fill(struct fdl_reader *r)
+static void launch_all(struct fdl_reader *r)
 {
-    retry_roomless(r);
     uint32_t depth = atomic_load_explicit(&r->depth, memory_order_relaxed);
     struct fdl_read *read;
     while (!r->later && !r->roomless && r->in_flight < depth &&
            r->in_flight + r->closing < r->entries - SPARE_ENTRIES &&
            (read = next_read(r)))
         launch(r, read);
+}
 
+/* What was just launched may have found no memory, before anything was
+ * announced: it is tried once more. */
+static void fill(struct fdl_reader *r)
+{
+    retry_roomless(r);
+    if (!r->roomless) {
+        launch_all(r);
+        retry_roomless(r);
+    }
     if (r->later && r->open_files == 0)
         queue_timer(r, fdl_file_pause_ns(r->later->tries));
 }

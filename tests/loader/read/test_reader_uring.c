@@ -40,6 +40,8 @@ static struct {
     _Atomic uint32_t n_opens;
 } ring_faults = {.init_entries = UINT32_MAX};
 
+static void (*_Atomic before_submit)(void); /* NULL: nothing */
+
 static uint8_t opcodes[NAMES]; /* by user_data, + 1; the ring's thread only */
 
 WRAP(int, io_uring_queue_init_params, unsigned entries, struct io_uring *ring,
@@ -131,6 +133,9 @@ WRAP(int, io_uring_submit_and_get_events, struct io_uring *ring)
 {
     static uint32_t calls;
     int32_t every = atomic_load(&ring_faults.enter_every);
+    void (*hook)(void) = atomic_load(&before_submit);
+    if (hook)
+        hook();
     if (every && calls++ % (uint32_t)every == 0)
         return -atomic_load(&ring_faults.enter_errno);
     change_requests(ring);
@@ -285,6 +290,35 @@ TEST(a_file_waits_for_a_shard)
         rig_expect(rig, 3 * round, 3);
         change(IORING_OP_OPENAT, -EMFILE, 1);
     }
+}
+
+static struct fdl_window *window;
+static struct fdl_read *_Atomic held;
+
+static void give_back(void)
+{
+    struct fdl_read *r = atomic_exchange(&held, NULL);
+    if (r)
+        fdl_window_free(window, r);
+}
+
+/* After the only read under way has found none, and before the ring's thread
+ * sleeps: nothing else would wake it. */
+TEST(memory_that_comes_back_at_once_is_seen)
+{
+    SCOPED_RIG rig = rig_neighbours(8);
+    rig_start(rig, &fdl_reader_uring);
+    window = rig->window;
+    fdl_window_set_allowance(window, 1); /* one buffer, as always */
+    atomic_store(&before_submit, give_back);
+    for (uint64_t n = 1; n < 300; n++) {
+        fdl_window_issue(window, n);
+        struct fdl_read *r = rig_take(rig);
+        rig_check(rig, r);
+        atomic_store(&held, r);
+    }
+    atomic_store(&before_submit, NULL);
+    give_back();
 }
 
 /* The first read brings many samples and fails; of those that are then read by

@@ -15,7 +15,7 @@ void fdl_listing_free(struct fdl_listing *l)
     free(l->names.text);
     free(l->cells);
     fdl_name_table_free(&l->classes);
-    *l = (struct fdl_listing){.fields = l->fields};
+    *l = (struct fdl_listing){.path = l->path, .fields = l->fields};
 }
 
 static uint32_t n_fields(const struct fdl_listing *l)

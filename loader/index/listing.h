@@ -64,6 +64,7 @@ struct fdl_listing {
     uint32_t n_oddities;
 };
 
+/* It is empty then: the shard may be listed anew. */
 void fdl_listing_free(struct fdl_listing *l);
 
 /* name: "" for none. EINVAL: 4 GiB or more; ENOMEM. */

@@ -498,9 +498,11 @@ TEST(a_listing_comes_back)
     assert_string_equal(back.oddities[0].what, "no label");
     assert_string_equal(back.oddities[0].first, "x");
     fdl_listing_free(&back);
+    back.path = "shard"; /* which is listed anew */
     assert_false(fdl_listing_unpack(data, bytes, 43, &back)); /* smaller */
     for (uint64_t n = 0; n < bytes; n++)
         assert_false(fdl_listing_unpack(data, n, 44, &back));
+    assert_string_equal(back.path, "shard");
     free(data);
     fdl_listing_free(&l);
     fdl_field_set_free(&set);

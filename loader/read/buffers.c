@@ -89,8 +89,10 @@ struct fdl_buffer *fdl_buffers_take(struct fdl_buffers *b)
 void fdl_buffers_give(struct fdl_buffers *b, struct fdl_buffer *buffer)
 {
     atomic_fetch_add_explicit(&b->idle, buffer->capacity, memory_order_relaxed);
+    bool has_memory = buffer->capacity > 0; /* another may take it at once */
     push(b, buffer);
-    fdl_event_notify(&b->room, UINT32_MAX);
+    if (has_memory) /* who found no room gives an empty one back */
+        fdl_event_notify(&b->room, UINT32_MAX);
 }
 
 /* ---- Memory ------------------------------------------------------------- */

@@ -399,6 +399,29 @@ TEST(memory_is_bound_by_the_allowance)
     fdl_window_destroy(b.window);
 }
 
+/* Who finds none gives nothing back: those who wait would try in vain, and wake
+ * the one who woke them. */
+TEST(no_room_wakes_nobody)
+{
+    struct bench b;
+    bench_open(&b, 4);
+    fdl_window_issue(b.window, 100);
+    struct fdl_read *holds = claim(&b, 0), *asks = claim(&b, 1);
+    struct fdl_event *room = fdl_window_room(b.window);
+    fdl_window_set_allowance(b.window, 1);
+    assert_int_equal(fdl_read_reserve(b.window, holds, 10000), FEEDLINE_OK);
+    uint32_t key = fdl_event_prepare(room);
+    assert_int_equal(fdl_read_reserve(b.window, asks, 10000), FDL_READ_NO_ROOM);
+    assert_int_equal(fdl_event_prepare(room), key);
+    fdl_read_release(b.window, holds);
+    assert_true(fdl_event_prepare(room) != key);
+    for (int i = 0; i < 3; i++)
+        fdl_event_cancel(room);
+    fdl_window_complete(b.window, holds);
+    fdl_window_complete(b.window, asks);
+    fdl_window_destroy(b.window);
+}
+
 TEST(errors_are_one_line)
 {
     struct bench b;

@@ -220,14 +220,17 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
 static uint64_t record_failure(struct fdl_worker *w, const struct fdl_read *r,
                                int32_t status)
 {
+    struct fdl_failures *all = &w->engine->failures;
     struct feedline_failure failure = {
         .status = status,
         .epoch = r->epoch,
         .sample_index = (int64_t)r->index,
-        .path = fdl_dataset_name(w->engine->dataset, r->index),
         .reason = fdl_last_error(),
     };
-    return fdl_failures_add(&w->engine->failures, &failure);
+    /* A name may be made for it, and lives as long as the data set. */
+    if (fdl_failures_count(all) < FDL_FAILURES_KEPT)
+        failure.path = fdl_dataset_name(w->engine->dataset, r->index);
+    return fdl_failures_add(all, &failure);
 }
 
 /* Bytes of the data set's sample `index`, until fdl_read_release. */

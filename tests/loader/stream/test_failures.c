@@ -3,7 +3,11 @@
  * Bad input and callers' mistakes: a clear error or a per-sample status, the
  * same for any number of workers, and nothing is lost.
  */
+#include "loader/dataset/dataset.h"
+#include "loader/stream/failure.h"
 #include "tests/loader/fixture.h"
+
+#include <feedline/files.h>
 
 #include <unistd.h>
 
@@ -75,6 +79,41 @@ TEST_WITH(failures_name_path_and_reason, setup, teardown)
     assert_error(feedline_loader_get_failure(l, 2, &f), FEEDLINE_ERANGE, "2");
     struct feedline_stats stats = fixture_stats(l);
     assert_int_equal(stats.failed_samples, 2);
+}
+
+#define MANY 1500u
+
+/* So many parts of a file, of which none is an image. */
+static feedline_dataset *bad_parts(const char *path)
+{
+    static struct feedline_extent parts[MANY];
+    const struct feedline_extents e = {.struct_size = sizeof(e),
+                                       .n_files = 1,
+                                       .files = &path,
+                                       .extents = parts,
+                                       .count = MANY};
+    feedline_dataset *ds;
+    for (uint32_t i = 0; i < MANY; i++)
+        parts[i] = (struct feedline_extent){.offset = 10 + i % 50, .length = 9};
+    assert_ok(feedline_dataset_open_extents(&e, &ds));
+    return ds;
+}
+
+/* A name that is made lives as long as the data set: of a long run none is made
+ * that nobody can ask for. */
+TEST_WITH(names_are_made_of_failures_that_are_kept, setup, teardown)
+{
+    char path[256];
+    uint32_t named = 0;
+    fixture_path(&images, 0, path, sizeof(path));
+    SCOPED_DATASET ds = bad_parts(path);
+    SCOPED_LOADER l = fixture_open(ds, "on_error=zero workers=3 epochs=1");
+    fixture_run(l, 1);
+    assert_int_equal(feedline_loader_failure_count(l), FDL_FAILURES_KEPT);
+    assert_int_equal(fixture_stats(l).failed_samples, MANY);
+    for (uint32_t i = 0; i < MANY; i++)
+        named += ds->full_names[i] != NULL;
+    assert_in_range(named, FDL_FAILURES_KEPT, FDL_FAILURES_KEPT + 3);
 }
 
 /* A part of a file: an error by default, used and counted on request, the same

@@ -62,6 +62,10 @@ int double_enter(enum double_function f)
     double_world.n_calls++;
     be_held_locked(f);
     int ordered = double_ordered_locked(f);
+    if (!ordered)
+        ordered = double_chance_locked();
+    if (ordered)
+        double_world.n_ordered++;
     int error = needs[f] == NEED_NOTHING ? 0 : driver_locked();
     if (!error && needs[f] == NEED_CONTEXT)
         error = context_locked();

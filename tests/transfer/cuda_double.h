@@ -156,6 +156,14 @@ DOUBLE_API bool double_set(const char *text);
 DOUBLE_API bool double_fail(const char *name, uint64_t n, int error,
                             bool lasting);
 
+/* One call in `one_in` of any function fails with the error: which ones depends
+ * on the seed and on how many calls came before. 0: none. */
+DOUBLE_API void double_fail_by_chance(uint32_t one_in, uint64_t seed,
+                                      int error);
+
+/* How many calls failed by order since the reset. */
+DOUBLE_API uint64_t double_failed(void);
+
 /* No failure that was ordered and has not come yet will come. */
 DOUBLE_API void double_fail_no_more(void);
 

@@ -52,6 +52,18 @@ int double_ordered_locked(enum double_function f)
     return error;
 }
 
+/* splitmix64 */
+int double_chance_locked(void)
+{
+    struct double_chance *c = &double_world.chance;
+    if (c->one_in == 0)
+        return 0;
+    uint64_t x = c->state += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (x ^ (x >> 31)) % c->one_in == 0 ? c->error : 0;
+}
+
 static bool fail_locked(const char *name, uint64_t n, int error, bool lasting)
 {
     struct double_world *w = &double_world;
@@ -196,6 +208,8 @@ void double_ready_locked(void)
         pthread_atfork(hold_world, let_world_go, let_world_go);
     }
     w->n_rules = 0;
+    w->chance.one_in = 0;
+    w->n_ordered = 0;
     w->set = (struct double_settings){
         .devices = 2,
         .driver_version = 12040,
@@ -233,10 +247,26 @@ bool double_fail(const char *name, uint64_t n, int error, bool lasting)
     return ok;
 }
 
+void double_fail_by_chance(uint32_t one_in, uint64_t seed, int error)
+{
+    double_enter(FN_COUNT);
+    double_world.chance = (struct double_chance){one_in, seed, error};
+    double_leave(0);
+}
+
+uint64_t double_failed(void)
+{
+    double_enter(FN_COUNT);
+    uint64_t n = double_world.n_ordered;
+    double_leave(0);
+    return n;
+}
+
 void double_fail_no_more(void)
 {
     double_enter(FN_COUNT);
     double_world.n_rules = 0;
+    double_world.chance.one_in = 0;
     double_leave(0);
 }
 

@@ -108,6 +108,12 @@ struct double_rule {
     bool lasting;
 };
 
+struct double_chance {
+    uint32_t one_in; /* 0: none */
+    uint64_t state;  /* of the dice */
+    int error;
+};
+
 struct double_allocation {
     struct double_allocation *next;
     unsigned char *device;  /* what the program knows */
@@ -241,6 +247,8 @@ struct double_world {
     struct double_op *oldest, *newest; /* under way, in the order of queueing */
     struct double_rule rules[DOUBLE_RULES];
     uint32_t n_rules;
+    struct double_chance chance;
+    uint64_t n_ordered; /* calls that failed by order */
     double_cost cost;
     void *cost_user;
     int64_t (*clock)(void);  /* NULL: real time */
@@ -282,8 +290,9 @@ int double_leave(int error);
 /* Settings of a new process, on the first call. */
 void double_ready_locked(void);
 
-/* What order makes this call of f fail with; 0: none. */
+/* What order makes this call of f fail with; 0: none. And what chance does. */
 int double_ordered_locked(enum double_function f);
+int double_chance_locked(void);
 void double_fault_locked(const char *format, ...) FDL_PRINTF(1, 2);
 
 /* ---- cuda_double_memory.c ----------------------------------------- */

@@ -528,6 +528,34 @@ TEST(fails_the_calls_it_is_told_to)
     no_faults();
 }
 
+/* Of many calls: how many fail, and a hash of which. */
+static uint64_t fail_some(uint32_t one_in, uint64_t seed, uint32_t *n)
+{
+    uint64_t which = 0;
+    *n = 0;
+    double_fail_by_chance(one_in, seed, 999);
+    for (uint64_t i = 1; i <= 4000; i++) {
+        int error = cuEventQuery(NULL);
+        *n += error == 999;
+        which = which * 31 + (error == 999 ? i : 0);
+    }
+    double_fail_no_more();
+    return which;
+}
+
+TEST(fails_calls_by_chance)
+{
+    uint32_t n, again, other;
+    double_use_device(0);
+    uint64_t before = double_failed(), which = fail_some(40, 7, &n);
+    assert_in_range(n, 50, 200);
+    assert_int_equal(double_failed(), before + n);
+    assert_true(fail_some(40, 7, &again) == which && again == n);
+    assert_true(fail_some(40, 8, &other) != which);
+    fail_some(0, 7, &n);
+    assert_int_equal(n, 0);
+}
+
 TEST(a_broken_context_stays_broken)
 {
     static const char *const kinds[] = {"copy", "kernel"};

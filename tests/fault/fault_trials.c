@@ -117,8 +117,25 @@ static void print_scenarios(void)
     }
 }
 
+/* "Calls of each kind that failed in them: memory 12, device 3." */
+static void print_calls(void)
+{
+    const char *before = "Calls of each kind that failed in them: ";
+    for (uint32_t k = 1; k < INJECT_KINDS; k++) {
+        struct tally sum = {0};
+        for (uint32_t i = 0; i < COUNT; i++)
+            add(&sum, &found->tallies[i][k]);
+        if (sum.calls > 0)
+            printf("%s%s %" PRIu64, before, kinds[k].name, sum.calls);
+        if (sum.calls > 0)
+            before = ", ";
+    }
+    printf(".\n\n");
+}
+
 static void print_schedules(void)
 {
+    print_calls();
     printf(
         "| scenario | schedules | calls that failed | as without | errors |\n"
         "|---|---:|---:|---:|---|\n");

@@ -26,7 +26,9 @@
 void *__real_mmap(void *p, size_t n, int prot, int flags, int fd, off_t at);
 
 static _Atomic uint32_t armed; /* a bit of each kind */
-static _Atomic uint32_t calls, failed, fail_at, one_in;
+static _Atomic uint32_t calls, fail_at;
+static _Atomic uint32_t failed[INJECT_KINDS];
+static _Atomic uint32_t one_in[INJECT_KINDS]; /* 0: the one at fail_at */
 static _Atomic uint64_t seed;
 static _Atomic bool fails_on;
 
@@ -35,14 +37,22 @@ static _Atomic bool fails_on;
 static void arm(uint32_t kinds)
 {
     atomic_store(&calls, 0);
-    atomic_store(&failed, 0);
+    for (uint32_t k = 0; k < INJECT_KINDS; k++)
+        atomic_store(&failed[k], 0);
     atomic_store(&armed, kinds);
+}
+
+static void set_rate(uint32_t kinds, uint32_t one)
+{
+    for (uint32_t k = 0; k < INJECT_KINDS; k++)
+        if (kinds >> k & 1)
+            atomic_store(&one_in[k], one);
 }
 
 void inject_arm(enum inject_kind kind, uint32_t n, bool lasting)
 {
     atomic_store(&armed, 0);
-    atomic_store(&one_in, 0);
+    set_rate(UINT32_MAX, 0);
     atomic_store(&fail_at, n);
     atomic_store(&fails_on, lasting);
     arm(UINT32_C(1) << kind);
@@ -51,9 +61,15 @@ void inject_arm(enum inject_kind kind, uint32_t n, bool lasting)
 void inject_arm_random(uint32_t kinds, uint64_t with, uint32_t one)
 {
     atomic_store(&armed, 0);
-    atomic_store(&one_in, one);
+    set_rate(kinds, one);
     atomic_store(&seed, with);
     arm(kinds);
+}
+
+void inject_also(uint32_t kinds, uint32_t one)
+{
+    set_rate(kinds, one);
+    atomic_fetch_or(&armed, kinds);
 }
 
 uint32_t inject_disarm(void)
@@ -64,7 +80,15 @@ uint32_t inject_disarm(void)
 
 uint32_t inject_failed(void)
 {
-    return atomic_load(&failed);
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < INJECT_KINDS; k++)
+        sum += atomic_load(&failed[k]);
+    return sum;
+}
+
+uint32_t inject_failed_of(enum inject_kind kind)
+{
+    return atomic_load(&failed[kind]);
 }
 
 /* splitmix64 */
@@ -76,9 +100,9 @@ static bool by_chance(uint32_t call, uint32_t one)
     return (x ^ (x >> 31)) % one == 0;
 }
 
-static bool is_it(uint32_t call)
+static bool is_it(enum inject_kind kind, uint32_t call)
 {
-    uint32_t one = atomic_load(&one_in), at = atomic_load(&fail_at);
+    uint32_t one = atomic_load(&one_in[kind]), at = atomic_load(&fail_at);
     if (one > 0)
         return by_chance(call, one);
     return call == at || (call > at && atomic_load(&fails_on));
@@ -123,9 +147,9 @@ uint32_t inject_places(enum inject_kind kind)
 bool inject_must_fail(enum inject_kind kind, const void *place)
 {
     if (!(atomic_load(&armed) & UINT32_C(1) << kind) ||
-        !is_it(atomic_fetch_add(&calls, 1) + 1))
+        !is_it(kind, atomic_fetch_add(&calls, 1) + 1))
         return false;
-    atomic_fetch_add(&failed, 1);
+    atomic_fetch_add(&failed[kind], 1);
     note(kind, place);
     return true;
 }

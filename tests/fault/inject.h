@@ -58,11 +58,15 @@ void inject_arm(enum inject_kind kind, uint32_t n, bool lasting);
  * ones depends on the seed and on how many calls came before. */
 void inject_arm_random(uint32_t kinds, uint64_t seed, uint32_t one_in);
 
+/* Then: and of these, armed or not, one in as many as this. */
+void inject_also(uint32_t kinds, uint32_t one_in);
+
 /* Calls of the kind since arm; nothing fails any more. */
 uint32_t inject_disarm(void);
 
-/* Calls that failed since arm. */
+/* Calls that failed since arm; and of one kind. */
 uint32_t inject_failed(void);
+uint32_t inject_failed_of(enum inject_kind kind);
 
 /* From how many places in the code calls of a kind were made that failed: in
  * this process, or in its children as well. Before anything fails. */

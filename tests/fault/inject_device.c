@@ -15,35 +15,35 @@ static const char *const functions[] = {
 };
 
 static uint64_t calls[FDL_COUNT_OF(functions)]; /* of a life */
-static const char *armed;
-static uint64_t armed_at;
-static bool reached;
+static uint64_t failed, failed_before;
 
 void inject_device_arm(uint32_t n, bool lasting)
 {
-    armed = NULL;
-    reached = false;
+    failed_before = double_failed();
     for (size_t i = 0; i < FDL_COUNT_OF(functions); i++) {
         if (n <= calls[i]) {
-            armed = functions[i];
-            armed_at = n;
-            double_fail(armed, n, UNKNOWN_ERROR, lasting);
+            double_fail(functions[i], n, UNKNOWN_ERROR, lasting);
             return;
         }
         n -= (uint32_t)calls[i];
     }
 }
 
+void inject_device_arm_random(uint64_t seed, uint32_t one_in)
+{
+    failed_before = double_failed();
+    double_fail_by_chance(one_in, seed, UNKNOWN_ERROR);
+}
+
 void inject_device_disarm(void)
 {
-    reached |= armed && double_calls(armed) >= armed_at;
-    armed = NULL;
+    failed = double_failed() - failed_before;
     double_fail_no_more();
 }
 
 uint32_t inject_device_failed(void)
 {
-    return reached;
+    return (uint32_t)failed;
 }
 
 uint32_t inject_device_calls(void)
@@ -72,6 +72,12 @@ void inject_device_arm(uint32_t n, bool lasting)
 {
     (void)n;
     (void)lasting;
+}
+
+void inject_device_arm_random(uint64_t seed, uint32_t one_in)
+{
+    (void)seed;
+    (void)one_in;
 }
 
 void inject_device_disarm(void)

@@ -55,7 +55,8 @@ const struct scenario fault_remote_cache = {
     .name = "remote_cache",
     .what = "the same, kept in a folder",
     .kinds = KIND(MEMORY) | KIND(OPEN) | KIND(LIMIT) | KIND(STAT) | KIND(READ) |
-             KIND(EARLY_END) | KINDS_WRITING,
+             KIND(EARLY_END) | KINDS_WRITING | SLOW,
+    .slow = SLOW,
     .kept = KEPT,
     .setup = start_server,
     .teardown = stop_server,

@@ -26,7 +26,8 @@ struct scenario {
     const char *what; /* of the page: what is done in it */
     uint32_t kinds;   /* of calls that it makes, KIND(), or'ed */
     uint32_t slow;    /* kinds of which few are tried, as each takes seconds */
-    uint32_t kept; /* connections that stay open for the next life, at most */
+    uint32_t kept; /* connections that stay open for the next life, at most, and
+                      a block for each: a late request has a second one */
     const char *(*setup)(void); /* why it cannot be played here; NULL: it can */
     void (*teardown)(void);
     int32_t (*life)(void); /* END, OK, or the first error */
@@ -76,7 +77,7 @@ struct tally {
     uint32_t same;          /* of them, lives that ended as without */
     uint32_t errors;        /* and those with an error */
     uint32_t by_status[16]; /* -status */
-    uint64_t calls;         /* that failed */
+    uint64_t calls;         /* that failed in schedules */
 };
 
 struct plan {
@@ -87,7 +88,8 @@ struct plan {
     uint32_t nth;    /* only this call; 0: all */
 };
 
-/* Plays all of it. tallies: by kind, of faults one by one; [0] of schedules.
+/* Plays all of it. tallies: by kind, of faults one by one (but `calls`); [0] of
+ * schedules.
  * Returns why it cannot be played here; NULL: it was. */
 const char *trial_play(const struct scenario *s, const struct plan *plan,
                        struct tally tallies[INJECT_KINDS]);

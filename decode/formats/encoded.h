@@ -49,6 +49,8 @@ struct fdl_image_info {
     int32_t channels; /* that its rows have, without alpha: 1, 3 or 4 (CMYK) */
     int32_t orientation; /* that is applied, as in EXIF: 1 to 8 */
     bool keyed; /* a colour, or some of the palette, means transparent */
+    bool
+        unscaled; /* it comes in its full size alone, whatever its format can */
 };
 
 /* Limits, and how imperfect files are treated. */

@@ -92,7 +92,8 @@ struct fdl_format {
     const struct fdl_palette *(*indices)(void *self);
 
     /* From here to abort the sides of the image are divided by 2^shift and
-     * rounded up, and so are need and have. NULL: it cannot. */
+     * rounded up, and so are need and have. NULL: it cannot; nor can what is
+     * `unscaled`. */
     void (*shrink)(void *self, int32_t shift);
     int32_t (*begin)(void *self, const struct fdl_box *need,
                      struct fdl_box *have);

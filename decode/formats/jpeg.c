@@ -25,6 +25,8 @@
  *                   (jpeg_entries.h)
  *   missing scans   of a progressive file are smoothed over, in a way that
  *                   depends on the crop: libjpeg decodes such a file whole
+ *   lossless files  libjpeg-turbo 2 refuses; 3 and later decode them whole, and
+ *                   at their full size alone
  *
  * The same holds at 1/2, 1/4 and 1/8 (the sizes for which libjpeg-turbo has
  * fast transforms). One exception: where the chroma of an unusual sampling is
@@ -63,6 +65,7 @@
 #include "decode/formats/jpeg_arena.h"
 #include "decode/formats/jpeg_device.h"
 #include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_error.h"
 #include "decode/formats/jpeg_orientation.h"
 #include "decode/formats/jpeg_packed.h"
 #include "decode/formats/jpeg_progressive.h"
@@ -71,7 +74,6 @@
 #include "decode/formats/limits.h"
 
 #include <inttypes.h>
-#include <jerror.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +117,7 @@ struct fdl_jpeg {
     struct fdl_decode_parts parts; /* since begin */
     bool noted;                    /* and what is noted of it counts */
     bool plain; /* it is left to libjpeg's own Huffman decoder */
+    bool lossless;
     struct fdl_box need;
     int32_t delivered; /* rows, since begin */
     int32_t rows;      /* that will be */
@@ -138,11 +141,23 @@ static void escape(struct fdl_jpeg *j, int32_t status)
     longjmp(j->escape, 1);
 }
 
+/* Of a lossless file, whose scans have all there is of a component. */
+static uint32_t rows_of_samples(const struct jpeg_decompress_struct *c)
+{
+    uint64_t rows =
+        (uint64_t)c->input_iMCU_row * (uint64_t)c->max_v_samp_factor;
+    return c->comps_in_scan == c->num_components
+               ? (uint32_t)FDL_MIN(rows, c->image_height)
+               : 0;
+}
+
 /* See accept_truncated in encoded.h. Scans that only refine leave no row
  * without pixels. */
 static uint32_t rows_there(const struct fdl_jpeg *j)
 {
     const struct jpeg_decompress_struct *c = &j->cinfo;
+    if (j->lossless)
+        return rows_of_samples(c);
     for (int i = 0; i < c->num_components; i++) {
         if (!c->comp_info[i].quant_table) /* no scan of it has begun */
             return 0;
@@ -186,56 +201,11 @@ static void end_of_file(struct fdl_jpeg *j)
     j->source.bytes_in_buffer = sizeof(marker);
 }
 
-/* Describes a file that libjpeg does not decode. */
-static const char *process_name(int marker)
-{
-    static const char *const names[] = {
-        [0x3] = "lossless",
-        [0x5] = "hierarchical",
-        [0x6] = "hierarchical progressive",
-        [0x7] = "hierarchical lossless",
-        [0x8] = "reserved",
-        [0x9] = "arithmetic-coded",
-        [0xa] = "arithmetic-coded progressive",
-        [0xb] = "arithmetic-coded lossless",
-        [0xd] = "arithmetic-coded hierarchical",
-        [0xe] = "arithmetic-coded hierarchical progressive",
-        [0xf] = "arithmetic-coded hierarchical lossless",
-    };
-    return names[marker & 0xf] ? names[marker & 0xf] : "unknown";
-}
-
 static void on_error(j_common_ptr c)
 {
     struct fdl_jpeg *j = c->client_data;
-    char text[JMSG_LENGTH_MAX];
-    c->err->format_message(c, text);
-    if (c->err->msg_code == JERR_OUT_OF_MEMORY ||
-        c->err->msg_code == JERR_NO_BACKING_STORE)
-        escape(j, fdl_fail(FEEDLINE_ENOMEM, "JPEG: %s", text));
     uint64_t at = j->bytes.data ? position(j) : 0;
-    const int *number = c->err->msg_parm.i;
-    switch (c->err->msg_code) {
-    case JERR_SOF_UNSUPPORTED:
-        escape(j, fdl_fail(FEEDLINE_EDECODE,
-                           "offset %" PRIu64 ": %s JPEG (SOF%d) is not decoded "
-                           "by this libjpeg; make it a PNG or another JPEG",
-                           at, process_name(number[0]), number[0] & 0xf));
-    case JERR_ARITH_NOTIMPL:
-        escape(j, fdl_fail(FEEDLINE_EDECODE,
-                           "offset %" PRIu64 ": arithmetic-coded JPEG is not "
-                           "decoded by this libjpeg",
-                           at));
-    case JERR_BAD_PRECISION:
-        escape(j,
-               fdl_fail(FEEDLINE_EDECODE,
-                        "offset %" PRIu64 ": JPEG of %d bits is not decoded; "
-                        "8 bits are supported",
-                        at, number[0]));
-    default:
-        escape(j,
-               fdl_fail(FEEDLINE_EDECODE, "offset %" PRIu64 ": %s", at, text));
-    }
+    escape(j, fdl_jpeg_fail(c, at));
 }
 
 static void on_message(j_common_ptr c, int level)
@@ -368,6 +338,9 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
                                            c->image_width, c->image_height);
     if (status)
         return status;
+    if (c->data_precision != 8)
+        return fdl_jpeg_fail_precision(position(j), c->data_precision);
+    j->lossless = fdl_jpeg_is_lossless(c);
     int channels = c->num_components;
     if (channels != 1 && channels != 3 && channels != 4)
         return fdl_fail(FEEDLINE_EDECODE,
@@ -380,7 +353,8 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
                                         .width = (int32_t)c->image_width,
                                         .height = (int32_t)c->image_height,
                                         .channels = channels,
-                                        .orientation = orientation};
+                                        .orientation = orientation,
+                                        .unscaled = j->lossless};
     return FEEDLINE_OK;
 }
 
@@ -427,6 +401,10 @@ static bool can_crop(const struct fdl_jpeg *j)
 
 static int32_t attach_packed(struct fdl_jpeg *j)
 {
+    if (j->lossless)
+        return fdl_fail(FEEDLINE_EDECODE,
+                        "offset 0: packed JPEG: its headers are of a lossless "
+                        "file, which has no coefficients");
     struct fdl_jpeg_packed *e =
         fdl_jpeg_packed_attach(&j->cinfo, &j->packed, j->bytes.data, on_damage);
     if (e && !j->limits.libjpeg_huffman)
@@ -446,7 +424,7 @@ static int32_t attach_or_check(struct fdl_jpeg *j)
         return attach_packed(j);
     if (j->plain || jpeg_has_multiple_scans(c))
         return FEEDLINE_OK;
-    j->attached = !j->limits.libjpeg_huffman &&
+    j->attached = !j->limits.libjpeg_huffman && !j->lossless &&
                   fdl_jpeg_entropy_attach(j->entropy, c, end, on_give_up);
     if (j->attached)
         j->blocks = fdl_jpeg_entropy_blocks(j->entropy);
@@ -488,7 +466,7 @@ static bool can_take_scans(struct fdl_jpeg *j)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
     if (!j->entropy || fdl_jpeg_entropy_memory() == 0 || j->plain ||
-        j->limits.libjpeg_huffman || !jpeg_has_multiple_scans(c))
+        j->lossless || j->limits.libjpeg_huffman || !jpeg_has_multiple_scans(c))
         return false;
     jpeg_calc_output_dimensions(c);
     return fdl_jpeg_rows_can(c);
@@ -510,7 +488,7 @@ static int32_t open_scans(struct fdl_jpeg *j)
 /* Blocks of our own, and rows, for which libjpeg has only read the headers. */
 static bool can_go_alone(struct fdl_jpeg *j)
 {
-    return fdl_jpeg_entropy_memory() > 0 && !j->plain &&
+    return fdl_jpeg_entropy_memory() > 0 && !j->plain && !j->lossless &&
            !j->limits.libjpeg_huffman && !jpeg_has_multiple_scans(&j->cinfo) &&
            fdl_jpeg_rows_prepare(&j->cinfo);
 }
@@ -541,7 +519,8 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     if (status)
         return status;
 
-    if (!j->by_scans && c->progressive_mode && fdl_jpeg_lacks_scans(c)) {
+    if (j->lossless ||
+        (!j->by_scans && c->progressive_mode && fdl_jpeg_lacks_scans(c))) {
         *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
         return FEEDLINE_OK;
     }
@@ -581,7 +560,7 @@ static int32_t device_step(struct fdl_jpeg *j, struct job *job)
     const struct fdl_encoded *b = &j->bytes;
     const struct fdl_entries *known = b->notes ? b->notes->known : NULL;
     bool same = known && known->hash == fdl_entries_hash(b->data, b->size);
-    if (c->arith_code || jpeg_has_multiple_scans(c) ||
+    if (c->arith_code || j->lossless || jpeg_has_multiple_scans(c) ||
         j->limits.libjpeg_huffman || (j->entropy && !same))
         return FEEDLINE_OK;
     set_output(j);
@@ -638,7 +617,7 @@ static int32_t whole_step(struct fdl_jpeg *j, struct job *job)
     struct jpeg_decompress_struct *c = &j->cinfo;
     c->out_color_space = output_space(c->num_components);
     c->scale_num = 1;
-    c->scale_denom = 1u << FDL_SHRINK_MAX;
+    c->scale_denom = j->lossless ? 1 : 1u << FDL_SHRINK_MAX;
     c->do_fancy_upsampling = FALSE;
     j->in_pixels = true;
     jpeg_start_decompress(c);
@@ -669,7 +648,7 @@ static void end_image(void *self)
     j->blocks = NULL;
     j->scan = 0;
     j->shift = 0;
-    j->plain = false;
+    j->plain = j->lossless = false;
 }
 
 /* ---- The row source ----------------------------------------------------- */

@@ -25,6 +25,14 @@
 #  define FDL_JPEG_SIDE(info) ((info)->DCT_scaled_size)
 #endif
 
+/* Whether a file is lossless (SOF3), so that its units are samples, and there
+ * is no block: libjpeg-turbo 3 and later decode that. Right after
+ * jpeg_read_header, before any output is set. */
+static inline bool fdl_jpeg_is_lossless(const struct jpeg_decompress_struct *c)
+{
+    return FDL_JPEG_SIDE(&c->comp_info[0]) == 1;
+}
+
 /* Whether scans of a progressive file are missing, so that libjpeg guesses
  * coefficients from neighbouring blocks. */
 static inline bool fdl_jpeg_lacks_scans(const struct jpeg_decompress_struct *c)

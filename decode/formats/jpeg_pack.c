@@ -119,6 +119,8 @@ static int32_t read_header(struct pack *p)
         return refuse("arithmetic-coded JPEG");
     if (c->data_precision != 8)
         return refuse("not of 8 bits");
+    if (fdl_jpeg_is_lossless(c))
+        return refuse("lossless JPEG");
     if (c->num_components != 1 && c->num_components != 3 &&
         c->num_components != 4)
         return refuse("not of 1, 3 or 4 components");

@@ -87,7 +87,7 @@ struct fdl_isolate_answer {
     uint32_t format;
     char mode[FDL_ISOLATE_MODE_BYTES];
     int32_t width, height, channels, orientation;
-    uint8_t keyed;
+    uint8_t keyed, unscaled;
     /* ALPHA, INDICES */
     uint8_t yes;
     /* BEGIN */

@@ -121,6 +121,7 @@ static int32_t open_image(struct server *s)
     a->channels = s->info.channels;
     a->orientation = s->info.orientation;
     a->keyed = s->info.keyed;
+    a->unscaled = s->info.unscaled;
     return status;
 }
 

@@ -390,7 +390,8 @@ static int32_t take_info(struct fdl_isolated *c, struct fdl_image_info *info)
                                     .height = a->height,
                                     .channels = a->channels,
                                     .orientation = a->orientation,
-                                    .keyed = a->keyed != 0};
+                                    .keyed = a->keyed != 0,
+                                    .unscaled = a->unscaled != 0};
     c->info = *info;
     c->pixel = a->channels;
     c->alpha = false;

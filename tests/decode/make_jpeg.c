@@ -166,6 +166,33 @@ static void set_scans(struct jpeg_compress_struct *c, const struct make_jpeg *m,
     c->num_scans = s->n;
 }
 
+/* ---- Lossless files ------------------------------------------------------ */
+
+#if LIBJPEG_TURBO_VERSION_NUMBER >= 3000000
+bool make_has_lossless(void)
+{
+    return true;
+}
+
+static void set_lossless(struct jpeg_compress_struct *c, int predictor)
+{
+    jpeg_enable_lossless(c, predictor, 0);
+    jpeg_set_colorspace(c, c->in_color_space);
+}
+#else
+bool make_has_lossless(void)
+{
+    return false;
+}
+
+static void set_lossless(struct jpeg_compress_struct *c, int predictor)
+{
+    (void)c;
+    (void)predictor;
+    abort();
+}
+#endif
+
 static void set_up(struct jpeg_compress_struct *c, const struct make_jpeg *m,
                    jpeg_scan_info scans[4], struct script *script)
 {
@@ -196,6 +223,8 @@ static void set_up(struct jpeg_compress_struct *c, const struct make_jpeg *m,
         jpeg_simple_progression(c);
     else if (m->separate)
         set_separate_scans(c, scans);
+    if (m->lossless)
+        set_lossless(c, m->lossless);
 }
 
 uint8_t *make_jpeg(const struct make_jpeg *m, size_t *size)

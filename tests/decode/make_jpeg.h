@@ -14,10 +14,12 @@ struct make_jpeg {
     int32_t quality;
     int32_t restart; /* MCUs between markers; 0: none */
     bool progressive, optimize, arithmetic;
-    bool separate;  /* one component per scan */
-    uint64_t scans; /* of progressive files: seed of which; 0: libjpeg's */
-    bool lacking;   /* and some are left out */
-    uint64_t seed;  /* of the picture */
+    bool separate;    /* one component per scan */
+    uint64_t scans;   /* of progressive files: seed of which; 0: libjpeg's */
+    bool lacking;     /* and some are left out */
+    int32_t lossless; /* its predictor, 1 to 7, where make_has_lossless(), and
+                         gray or RGB of full chroma; 0: none */
+    uint64_t seed;    /* of the picture */
 };
 
 /* The samplings that cameras and programs use, then some that they do not. */
@@ -31,6 +33,9 @@ extern const struct make_sampling make_samplings[MAKE_SAMPLINGS];
 /* The file, with FDL_ENCODED_PADDING zeros behind it; free() it. Never NULL:
  * what goes wrong ends the program. */
 uint8_t *make_jpeg(const struct make_jpeg *m, size_t *size);
+
+/* Whether libjpeg writes, and so reads, lossless files. */
+bool make_has_lossless(void);
 
 /* The next random number; a seed gives the same ones on every machine. */
 uint64_t make_random(uint64_t *state);

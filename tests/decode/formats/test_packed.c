@@ -321,4 +321,35 @@ TEST(what_cannot_be_packed_is_said)
     free(jpeg);
 }
 
+/* Headers of a file that has no coefficients, before coefficients. */
+TEST(a_lossless_header_is_refused)
+{
+    SCOPED_DECODER d = rig_decoder((struct fdl_decode_limits){0});
+    struct make_jpeg m = {.width = 40, .height = 40, .components = 1};
+    size_t size, sof = 0;
+    uint8_t *jpeg = make_jpeg(&m, &size);
+    struct packed p = pack(jpeg, size), made;
+    struct fdl_packed parts;
+    assert_false(fdl_packed_open(p.data, p.size, &parts));
+    uint8_t *prefix = rig_copy(parts.prefix, parts.prefix_bytes);
+    while (prefix[sof] != 0xff || prefix[sof + 1] != 0xc0)
+        sof++;
+    prefix[sof + 1] = 0xc3;
+    parts.prefix = prefix;
+    assert_false(fdl_packed_write(&parts, &made.data, &made.size));
+    struct fdl_checked checked;
+    assert_int_equal(check(d, made.data, made.size, &checked),
+                     FEEDLINE_EDECODE);
+    uint8_t *out;
+    uint64_t n;
+    bool same;
+    assert_int_equal(
+        fdl_jpeg_unpack(made.data, made.size, MOST, &out, &n, &same),
+        FEEDLINE_EDECODE);
+    free(made.data);
+    free(prefix);
+    free(p.data);
+    free(jpeg);
+}
+
 TEST_MAIN("packed")

@@ -49,6 +49,14 @@ static uint8_t *decode_whole(const struct fdl_encoded *file, int32_t shift,
     return pixels;
 }
 
+/* Restarts are at the beginning of rows there. */
+static void make_lossless(struct make_jpeg *m, uint64_t *state)
+{
+    m->lossless = make_within(state, 1, 7);
+    m->h = m->v = 1;
+    m->restart = m->restart ? m->width * make_within(state, 1, 3) : 0;
+}
+
 /* Small, of every coding; now and then of a size that decoders take other ways
  * for: large, and many bytes. */
 static struct make_jpeg pick_kind(uint64_t *state, int round)
@@ -64,11 +72,13 @@ static struct make_jpeg pick_kind(uint64_t *state, int round)
         m.quality = 98;
         return m;
     }
-    int32_t coding = make_within(state, 0, 5);
+    int32_t coding = make_within(state, 0, make_has_lossless() ? 6 : 5);
     m.progressive = coding == 1;
     m.arithmetic = coding == 2;
     m.separate = coding == 3;
     m.optimize &= !m.arithmetic;
+    if (coding == 6)
+        make_lossless(&m, state);
     return m;
 }
 
@@ -77,11 +87,11 @@ static void fail_part(const struct make_jpeg *m, const struct fdl_box *box,
 {
     fail_msg("JPEG %" PRId32 "x%" PRId32 " of %" PRId32 "x%" PRId32
              ", components %" PRId32 ", restart %" PRId32
-             ", progressive %d, arithmetic %d, separate %d, part %" PRId32
-             "x%" PRId32 " at %" PRId32 ",%" PRId32 ": %s",
+             ", progressive %d, arithmetic %d, separate %d, lossless %" PRId32
+             ", part %" PRId32 "x%" PRId32 " at %" PRId32 ",%" PRId32 ": %s",
              m->width, m->height, m->h, m->v, m->components, m->restart,
-             m->progressive, m->arithmetic, m->separate, box->width,
-             box->height, box->x, box->y, what);
+             m->progressive, m->arithmetic, m->separate, m->lossless,
+             box->width, box->height, box->x, box->y, what);
 }
 
 static void check_part(struct fdl_decoder *d, const struct make_jpeg *m,
@@ -167,11 +177,45 @@ TEST(parts_of_smaller_images_are_those_of_the_whole)
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded bytes = file_of(file, size);
         bytes.readable += make_within(&state, 0, 1) ? FDL_ENCODED_PADDING : 0;
-        for (int32_t shift = 1; shift <= FDL_SHRINK_MAX; shift++)
+        for (int32_t shift = 1; !m.lossless && shift <= FDL_SHRINK_MAX; shift++)
             check_shrunk(j, &m, &bytes, shift, &state);
         free(file);
     }
     fdl_format_jpeg.destroy(j);
+}
+
+/* Whatever may be left out to be fast: samples cannot. */
+TEST(lossless_files_come_in_full_size)
+{
+    if (!make_has_lossless())
+        test_skip("libjpeg-turbo before 3 has no lossless JPEG");
+    struct fdl_decode_limits fast = limits;
+    fast.fast = true;
+    SCOPED_DECODER exact_decoder = rig_decoder(limits);
+    SCOPED_DECODER fast_decoder = rig_decoder(fast);
+    uint64_t state = test_seed();
+    for (int i = 0; i < ROUNDS / 8; i++) {
+        static uint8_t exact[3 * 60 * 60], quick[3 * 60 * 60];
+        struct make_jpeg m = {.width = make_within(&state, 1, 300),
+                              .height = make_within(&state, 1, 300),
+                              .components = make_within(&state, 0, 1) ? 3 : 1,
+                              .seed = make_random(&state)};
+        make_lossless(&m, &state);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct fdl_encoded bytes = file_of(file, size);
+        struct fdl_box box = part_of(&state, m.width, m.height);
+        struct fdl_image_info info;
+        if (fdl_decoder_open(exact_decoder, &bytes, &info) ||
+            part_render(exact_decoder, &info, &box, 5, exact) ||
+            fdl_decoder_open(fast_decoder, &bytes, &info) ||
+            part_render(fast_decoder, &info, &box, 5, quick))
+            fail_part(&m, &box, fdl_last_error());
+        assert_memory_equal(exact, quick,
+                            (size_t)((box.width + 4) / 5) *
+                                (size_t)((box.height + 4) / 5) * 3);
+        free(file);
+    }
 }
 
 /* Large enough for several entries in a row. */

@@ -19,7 +19,7 @@ install(FILES include/feedline/bench.h include/feedline/custom_op.h
               include/feedline/tuning.h include/feedline/views.h
               include/feedline/watch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
-install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE CHANGES SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Help and messages name them as docs/NAME.md.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN *.md
@@ -110,5 +110,8 @@ foreach(library ${libraries})
   endif()
   string(APPEND FEEDLINE_PC_LIBS_PRIVATE " ${flag}")
 endforeach()
+include(FeedlineSbom)
+install(FILES ${PROJECT_BINARY_DIR}/feedline.cdx.json
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
 configure_file(cmake/feedline.pc.in ${PROJECT_BINARY_DIR}/feedline.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/feedline.pc DESTINATION ${pc_dir})

@@ -14,6 +14,7 @@ target_link_libraries(feedline_internal PUBLIC ${libraries})
 
 add_library(feedline SHARED ${objects})
 target_link_libraries(feedline PRIVATE ${libraries})
+feedline_shipped(feedline) # cmake/own_stderr.c is its own
 set_target_properties(feedline PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
   LINKER_LANGUAGE C LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/feedline.map)

@@ -7,6 +7,7 @@ function(feedline_room name)
   add_library(feedline_${name} OBJECT ${arg_SOURCES})
   target_link_libraries(feedline_${name} PRIVATE feedline_flags
                         ${arg_LIBRARIES})
+  feedline_shipped(feedline_${name})
   if(FEEDLINE_COVERAGE) # a count may be lost between threads, a line is not
     target_compile_options(feedline_${name} PRIVATE --coverage
                            -fprofile-update=single)

@@ -21,6 +21,10 @@ foreach(made ${manual_made})
           DESTINATION ${SKBUILD_DATA_DIR}/share/man/man${section})
 endforeach()
 
+# As PEP 770 places it.
+install(FILES ${PROJECT_BINARY_DIR}/feedline.cdx.json COMPONENT python
+        DESTINATION ${SKBUILD_METADATA_DIR}/sboms)
+
 # Who hands on what is linked in hands on its licence too. Debian keeps it with
 # the package that has the archive.
 if(FEEDLINE_STATIC_DEPENDENCIES)

@@ -28,7 +28,7 @@ fail() {
     exit 1
 }
 
-for tool in cmake pkg-config nm "$cc"; do
+for tool in cmake pkg-config nm readelf python3 "$cc"; do
     command -v "$tool" > /dev/null || skip "$tool is not installed"
 done
 
@@ -63,6 +63,25 @@ done
 exported=$(nm -D --defined-only "$libdir/libfeedline.so" |
     awk '$2 != "A" && $3 !~ /^feedline_/ { print $3 }')
 [[ -z $exported ]] || fail "exported, but not public: $exported"
+
+# A variable of the build's configuration.
+cached() {
+    sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+
+# All that runs, whatever it is called, is hardened as the build wants it.
+if [[ $(cached FEEDLINE_HARDENING) == ON ]]; then
+    how=()
+    [[ $(cached CMAKE_BUILD_TYPE) != Debug ]] || how=(--no-fortify)
+    python3 "$source/tests/install/check_hardened" "${how[@]}" "$prefix" ||
+        fail "something is not hardened"
+fi
+
+programs=("$libdir/libfeedline.so")
+[[ ! -x $prefix/bin/loaderbench ]] || programs+=("$prefix/bin/loaderbench")
+python3 "$source/tests/install/check_sbom" \
+    "$prefix/share/doc/feedline/feedline.cdx.json" "${programs[@]}" ||
+    fail "the bill of materials is wrong"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 version=$(pkg-config --modversion feedline)

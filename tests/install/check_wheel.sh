@@ -76,6 +76,11 @@ exported=$(nm -D --defined-only "$library" |
 if readelf -d "$library" | grep -q TEXTREL; then
     fail "the library's code is changed when it is loaded"
 fi
+python3 "$source/tests/install/check_hardened" "$work/wheel" ||
+    fail "something in it is not hardened"
+"${CHECK_SBOM_PYTHON:-python3}" "$source/tests/install/check_sbom" \
+    "$work"/wheel/feedline-*.dist-info/sboms/feedline.cdx.json \
+    "$library" "$tool" || fail "the bill of materials is wrong"
 echo "$name: $(stat -c %s "$wheel") bytes, $licences licences"
 
 # ---- In an empty environment ------------------------------------------------

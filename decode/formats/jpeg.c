@@ -399,6 +399,14 @@ static bool can_crop(const struct fdl_jpeg *j)
            (c->max_h_samp_factor <= 2 && c->max_v_samp_factor <= 2);
 }
 
+static int32_t fail_other_libjpeg(void)
+{
+    return fdl_fail(FEEDLINE_ENOSYS,
+                    "packed JPEG: this needs the libjpeg that feedline was "
+                    "built with, and another version of it was loaded; build "
+                    "feedline anew");
+}
+
 static int32_t attach_packed(struct fdl_jpeg *j)
 {
     if (j->lossless)
@@ -413,18 +421,20 @@ static int32_t attach_packed(struct fdl_jpeg *j)
 }
 
 /* AGAIN: what libjpeg makes of the file is not known yet, and may be an error.
- * What lies behind rows that jpeg_entropy.h decodes is looked at later. */
-static int32_t attach_or_check(struct fdl_jpeg *j)
+ * What lies behind rows that jpeg_entropy.h decodes is looked at later. alone:
+ * libjpeg itself will not ask for blocks. */
+static int32_t attach_or_check(struct fdl_jpeg *j, bool alone)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
     const uint8_t *end = j->bytes.data + j->bytes.size;
     uint64_t restarts = fdl_jpeg_scan_restarts(
         (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
+    bool may_attach = alone || fdl_jpeg_is_as_compiled(c);
     if (!j->entropy)
-        return attach_packed(j);
+        return may_attach ? attach_packed(j) : fail_other_libjpeg();
     if (j->plain || jpeg_has_multiple_scans(c))
         return FEEDLINE_OK;
-    j->attached = !j->limits.libjpeg_huffman && !j->lossless &&
+    j->attached = may_attach && !j->limits.libjpeg_huffman && !j->lossless &&
                   fdl_jpeg_entropy_attach(j->entropy, c, end, on_give_up);
     if (j->attached)
         j->blocks = fdl_jpeg_entropy_blocks(j->entropy);
@@ -498,11 +508,11 @@ static int32_t start_blocks(struct fdl_jpeg *j)
 {
     if (can_take_scans(j))
         return open_scans(j);
-    int32_t status = can_go_alone(j) ? attach_or_check(j) : AGAIN;
+    int32_t status = can_go_alone(j) ? attach_or_check(j, true) : AGAIN;
     if (j->blocks)
         return status;
     jpeg_start_decompress(&j->cinfo);
-    return attach_or_check(j);
+    return attach_or_check(j, false);
 }
 
 static int32_t start_step(struct fdl_jpeg *j, struct job *job)

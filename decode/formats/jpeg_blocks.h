@@ -15,6 +15,7 @@
 /* jpeglib.h wants stdio.h before it. */
 /* clang-format off */
 #include <jpeglib.h>
+#include <jerror.h>
 /* clang-format on */
 
 /* Samples of a block's side, of a component; libjpeg 7 and later have one for
@@ -31,6 +32,16 @@
 static inline bool fdl_jpeg_is_lossless(const struct jpeg_decompress_struct *c)
 {
     return FDL_JPEG_SIDE(&c->comp_info[0]) == 1;
+}
+
+/* Whether the libjpeg of this process is that of the headers we were compiled
+ * with. Versions 2 and 3 are one to a dynamic linker, libjpeg.so.62, and differ
+ * in the structs between their modules (jpegint.h), so one must not be given
+ * what was made for the other. They have different numbers of messages. */
+static inline bool fdl_jpeg_is_as_compiled(
+    const struct jpeg_decompress_struct *c)
+{
+    return c->err->last_jpeg_message == (int)JMSG_LASTMSGCODE - 1;
 }
 
 /* Whether scans of a progressive file are missing, so that libjpeg guesses

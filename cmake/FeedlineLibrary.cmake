@@ -50,5 +50,6 @@ add_executable(feedline_decode_program ${isolate}_program.c ${isolate}_serve.c
   ${isolate}_confine.c)
 target_link_libraries(feedline_decode_program PRIVATE feedline_decode_parts
   ${libraries_of_decode} Threads::Threads)
+feedline_shipped(feedline_decode_program)
 set_target_properties(feedline_decode_program PROPERTIES
   OUTPUT_NAME feedline-decode)

@@ -65,7 +65,8 @@ struct feedline_planned {
 /* Which samples batch number `batch` has of a run that begins at `position`
  * (over all ranks) of `epoch`, in the loader's own order; nothing is begun.
  * indices, copies: of its samples, for feedline_loader_append, room for as many
- * as batch_size says. Any thread. ESTATE: order=given. */
+ * as batch_size says. Any thread. ESTATE: order=given; ERANGE: no run comes to
+ * that batch. */
 FEEDLINE_API int32_t feedline_loader_plan(const feedline_loader *l,
                                           uint64_t epoch, uint64_t position,
                                           uint64_t batch, uint64_t *indices,

@@ -69,10 +69,11 @@ int32_t feedline_loader_plan(const feedline_loader *l, uint64_t epoch,
                           "with order=given the program plans the order");
     if (status >= 0)
         status = fdl_stream_init(&st, fdl_engine_sampler(l->engine), epoch,
-                                 position, UINT64_MAX);
+                                 position, FDL_EPOCHS_MAX);
     if (status < 0)
         return status;
-    if (!fdl_stream_ticket(&st, batch, &range))
+    if (batch >= FDL_EPOCHS_MAX / st.sampler.batch_size || /* samples count */
+        !fdl_stream_ticket(&st, batch, &range))
         return fdl_fail(FEEDLINE_ERANGE, "there is no batch %" PRIu64, batch);
     find_samples(&st, &range, indices, copies);
     struct feedline_planned planned = {

@@ -23,9 +23,6 @@
 /* Beyond any data set; keeps every product below 2^64, copies included. */
 #define MAX_COUNT FDL_SAMPLES_MAX
 
-/* Beyond any run; keeps epoch numbers from overflowing. */
-#define MAX_EPOCH ((uint64_t)1 << 62)
-
 /* Batches in n samples of one epoch. */
 static uint64_t batches_in(const struct fdl_sampler *s, uint64_t n)
 {
@@ -181,11 +178,11 @@ uint64_t fdl_stream_shift(const struct fdl_stream *st, uint64_t epoch)
 
 int32_t fdl_epoch_check(uint64_t epoch)
 {
-    if (epoch < MAX_EPOCH)
+    if (epoch < FDL_EPOCHS_MAX)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL,
                     "epoch %" PRIu64 " is beyond the last, %" PRIu64, epoch,
-                    MAX_EPOCH - 1);
+                    FDL_EPOCHS_MAX - 1);
 }
 
 int32_t fdl_stream_init(struct fdl_stream *st, const struct fdl_sampler *s,

@@ -129,6 +129,9 @@ struct fdl_ticket_range {
     bool brought; /* made elsewhere: none of its samples is read here */
 };
 
+/* Beyond any run; keeps epoch numbers from overflowing. */
+#define FDL_EPOCHS_MAX ((uint64_t)1 << 62)
+
 /* EINVAL: beyond the last there can be. */
 int32_t fdl_epoch_check(uint64_t epoch);
 

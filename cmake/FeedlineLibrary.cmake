@@ -11,6 +11,9 @@ endforeach()
 
 add_library(feedline_internal STATIC EXCLUDE_FROM_ALL ${objects})
 target_link_libraries(feedline_internal PUBLIC ${libraries})
+if(FEEDLINE_COVERAGE)
+  target_sources(feedline_internal PRIVATE cmake/coverage_exit.c)
+endif()
 
 add_library(feedline SHARED ${objects})
 target_link_libraries(feedline PRIVATE ${libraries})

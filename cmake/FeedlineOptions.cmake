@@ -31,7 +31,8 @@ option(FEEDLINE_INSTALL "Install the library" ${PROJECT_IS_TOP_LEVEL})
 option(FEEDLINE_WERROR "Warnings are errors" OFF)
 set(FEEDLINE_SANITIZE "" CACHE STRING
     "Sanitizers: empty, 'address,undefined' or 'thread'")
-option(FEEDLINE_COVERAGE "Count which lines of the library run, for gcov" OFF)
+option(FEEDLINE_COVERAGE "Count which branches of the library are taken: clang"
+       OFF)
 option(FEEDLINE_FUZZ "Build the fuzzers too: clang, with sanitizers" OFF)
 set(FEEDLINE_FUZZ_ENGINE "" CACHE STRING
     "What fuzzers are linked with; the compiler's flags are then all given.\
@@ -178,6 +179,12 @@ endif()
 if(FEEDLINE_SANITIZE STREQUAL "thread") # also where it looks at nothing else
   add_compile_definitions(FDL_TSAN)
 endif()
-if(FEEDLINE_COVERAGE)
-  add_link_options(--coverage)
+if(FEEDLINE_COVERAGE) # scripts/coverage; files of counts in profiles/
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "FEEDLINE_COVERAGE needs clang: "
+                        "-DCMAKE_C_COMPILER=clang-14")
+  endif()
+  set(profiles
+      -fprofile-instr-generate=${PROJECT_BINARY_DIR}/profiles/%2m.profraw)
+  add_link_options($<$<LINK_LANGUAGE:C>:${profiles}>)
 endif()

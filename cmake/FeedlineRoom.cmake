@@ -8,9 +8,9 @@ function(feedline_room name)
   target_link_libraries(feedline_${name} PRIVATE feedline_flags
                         ${arg_LIBRARIES})
   feedline_shipped(feedline_${name})
-  if(FEEDLINE_COVERAGE) # a count may be lost between threads, a line is not
-    target_compile_options(feedline_${name} PRIVATE --coverage
-                           -fprofile-update=single)
+  if(FEEDLINE_COVERAGE)
+    target_compile_options(feedline_${name} PRIVATE
+      ${profiles} -fcoverage-mapping -fprofile-update=atomic)
   endif()
   set_property(GLOBAL APPEND PROPERTY FEEDLINE_ROOMS feedline_${name})
   set_property(GLOBAL APPEND PROPERTY FEEDLINE_LIBRARIES ${arg_LIBRARIES})
@@ -149,6 +149,13 @@ function(feedline_label_all)
   get_property(tests DIRECTORY PROPERTY TESTS)
   if(tests)
     set_property(TEST ${tests} APPEND PROPERTY LABELS ${folder})
+  endif()
+  if(FEEDLINE_COVERAGE) # %m alone takes programs of the same rooms for one
+    foreach(test ${tests})
+      string(REGEX REPLACE "[.].*" "" program ${test})
+      set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT_MODIFICATION
+        LLVM_PROFILE_FILE=set:${PROJECT_BINARY_DIR}/profiles/${program}-%2m.profraw)
+    endforeach()
   endif()
 endfunction()
 

@@ -16,7 +16,7 @@ packages_test=("${packages_build[@]}" libcmocka-dev python3 python3-pil
 # Only .ci/run uses this one; here because there is one list.
 # shellcheck disable=SC2034
 packages_ci=("${packages_test[@]}" g++ clang-14 lld clang-format-14 valgrind
-    gcovr mmdebstrap shellcheck codespell git chromium tmux black pyflakes3 python3-venv
+    mmdebstrap shellcheck codespell git chromium tmux black pyflakes3 python3-venv
     python3-torch python3-torchvision libopenmpi-dev mpich slurmctld slurmd
     slurm-client munge nginx-light spin)
 

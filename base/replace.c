@@ -7,7 +7,8 @@
  *     name.tmp.0    locked: somebody writes it
  *     name.tmp.1    no lock: removed, made anew, locked, and written here
  *
- * Only who has the lock of a file removes or renames it. Where a file system
+ * Only who has the lock of a file removes or renames it (replace_names.pml).
+ * Where a file system
  * has no locks nothing is removed, and the next number is taken.
  */
 #include "base/replace.h"
@@ -26,9 +27,9 @@
 
 #define FLAGS (O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
-/* More are there only where nothing can be removed; then names are of the
- * process and a counter. */
-#define NUMBERS 64u
+/* More are there only where more write at once, or nothing can be removed; then
+ * names are of the process and a counter. */
+#define NUMBERS 16u
 
 static bool make_name(struct fdl_replace *r, uint32_t n)
 {
@@ -81,8 +82,6 @@ static bool open_beside(struct fdl_replace *r, uint32_t n, unsigned mode)
         r->error = ENAMETOOLONG;
         return true;
     }
-    if (n < NUMBERS)
-        remove_left(r->beside);
     r->fd = open(r->beside, FLAGS | O_CREAT | O_EXCL, mode);
     if (r->fd < 0) {
         r->error = errno;
@@ -103,6 +102,8 @@ void fdl_replace_begin(struct fdl_replace *r, const char *path, unsigned mode)
     r->error = 0;
     r->unsynced = false;
     r->used = 0;
+    for (uint32_t n = 0; n < NUMBERS && make_name(r, n); n++)
+        remove_left(r->beside);
     for (uint32_t n = 0; !open_beside(r, n, mode); n++)
         ;
 }

@@ -85,7 +85,8 @@ class Scene:
     def _pack(self):
         self._photos()
         self.arguments = ("pack", self.source, self.path("shards"),
-                          "--shard-size", "400k", "--workers", 1)
+                          "--shard-size", "400k", "--order", "random",
+                          "--workers", 1)
         self.same = files_below
 
     def _pack_images(self):

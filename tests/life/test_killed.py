@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import tarfile
 
 import scenes
 from support import equal, main, skip
@@ -39,6 +40,13 @@ def moments(count, some):
         "half:%d" % count]
 
 
+def shards_are_whole(folder):
+    for name in scenes.names_below(folder):
+        if name.endswith(".tar"):
+            with tarfile.open(os.path.join(folder, name)) as shard:
+                shard.getmembers()
+
+
 def goes_on(tmp, name, some=SOME):
     scene = scenes.Scene(tmp, name)
     with scene.stack:
@@ -52,6 +60,7 @@ def goes_on(tmp, name, some=SOME):
             killed = scene.run((KILLED, moment))
             # Fewer changes may come of threads that met otherwise.
             assert killed.returncode in (137, 0, 3), killed
+            shards_are_whole(scene.out)
             done = scene.run()
             assert done.returncode in (0, 3), (moment, done.stderr)
             equal(scene.same(scene.out), result, "killed at " + moment)

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A disk that fails, and an end at any moment, for a program that cannot be
- * linked anew: LD_PRELOAD this.
+ * A disk that fails, for a program that cannot be linked anew: LD_PRELOAD this.
  *
- *   PLANTED_FAULT   "CALL:N:WHAT": what the Nth call of write, fsync, rename,
- *                   pread or open of a new file does, from 1 on: fails with an
- *                   errno, "28"; or, with "kill", the process ends, halfway
- *                   through bytes. CALL "any": the first three together
+ *   PLANTED_FAULT   "CALL:N:ERRNO": the Nth call of write, fsync, rename, pread
+ *                   or open of a new file fails so, from 1 on
  *   PLANTED_FOLDER  only files with this in their path count
- *   PLANTED_COUNT   a file that gets the number of calls that could be meant,
- *                   of any kind
+ *
+ * An end at any moment: tests/life/killed.c.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +23,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static char call_meant[16], what[16], folder[512];
+static char call_meant[16], folder[512];
+static int error;
 static unsigned long number;
 static _Atomic unsigned long calls;
 
@@ -49,17 +47,7 @@ __attribute__((constructor)) static void begin(void)
     *(void **)&real_open = dlsym(RTLD_NEXT, "open");
     snprintf(folder, sizeof(folder), "%s", where ? where : "/");
     if (fault)
-        sscanf(fault, "%15[^:]:%lu:%15s", call_meant, &number, what);
-}
-
-__attribute__((destructor)) static void end(void)
-{
-    const char *path = getenv("PLANTED_COUNT");
-    FILE *f = path ? fopen(path, "w") : NULL;
-    if (!f)
-        return;
-    fprintf(f, "%lu\n", atomic_load(&calls));
-    fclose(f);
+        sscanf(fault, "%15[^:]:%lu:%d", call_meant, &number, &error);
 }
 
 static int is_there(int fd)
@@ -71,46 +59,36 @@ static int is_there(int fd)
     return strstr(path, folder) != NULL;
 }
 
-/* "any" counts calls of all kinds. */
-static int is_now(const char *call)
+static int is_meant(const char *call)
 {
-    if (strcmp(call_meant, "any") != 0 && strcmp(call_meant, call) != 0)
-        return 0;
-    return atomic_fetch_add(&calls, 1) + 1 == number;
+    return strcmp(call_meant, call) == 0;
 }
 
-static int kills(void)
+/* -1 with its errno, if it is this one's turn; else 0. */
+static int fails(const char *call)
 {
-    if (strcmp(what, "kill") != 0)
-        errno = atoi(what);
-    return strcmp(what, "kill") == 0;
+    if (!is_meant(call) || atomic_fetch_add(&calls, 1) + 1 != number)
+        return 0;
+    errno = error;
+    return -1;
 }
 
 EXPORT ssize_t write(int fd, const void *data, size_t bytes)
 {
-    if (!is_there(fd) || !is_now("write"))
-        return real_write(fd, data, bytes);
-    if (kills()) {
-        if (real_write(fd, data, bytes / 2) >= 0)
-            raise(SIGKILL);
-    }
-    return -1;
+    return is_there(fd) && fails("write") ? -1 : real_write(fd, data, bytes);
 }
 
 EXPORT ssize_t pread(int fd, void *data, size_t bytes, off_t at)
 {
-    if (strcmp(call_meant, "pread") != 0 || !is_there(fd) || !is_now("pread"))
-        return real_pread(fd, data, bytes, at);
-    if (kills())
-        raise(SIGKILL);
-    return -1;
+    bool meant = is_meant("pread") && is_there(fd);
+    return meant && fails("pread") ? -1 : real_pread(fd, data, bytes, at);
 }
 
 /* What is not in the page cache comes by pread. */
 EXPORT ssize_t preadv2(int fd, const struct iovec *to, int n, off_t at,
                        int flags)
 {
-    if (strcmp(call_meant, "pread") != 0 || !is_there(fd))
+    if (!is_meant("pread") || !is_there(fd))
         return real_preadv2(fd, to, n, at, flags);
     errno = EAGAIN;
     return -1;
@@ -118,20 +96,12 @@ EXPORT ssize_t preadv2(int fd, const struct iovec *to, int n, off_t at,
 
 EXPORT int fsync(int fd)
 {
-    if (!is_there(fd) || !is_now("fsync"))
-        return real_fsync(fd);
-    if (kills())
-        raise(SIGKILL);
-    return -1;
+    return is_there(fd) && fails("fsync") ? -1 : real_fsync(fd);
 }
 
 EXPORT int rename(const char *from, const char *to)
 {
-    if (!strstr(to, folder) || !is_now("rename"))
-        return real_rename(from, to);
-    if (kills())
-        raise(SIGKILL);
-    return -1;
+    return strstr(to, folder) && fails("rename") ? -1 : real_rename(from, to);
 }
 
 EXPORT int open(const char *path, int flags, ...)
@@ -140,10 +110,6 @@ EXPORT int open(const char *path, int flags, ...)
     va_start(more, flags);
     int mode = flags & O_CREAT ? va_arg(more, int) : 0;
     va_end(more);
-    if (!(flags & O_CREAT) || strcmp(call_meant, "open") != 0 ||
-        !strstr(path, folder) || !is_now("open"))
-        return real_open(path, flags, mode);
-    if (kills())
-        raise(SIGKILL);
-    return -1;
+    bool meant = flags & O_CREAT && strstr(path, folder);
+    return meant && fails("open") ? -1 : real_open(path, flags, mode);
 }

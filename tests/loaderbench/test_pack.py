@@ -6,9 +6,7 @@ import fcntl
 import io
 import json
 import os
-import random
 import re
-import signal
 import struct
 import tarfile
 import zipfile
@@ -408,44 +406,11 @@ def case_damaged_images_are_left_out(tmp):
 
 # ---- Faults ------------------------------------------------------------------
 
-def planted(fault, tmp, where):
+def planted(fault, where):
     if not FAULTS:
         skip("a sanitized program takes no other library in front")
     return {"LD_PRELOAD": FAULTS, "PLANTED_FAULT": fault,
-            "PLANTED_FOLDER": where,
-            "PLANTED_COUNT": os.path.join(tmp, "calls")}
-
-
-def goes_on(tmp, folder, *arguments):
-    """Killed at ten moments, then started again: the same files."""
-    whole = os.path.join(tmp, "whole")
-    pack(folder, whole, *arguments, env=planted("any:0:0", tmp, whole))
-    calls = int(read(os.path.join(tmp, "calls")))
-    assert calls > 12, calls
-    draw = random.Random(3)
-    for n in [1] + draw.sample(range(2, calls), 8) + [calls]:
-        out = os.path.join(tmp, "out%d" % n)
-        killed = tool("pack", folder, out, "--shard-size", "90k", *arguments,
-                      env=planted("any:%d:kill" % n, tmp, out))
-        equal(killed.rc, -signal.SIGKILL, killed.err)
-        for name in os.listdir(out):
-            if name.endswith(".tar"):
-                with tarfile.open(os.path.join(out, name)) as shard:
-                    shard.getmembers()
-        pack(folder, out, *arguments)
-        equal(files_below(out) == files_below(whole), True, "call %d" % n)
-
-
-def case_goes_on_after_a_kill(tmp):
-    goes_on(tmp, folder_of(tmp), "--order", "random", "--workers", 2)
-
-
-def case_goes_on_after_a_kill_with_images(tmp):
-    folder = folder_of(tmp)
-    with open(os.path.join(folder, "class_001", "zbad.jpg"), "wb") as f:
-        f.write(b"this is not an image\n")
-    goes_on(tmp, folder, "--format", "jpeg", "--on-error", "skip",
-            "--sample", 4)
+            "PLANTED_FOLDER": where}
 
 
 def case_disk_faults(tmp):
@@ -459,7 +424,7 @@ def case_disk_faults(tmp):
                                 ("fsync", 2, errno.EIO),
                                 ("rename", 2, errno.EACCES)):
         done = pack(folder, out, "--workers", 1, rc=4,
-                    env=planted("%s:%d:%d" % (call, number, error), tmp, out))
+                    env=planted("%s:%d:%d" % (call, number, error), out))
         contains(done.err, os.strerror(error))
         contains(done.err, out)
         assert not [n for n in os.listdir(out) if n.endswith(".part")]
@@ -469,7 +434,7 @@ def case_disk_faults(tmp):
 
 def case_unreadable_bytes(tmp):
     folder, out = folder_of(tmp), os.path.join(tmp, "out")
-    env = planted("pread:1:%d" % errno.EIO, tmp, "image_000005.png")
+    env = planted("pread:1:%d" % errno.EIO, "image_000005.png")
     done = pack(folder, out, rc=3, env=env)
     contains(done.err, "image_000005.png: read at 0: " +
              os.strerror(errno.EIO))

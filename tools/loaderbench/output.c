@@ -43,7 +43,7 @@ int output_end(int rc)
 /* ---- Files -------------------------------------------------------------- */
 
 #define FLAGS (O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
-#define NAMES 1000u /* beside one file at once */
+#define NAMES 16u /* beside one file at once */
 
 static bool has_name(int fd, const char *name)
 {
@@ -80,9 +80,12 @@ static int open_beside(const char *path, char **name)
     size_t room = strlen(path) + 16;
     int fd = -1;
     *name = malloc(room);
-    for (unsigned n = 0; *name && n < NAMES && fd < 0; n++) {
+    for (unsigned n = 0; *name && n < NAMES; n++) {
         snprintf(*name, room, "%s.tmp.%u", path, n);
         remove_left(*name);
+    }
+    for (unsigned n = 0; *name && n < NAMES && fd < 0; n++) {
+        snprintf(*name, room, "%s.tmp.%u", path, n);
         fd = open(*name, FLAGS | O_CREAT | O_EXCL, 0666);
         if (fd < 0 && errno != EEXIST)
             break;

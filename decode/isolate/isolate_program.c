@@ -72,24 +72,32 @@ static uint8_t *map_area(void)
     return area == MAP_FAILED ? NULL : area;
 }
 
-static void decode(uint8_t *area, pid_t keeper)
+/* user: a descriptor that is not for the decoder. */
+static void decode(uint8_t *area, pid_t keeper, int user)
 {
+    close(user);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == keeper)
         fdl_isolate_serve(SOCKET, area);
     _exit(0);
 }
 
-/* Until the child has ended. */
-static void keep(pid_t child, pid_t user, struct fdl_isolate_head *head)
+static int open_process(pid_t pid)
+{
+    return (int)syscall(CALL_PIDFD_OPEN, pid, 0);
+}
+
+/* Until the child has ended. user: a descriptor. */
+static void keep(pid_t child, int user, struct fdl_isolate_head *head)
 {
     int how = FDL_ISOLATE_RUNS;
     struct pollfd ends[] = {
-        {.fd = (int)syscall(CALL_PIDFD_OPEN, child, 0), .events = POLLIN},
-        {.fd = (int)syscall(CALL_PIDFD_OPEN, user, 0), .events = POLLIN},
+        {.fd = open_process(child), .events = POLLIN},
+        {.fd = user, .events = POLLIN},
         {.fd = SOCKET, .events = 0}, /* POLLHUP comes unasked */
     };
-    while (poll(ends, FDL_COUNT_OF(ends), -1) < 0 && errno == EINTR)
+    while (ends[0].fd >= 0 && poll(ends, FDL_COUNT_OF(ends), -1) < 0 &&
+           errno == EINTR)
         ;
     if (!ends[0].revents)
         kill(child, SIGKILL);
@@ -108,26 +116,29 @@ static void settle_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static int give_up(int32_t status, const char *what)
+{
+    fdl_fail(status, "%s: %s", what, strerror(errno));
+    fdl_isolate_say(SOCKET, status, 0);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     settle_signals();
     if (argc != 4 || !settle_descriptors(atoi(argv[1]), atoi(argv[2])))
         return 2;
     uint8_t *area = map_area();
-    if (!area) {
-        fdl_fail(FEEDLINE_ENOMEM, "mapping the shared memory: %s",
-                 strerror(errno));
-        fdl_isolate_say(SOCKET, FEEDLINE_ENOMEM, 0);
-        return 1;
-    }
+    if (!area)
+        return give_up(FEEDLINE_ENOMEM, "mapping the shared memory");
+    int user = open_process(atoi(argv[3]));
+    if (user < 0)
+        return give_up(FEEDLINE_EIO, "pidfd_open");
     pid_t self = getpid(), child = fork();
     if (child == 0)
-        decode(area, self);
-    if (child < 0) {
-        fdl_fail(FEEDLINE_EIO, "fork: %s", strerror(errno));
-        fdl_isolate_say(SOCKET, FEEDLINE_EIO, 0);
-        return 1;
-    }
-    keep(child, atoi(argv[3]), (void *)area);
+        decode(area, self, user);
+    if (child < 0)
+        return give_up(FEEDLINE_EIO, "fork");
+    keep(child, user, (void *)area);
     return 0;
 }

@@ -15,6 +15,7 @@
     X(epoch_uring)                                                             \
     X(epoch_shard)                                                             \
     X(epoch_ragged)                                                            \
+    X(epoch_isolated)                                                          \
     X(formats)                                                                 \
     X(skip)                                                                    \
     X(zero)                                                                    \

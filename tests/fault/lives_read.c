@@ -199,3 +199,23 @@ const struct scenario fault_zero = {
     .setup = fault_images_make,
     .teardown = fault_images_remove,
     .life = zero_failed};
+
+static const char *with_decoders(void)
+{
+    setenv("FEEDLINE_DECODE_PROGRAM", TEST_DECODE_PROGRAM, 1);
+    return fault_images_make();
+}
+
+static int32_t epoch_isolated(void)
+{
+    return fault_epoch(fault_images.folder, FAULT_OPERATIONS,
+                       FAULT_OPTIONS "reader=pread isolate=decode");
+}
+
+const struct scenario fault_epoch_isolated = {
+    .name = "epoch_isolated",
+    .what = "an epoch of files, decoded by processes of their own",
+    .kinds = COMMON,
+    .setup = with_decoders,
+    .teardown = fault_images_remove,
+    .life = epoch_isolated};

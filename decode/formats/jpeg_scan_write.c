@@ -150,6 +150,12 @@ static void put_restart(struct scan *s, unsigned number, unsigned fill)
 
 /* ---- The scan ------------------------------------------------------------ */
 
+/* NULL: there is none; the number is the file's. */
+static const JHUFF_TBL *table_of(JHUFF_TBL *const *tables, int number)
+{
+    return number < NUM_HUFF_TBLS ? tables[number] : NULL;
+}
+
 static bool prepare(struct scan *s, const struct jpeg_decompress_struct *c,
                     const struct fdl_jpeg_coefficients *components)
 {
@@ -160,8 +166,10 @@ static bool prepare(struct scan *s, const struct jpeg_decompress_struct *c,
         to->of = &components[info->component_index];
         to->h = s->n == 1 ? 1 : (uint32_t)info->h_samp_factor;
         to->v = s->n == 1 ? 1 : (uint32_t)info->v_samp_factor;
-        if (!make_codes(&to->dc, c->dc_huff_tbl_ptrs[info->dc_tbl_no]) ||
-            !make_codes(&to->ac, c->ac_huff_tbl_ptrs[info->ac_tbl_no]))
+        if (!make_codes(&to->dc,
+                        table_of(c->dc_huff_tbl_ptrs, info->dc_tbl_no)) ||
+            !make_codes(&to->ac,
+                        table_of(c->ac_huff_tbl_ptrs, info->ac_tbl_no)))
             return false;
     }
     return true;

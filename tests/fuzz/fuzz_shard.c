@@ -108,9 +108,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check(strict == 0 || kept == strict);
     snprintf(spec, sizeof(spec), "%s?damaged=skip&fields=%s", path,
              kinds[kind].fields);
-    uint64_t with = open_as(format, spec, size);
-    /* What is refused for one sample may not be where that is left out. */
-    fuzz_check(kept == 0 || with <= kept);
+    /* More or fewer: what is a field is no label, and where its sample is left
+     * out others may be found. */
+    (void)open_as(format, spec, size);
     close(fd);
     return 0;
 }

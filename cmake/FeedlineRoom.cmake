@@ -151,10 +151,11 @@ function(feedline_label_all)
     set_property(TEST ${tests} APPEND PROPERTY LABELS ${folder})
   endif()
   if(FEEDLINE_COVERAGE) # %m alone takes programs of the same rooms for one
+    set(profraw ${PROJECT_BINARY_DIR}/profiles)
     foreach(test ${tests})
       string(REGEX REPLACE "[.].*" "" program ${test})
       set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT_MODIFICATION
-        LLVM_PROFILE_FILE=set:${PROJECT_BINARY_DIR}/profiles/${program}-%2m.profraw)
+        LLVM_PROFILE_FILE=set:${profraw}/${program}-%2m.profraw)
     endforeach()
   endif()
 endfunction()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Children of tests end by _exit(), which would lose their counts. Here it keeps
- * them first; for tests of a build with FEEDLINE_COVERAGE.
+ * Children of tests end by _exit(), which would lose their counts. Here it
+ * keeps them first; for tests of a build with FEEDLINE_COVERAGE.
  */
 #include <sys/syscall.h>
 #include <unistd.h>

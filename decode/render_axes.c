@@ -10,8 +10,7 @@ static int32_t choose_shift(const struct fdl_decoder *d,
                             const struct fdl_geometry *g)
 {
     if (!d->limits.fast || !d->source->shrink || !d->info.format->shrink ||
-        d->info.unscaled ||
-        g->x.size > 0 || g->filter == FDL_FILTER_NEAREST)
+        d->info.unscaled || g->x.size > 0 || g->filter == FDL_FILTER_NEAREST)
         return 0;
     int32_t shift = FDL_SHRINK_MAX;
     while (shift > 0 && (g->box.width >> shift < g->resize_width ||

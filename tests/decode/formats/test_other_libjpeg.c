@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The libjpeg of the process is another than the library was compiled with, as
- * its number of messages tells: libjpeg is then given no module of ours. Our own
- * rows go on, as they do without libjpeg.
+ * its number of messages tells: libjpeg is then given no module of ours. Our
+ * own rows go on, as they do without libjpeg.
  */
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_pack.h"

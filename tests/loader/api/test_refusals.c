@@ -2,7 +2,8 @@
 /*
  * What every public function refuses: an argument that is NULL, by its name; a
  * number beyond what there is; a call that is for another kind of loader; a
- * handle of the parent in a child of fork(), where its destruction does nothing.
+ * handle of the parent in a child of fork(), where its destruction does
+ * nothing.
  */
 #include "tests/loader/fixture.h"
 

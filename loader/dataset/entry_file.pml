@@ -8,13 +8,16 @@
  *            kept no other one takes away, and without kills all is kept
  *     live   each process ends, whoever was killed
  *
- * What is known is a set: bit p is what process p learned. A lock of a killed
- * process is free, as the kernel sees to it.
+ * Each keeps what it has learned while it goes on to learn, as entry_keeper.c
+ * does, and at its end. What is known is a set: bits 2p and 2p + 1 are what
+ * process p learned before and after that. A lock of a killed process is free,
+ * as the kernel sees to it.
  */
 #ifndef RANKS
 #  define RANKS 3
 #endif
-#define FILES (RANKS + 1)
+#define SAVES 2 /* of each */
+#define FILES (RANKS * SAVES + 1)
 
 #include "base/replace.pml"
 
@@ -24,17 +27,10 @@ byte kept;   /* what was kept, ever */
 byte killed; /* bits of processes */
 byte ended;
 
-proctype rank(byte me)
+inline save()
 {
-    byte known, now, beside;
-    now = name; /* fdl_entry_store_create() */
-    d_step {
-        assert(now == 0 || whole[now]);
-        known = known_by[now] | (1 << me);
-        now = 0
-    }
 #ifndef BUG_SAVES_WITHOUT_LOCK
-    d_step { /* save() */
+    d_step {
         !lock ->
         lock = 1
     }
@@ -42,13 +38,14 @@ proctype rank(byte me)
     now = name;
     d_step {
         assert(now == 0 || whole[now]);
+        written = known;
 #ifndef BUG_KEEPS_OWN_ALONE
-        known = known | known_by[now];
+        written = written | known_by[now];
 #endif
         now = 0
     }
     replace_begin(beside);
-    d_step { known_by[beside] = known }
+    d_step { known_by[beside] = written }
     if
     :: true
     :: d_step {
@@ -58,17 +55,40 @@ proctype rank(byte me)
         goto end
     fi;
     replace_end(beside);
-    d_step { kept = kept | (1 << me) }
     d_step {
+        kept = kept | known;
         assert((known_by[name] & kept) == kept)
     }
-    lock = 0;
+    lock = 0
+}
+
+proctype rank(byte me)
+{
+    byte known, written, now, beside, saves;
+    now = name; /* fdl_entry_store_create() */
+    d_step {
+        assert(now == 0 || whole[now]);
+        known = known_by[now] | (1 << (2 * me));
+        now = 0
+    }
+    do
+    :: saves < SAVES ->
+        save();
+        d_step {
+            saves++;
+            if
+            :: saves < SAVES -> known = known | (2 << (2 * me))
+            :: else
+            fi
+        }
+    :: else -> break
+    od;
 end:
     skip;
     d_step {
         ended++;
         assert(ended < RANKS || killed != 0 ||
-               known_by[name] == (1 << RANKS) - 1)
+               known_by[name] == (1 << (2 * RANKS)) - 1)
     }
 }
 

@@ -8,14 +8,16 @@ import sys
 import scenes
 from support import TOOL, main, skip
 
-RUN = os.path.join(os.path.dirname(scenes.TESTS), "scripts", "containers",
-                   "try_all")
+ROOT = os.path.dirname(scenes.TESTS)
+RUN = os.path.join(ROOT, "scripts", "containers", "try_all")
 
 
 def case_light(tmp):
     done = subprocess.run(
         [sys.executable, "-B", RUN, "--light", "--seconds", "0.3"],
-        env=dict(os.environ, LOADERBENCH=TOOL, TMPDIR=tmp), check=False,
+        env=dict(os.environ, LOADERBENCH=TOOL, TMPDIR=tmp,
+                 FEEDLINE_LIBRARY=os.environ.get("LIFE_LIBRARY", ""),
+                 PYTHONPATH=os.path.join(ROOT, "python")), check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         universal_newlines=True)
     print(done.stdout)

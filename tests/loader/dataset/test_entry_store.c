@@ -362,6 +362,8 @@ TEST(who_is_killed_has_kept_what_it_learned)
 {
     int ends[2], status;
     char byte, path[512];
+    if (!TEST_FORKS_SAFELY)
+        test_skip("no threads in a child of fork() under this sanitizer");
     begin_cache();
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();

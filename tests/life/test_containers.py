@@ -13,6 +13,7 @@ RUN = os.path.join(ROOT, "scripts", "containers", "try_all")
 
 
 def case_light(tmp):
+    os.chmod(tmp, 0o755)  # other users come as well
     done = subprocess.run(
         [sys.executable, "-B", RUN, "--light", "--seconds", "0.3"],
         env=dict(os.environ, LOADERBENCH=TOOL, TMPDIR=tmp,

@@ -7,7 +7,7 @@
 
 #define MOST_TRIES    300
 #define MOST_PAUSE_MS 50
-#define PATIENCE_NS   INT64_C(60000000000)
+#define PATIENCE_NS   INT64_C(300000000000)
 #define TEXT_BYTES    1024
 
 /* Whether a fault may have made that error: it is counted, and the call worth

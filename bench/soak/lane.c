@@ -173,7 +173,7 @@ static bool step(struct lane *l)
         return false;
     if (status != FEEDLINE_OK || !take(l, b)) {
         account_wrong(&l->account, status == FEEDLINE_TIMEOUT
-                                       ? "did not come within a minute"
+                                       ? "did not come within five minutes"
                                        : "did not come: an error");
         l->dead = true;
     }

@@ -165,8 +165,9 @@ static int32_t expand_range(struct fdl_string_list *l, const char *pattern,
     if (n * strlen(pattern) > MAX_TEXT) /* before any of them is made */
         return fail_text(pattern);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < n; i++) {
-        int64_t value = up ? r->from + (int64_t)i * r->step
-                           : r->from - (int64_t)i * r->step;
+        uint64_t far = i * (uint64_t)r->step; /* may exceed an int64_t */
+        int64_t value =
+            (int64_t)(up ? (uint64_t)r->from + far : (uint64_t)r->from - far);
         int bytes = r->letters
                         ? snprintf(number, sizeof(number), "%c", (char)value)
                         : snprintf(number, sizeof(number), "%0*" PRId64,

@@ -347,6 +347,101 @@ TEST_WITH(null_in_tools, setup, teardown)
     feedline_checker_destroy(NULL);
 }
 
+/* ---- Not enough of it --------------------------------------------------- */
+
+static int32_t read_nothing(struct feedline_read_call *call)
+{
+    return feedline_read_fail(call, FEEDLINE_EIO, "nothing is read here");
+}
+
+TEST(sources_that_lack_something)
+{
+    static const int64_t labels[1];
+    const struct feedline_source good = {.struct_size = sizeof(good),
+                                         .name = "store",
+                                         .count = 1,
+                                         .labels = labels,
+                                         .read = read_nothing};
+    feedline_dataset *out;
+    struct feedline_source bad = good;
+    bad.count = 0;
+    REFUSED(feedline_dataset_open_source(&bad, &out), "a source has samples");
+    bad = good;
+    bad.name = NULL;
+    REFUSED(feedline_dataset_open_source(&bad, &out), "a name");
+    bad.name = "";
+    REFUSED(feedline_dataset_open_source(&bad, &out), "a name");
+    bad = good;
+    bad.read = NULL;
+    REFUSED(feedline_dataset_open_source(&bad, &out), "a read function");
+    bad = good;
+    bad.flags = 1u << 31;
+    REFUSED(feedline_dataset_open_source(&bad, &out), "unknown flags");
+    bad = good;
+    bad.n_classes = 1;
+    REFUSED(feedline_dataset_open_source(&bad, &out), "classes is NULL");
+    assert_ok(feedline_dataset_open_source(&good, &out));
+    feedline_dataset_close(out);
+}
+
+TEST(extents_that_lack_something)
+{
+    static const char *const files[] = {"a.tar", NULL};
+    static const char *const classes[] = {NULL};
+    static const struct feedline_extent extent = {.file = 0, .length = 9};
+    const struct feedline_extents good = {.struct_size = sizeof(good),
+                                          .n_files = 1,
+                                          .files = files,
+                                          .extents = &extent,
+                                          .count = 1};
+    feedline_dataset *out;
+    struct feedline_extents bad = good;
+    bad.files = NULL;
+    REFUSED(feedline_dataset_open_extents(&bad, &out), "no extents");
+    bad = good;
+    bad.extents = NULL;
+    REFUSED(feedline_dataset_open_extents(&bad, &out), "no extents");
+    bad = good;
+    bad.count = 0;
+    REFUSED(feedline_dataset_open_extents(&bad, &out), "no extents");
+    bad = good;
+    bad.n_classes = 1;
+    REFUSED(feedline_dataset_open_extents(&bad, &out), "no extents");
+    bad.classes = classes;
+    REFUSED(feedline_dataset_open_extents(&bad, &out), "class 0 is NULL");
+    bad = good;
+    bad.n_files = 2;
+    REFUSED(feedline_dataset_open_extents(&bad, &out), "file 1 is NULL");
+    assert_ok(feedline_dataset_open_extents(&good, &out));
+    feedline_dataset_close(out);
+}
+
+TEST(pixels_of_no_size)
+{
+    static const uint8_t pixels[3];
+    static const struct {
+        uint64_t count;
+        int32_t height, width, channels;
+        const char *says;
+    } bad[] = {
+        {0, 1, 1, 3, "no images"},
+        {1, 1, 1, 2, "2 channels"},
+        {1, 0, 1, 3, "1 x 0 images"},
+        {1, 1, 0, 3, "0 x 1 images"},
+        {1, 65536, 1, 3, "1 x 65536"},
+        {1, 1, 65536, 3, "65536 x 1"},
+        {UINT64_MAX, 1, 1, 3, "exceed the address space"},
+    };
+    feedline_dataset *out;
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++)
+        REFUSED(feedline_dataset_open_pixels(pixels, NULL, bad[i].count,
+                                             bad[i].height, bad[i].width,
+                                             bad[i].channels, &out),
+                bad[i].says);
+    assert_ok(feedline_dataset_open_pixels(pixels, NULL, 1, 1, 1, 3, &out));
+    feedline_dataset_close(out);
+}
+
 /* ---- Beyond what there is ----------------------------------------------- */
 
 TEST_WITH(numbers_beyond, setup, teardown)
@@ -439,6 +534,22 @@ TEST_WITH(draws_beyond, setup, teardown)
     SCOPED_LOADER given = fixture_open(ds, "order=given");
     REFUSED(feedline_loader_get_draw(given, 0, 0, UINT32_MAX, 0, 9, 9, &draw),
             "there is no copy 4294967295");
+}
+
+/* Options of the loader, of an operation and of a kind of shards. */
+TEST(options_have_three_scopes)
+{
+    struct feedline_option_info info = {.struct_size = sizeof(info)};
+    assert_true(feedline_option_count("loader") > 20);
+    assert_true(feedline_option_count("resize") > 1);
+    int32_t n = feedline_option_count("tar:");
+    assert_true(n > 0);
+    assert_ok(feedline_option_get_info("tar:", (uint32_t)n - 1, &info));
+    assert_error(feedline_option_get_info("tar:", (uint32_t)n, &info),
+                 FEEDLINE_ERANGE, "");
+    assert_error(feedline_option_count("tar"), FEEDLINE_ENOENT, "tar");
+    assert_error(feedline_option_count("nothing:"), FEEDLINE_ENOENT, "nothing");
+    assert_error(feedline_option_count(""), FEEDLINE_ENOENT, "");
 }
 
 /* Every ending and every scheme, with and without its second half. */

@@ -3,7 +3,8 @@
 """Makes the seeds of the fuzz targets: small inputs from which libFuzzer finds
 its way into every format. They are committed, so that nobody needs Pillow to
 replay them; the same versions of it write the same files. Files of findings lie
-beside them, named finding-WHAT, and are left alone. Shards are written by
+beside them, named finding-WHAT, and what a campaign found to reach more,
+found-HASH; they are left alone. Shards are written by
 tests/python, which needs a built library.
 
     tests/fuzz/make_seeds.py [FOLDER]       (default: seeds, beside this file)
@@ -846,7 +847,7 @@ def main():
         folder = os.path.join(root, target)
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(folder):
-            if not name.startswith("finding-"):
+            if not name.startswith(("finding-", "found-")):
                 os.remove(os.path.join(folder, name))
         for name, data in made:
             with open(os.path.join(folder, name), "wb") as f:

@@ -77,8 +77,10 @@ static struct make_jpeg pick_kind(uint64_t *state, int round)
     m.arithmetic = coding == 2;
     m.separate = coding == 3;
     m.optimize &= !m.arithmetic;
-    if (coding == 6)
+    if (coding == 6) {
         make_lossless(&m, state);
+        m.components = 3; /* libjpeg makes no RGB of lossless gray */
+    }
     return m;
 }
 

@@ -76,8 +76,9 @@ find_package(PNG)
 feedline_needs(PNG libpng-dev)
 
 # libjpeg's interface between its own modules, which our Huffman decoder plugs
-# into (decode/formats/jpeg_entropy.h). Debian installs it; without it libjpeg's
-# stays.
+# into (decode/formats/jpeg_entropy.h). Debian 12 installs it; without it
+# libjpeg's stays. Version 3 has other structs, so the file of another version,
+# which the compiler may find elsewhere, is as good as none.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES JPEG::JPEG)
 check_c_source_compiles("
@@ -92,6 +93,9 @@ check_c_source_compiles("
   {
     struct jpeg_entropy_decoder e = {.decode_mcu = decode};
     e.insufficient_data = LIBJPEG_TURBO_VERSION_NUMBER < 2000000;
+  #if LIBJPEG_TURBO_VERSION_NUMBER >= 3000000
+    e.insufficient_data |= ((struct jpeg_decomp_master *)0)->lossless;
+  #endif
     return e.insufficient_data;
   }" FEEDLINE_HAVE_JPEGINT)
 unset(CMAKE_REQUIRED_LIBRARIES)

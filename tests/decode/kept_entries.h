@@ -4,6 +4,8 @@
 #define FDL_TESTS_DECODE_KEPT_ENTRIES_H
 
 #include "decode/formats/jpeg_entries.h"
+#include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_transform.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -13,6 +15,12 @@
 static struct fdl_entries *kept_known;
 static struct fdl_entry_notes kept_notes;
 static uint64_t kept_jumped;
+
+/* Whether entries are of use: the rows of usual files are our own. */
+static inline bool kept_is_possible(void)
+{
+    return fdl_jpeg_transform() && fdl_jpeg_entropy_memory() > 0;
+}
 
 static inline void kept_forget(void)
 {

@@ -101,7 +101,7 @@ TEST(sound_files_are_libjpegs)
             compare(ours, plain, &bytes, make_random(&seed), round);
         free(file);
     }
-    assert_true(kept_jumped > 0 || !fdl_jpeg_transform());
+    assert_true(kept_jumped > 0 || !kept_is_possible());
     fdl_decoder_destroy(ours);
     fdl_decoder_destroy(plain);
 }
@@ -131,7 +131,7 @@ TEST(whole_images_are_noted_and_entered)
         kept_add();
         assert_memory_equal(pixels[i], pixels[0], BYTES);
     }
-    assert_true(!fdl_jpeg_transform() || kept_known->n > 0);
+    assert_true(!kept_is_possible() || kept_known->n > 0);
     assert_true(kept_notes.same == (kept_known->n > 0));
     free(file);
 }

@@ -5,6 +5,7 @@
  * FDL_TEST_FILES: how many generated and real files each test takes.
  */
 #include "base/cpu.h"
+#include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_pack.h"
 #include "decode/packed/container.h"
 #include "tests/decode/parts.h"
@@ -25,6 +26,12 @@ static struct make_jpeg any_kind(uint64_t *seed)
     m.progressive = make_within(seed, 0, 3) == 0;
     m.separate = make_within(seed, 0, 7) == 0;
     return m;
+}
+
+static void need_packed(void)
+{
+    if (fdl_jpeg_entropy_memory() == 0)
+        test_skip("built without jpegint.h");
 }
 
 struct packed {
@@ -145,6 +152,7 @@ static void check_pixels(struct decoders *all, const struct packed *p,
 
 TEST(generated_files)
 {
+    need_packed();
     uint64_t seed = test_seed();
     struct decoders all = make_decoders((size_t)WIDTH * HEIGHT);
     long n = files(300), same = 0;
@@ -247,6 +255,7 @@ static int32_t open_once(struct fdl_decoder *d, const struct packed *p,
  * count, else an error or found where files are checked; never unpacked. */
 TEST(damage_is_found)
 {
+    need_packed();
     struct make_jpeg m = {.width = 35,
                           .height = 20,
                           .components = 3,

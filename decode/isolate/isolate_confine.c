@@ -31,6 +31,12 @@
 #  define ARCH 0 /* nobody has tried it */
 #endif
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#  define SANITIZED true
+#else
+#  define SANITIZED false
+#endif
+
 /* ---- seccomp ------------------------------------------------------------ */
 
 /* A call is allowed if argument `arg` & mask is `value`, for both conditions;
@@ -117,6 +123,8 @@ static int32_t allow_few(int socket)
         {SYS_gettid, {{0}}},
         {SYS_tgkill, {{0, ANY, self}}},
         {SYS_rt_sigreturn, {{0}}},
+        /* Sanitizers, where a function does not return. */
+        {SANITIZED ? SYS_sigaltstack : SYS_exit, {{0}}},
         {SYS_exit, {{0}}},
         {SYS_exit_group, {{0}}},
     };
@@ -178,12 +186,6 @@ static int32_t enter_landlock(int32_t *version)
 
 /* ---- Limits ------------------------------------------------------------- */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#  define OWN_MEMORY_ONLY false /* a sanitizer maps far more than there is */
-#else
-#  define OWN_MEMORY_ONLY true
-#endif
-
 static int32_t set_limit(__rlimit_resource_t what, uint64_t value)
 {
     const struct rlimit limit = {value, value};
@@ -202,7 +204,7 @@ static int32_t set_limits(uint64_t memory)
         status = set_limit(RLIMIT_FSIZE, 0);
     if (status == FEEDLINE_OK)
         status = set_limit(RLIMIT_CORE, 0);
-    if (status == FEEDLINE_OK && OWN_MEMORY_ONLY)
+    if (status == FEEDLINE_OK && !SANITIZED) /* they map more than there is */
         status = set_limit(RLIMIT_DATA, memory);
     return status;
 }

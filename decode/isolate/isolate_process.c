@@ -43,6 +43,13 @@
 #define STACK_BYTES 65536
 #define PATIENCE_MS 1000
 
+/* The thread sanitizer has a clone() of its own, which takes a child that
+ * shares our memory for one of fork(), and then forbids new threads, here. */
+#ifdef FDL_TSAN
+int __clone(int (*function)(void *), void *stack, int flags, void *arg, ...);
+#  define clone __clone
+#endif
+
 /* Newer than the headers of some systems. */
 #define CALL_PIDFD_SEND_SIGNAL 424
 #define CALL_PIDFD_OPEN        434

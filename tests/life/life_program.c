@@ -35,7 +35,7 @@
 /* In place of a function of the C library, for the library too. */
 #define EXPORT __attribute__((visibility("default")))
 
-static void wrong(const char *what)
+static _Noreturn void wrong(const char *what)
 {
     fprintf(stderr, "life_program: %s\n", what);
     exit(1);

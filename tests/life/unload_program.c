@@ -23,7 +23,7 @@
 
 static void *library;
 
-static void wrong(const char *what)
+static _Noreturn void wrong(const char *what)
 {
     fprintf(stderr, "unload_program: %s\n", what);
     exit(1);

@@ -11,11 +11,13 @@ import io
 import random
 import struct
 import tarfile
+import time
 import zipfile
 
 from PIL import Image
 
 DAMAGED_ONE_IN = 2000
+SETTLED = 3  # seconds, until a listing of a file that was just written is kept
 CLASSES = 4
 
 
@@ -83,3 +85,5 @@ def make_sets(folder, n):
     make_idx(folder / "idx", 3 * n)
     make_zip(folder / "a.zip", n // 2)
     make_tar(folder / "http" / "0.tar", 0, n // 8)
+    # Without a kept listing each open is thousands of calls, and one fails.
+    time.sleep(SETTLED)

@@ -8,8 +8,8 @@
  *     name.tmp.1    no lock: removed, made anew, locked, and written here
  *
  * Only who has the lock of a file removes or renames it (replace_names.pml).
- * Where a file system
- * has no locks nothing is removed, and the next number is taken.
+ * Where a file system has no locks nothing is removed, and the next number is
+ * taken.
  */
 #include "base/replace.h"
 

@@ -20,8 +20,9 @@ from .errors import Timeout
 from .loader import Loader
 from .pipeline import Pipeline
 
-# Options that say what a batch is; all others are about where and when it is
-# made. Batches of makers that have the same are the same.
+# Options that say what a batch is, and "isolate", as files are from anywhere
+# wherever they are decoded; all others are about where and when it is made.
+# Batches of makers that have the same are the same.
 OF_BATCHES = (
     "batch_size",
     "dtype",
@@ -33,6 +34,7 @@ OF_BATCHES = (
     "max_file_bytes",
     "max_image_ms",
     "accept_truncated",
+    "isolate",
     "checksums",
     "apply_exif",
     "stored_mode",

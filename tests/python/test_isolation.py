@@ -16,6 +16,7 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("PIL.Image")
 
 import feedline  # noqa: E402
+from feedline.maker import batch_options  # noqa: E402
 from test_stored_mode import FILES  # noqa: E402
 
 TRAIN = (
@@ -60,6 +61,13 @@ def test_batches_are_the_same(channels: int) -> None:
         got = everything(channels=channels, workers=workers, isolate="decode")
         assert got == expected
     assert not decoders(os.getpid())
+
+
+def test_makers_elsewhere_isolate_as_the_loader_does() -> None:
+    with loader(isolate="decode") as batches:
+        assert batch_options(batches)["isolate"] == "decode"
+    with loader() as batches:
+        assert batch_options(batches)["isolate"] == "off"
 
 
 def test_subprocesses_go_on_as_before() -> None:

@@ -21,6 +21,7 @@
 #define PAUSED_NS    ((int64_t)4000000)  /* memory is asked for again */
 #define MS           ((int64_t)1000000)
 #define RANGE_BYTES  64
+#define SPARE        4 /* connections, beside those that were needed at once */
 
 /* A connection that brought so much is no reason to give up. */
 #define PROGRESS_BYTES ((uint64_t)64 << 10)
@@ -32,9 +33,22 @@ struct fdl_downloads {
     struct fdl_patience patience;
     struct fdl_download *first; /* under way */
     struct fdl_attempt *idle;   /* their handles are kept */
+    int most_running;           /* requests; so many connections are kept */
     bool paused;                /* one of them waits for memory */
     uint32_t waiting;           /* see fdl_downloads_waiting */
 };
+
+/* A request that must not take a kept connection may leave one more behind.
+ * Those that were never needed at once would pile up: each has a descriptor,
+ * and buffers of libcurl's. */
+static void keep_connections(struct fdl_downloads *all, int running)
+{
+    if (running < all->most_running)
+        return;
+    all->most_running = running;
+    all->curl->MultiSet(all->multi, FDL_CURL_MOPT_MAXCONNECTS,
+                        (long)running + SPARE);
+}
 
 int32_t fdl_downloads_create(const struct fdl_downloads_config *config,
                              struct fdl_downloads **out)
@@ -61,8 +75,7 @@ int32_t fdl_downloads_create(const struct fdl_downloads_config *config,
     /* Two downloads that fail together shall not come back together. */
     fdl_patience_init(&all->patience,
                       (uint64_t)fdl_now_ns() ^ (uint64_t)(uintptr_t)all);
-    curl->MultiSet(multi, FDL_CURL_MOPT_MAXCONNECTS,
-                   (long)all->config.most + 4);
+    keep_connections(all, 0);
     *out = all;
     return FEEDLINE_OK;
 }
@@ -590,6 +603,7 @@ static void poll_all(struct fdl_downloads *all, int64_t timeout_ns)
     all->curl->MultiPoll(all->multi, NULL, 0,
                          (int)FDL_MIN((timeout_ns + MS - 1) / MS, 60000), NULL);
     all->curl->MultiPerform(all->multi, &running);
+    keep_connections(all, running);
     const struct fdl_curl_message *m;
     while ((m = all->curl->MultiInfo(all->multi, &left))) {
         struct fdl_attempt *a = NULL;

@@ -79,7 +79,6 @@ struct fdl_download {
 };
 
 struct fdl_downloads_config {
-    uint32_t most;       /* downloads at once */
     uint32_t tries;      /* of one; 0: the usual number */
     uint32_t stall_s;    /* without a byte, until a request is given up; 0 */
     uint32_t connect_ms; /* to connect; 0 */

@@ -66,7 +66,7 @@ void fdl_get(struct fdl_download *d)
 {
     struct waiting w = {.d = d, .done = d->done, .next = waits};
     struct fdl_downloads *all = take_idle();
-    const struct fdl_downloads_config config = {.most = 2};
+    const struct fdl_downloads_config config = {0};
     int32_t status = all ? FEEDLINE_OK : fdl_downloads_create(&config, &all);
     waits = &w;
     d->done = on_done;

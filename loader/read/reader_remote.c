@@ -343,7 +343,7 @@ static int32_t create(const struct fdl_reader_config *cfg,
     r->max_depth = FDL_MAX(1, cfg->max_depth);
     r->kept_end = &r->kept;
     atomic_init(&r->depth, FDL_MAX(1, FDL_MIN(cfg->depth, r->max_depth)));
-    const struct fdl_downloads_config config = {.most = r->max_depth};
+    const struct fdl_downloads_config config = {0};
     int32_t status = fdl_downloads_create(&config, &r->downloads);
     r->flights = calloc(r->max_depth, sizeof(*r->flights));
     if (status == FEEDLINE_OK && !r->flights)

@@ -67,7 +67,7 @@ static void begin_with(const struct fdl_downloads_config *config)
 
 static void begin(void)
 {
-    begin_with(&(const struct fdl_downloads_config){.most = 64, .stall_s = 2});
+    begin_with(&(const struct fdl_downloads_config){.stall_s = 2});
 }
 
 static int32_t room(struct fdl_download *d, uint64_t bytes, uint8_t **to)

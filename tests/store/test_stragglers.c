@@ -388,7 +388,7 @@ static bool take(int64_t pause_ns)
 /* One run; how long it took. */
 static int64_t run(uint32_t depth, int64_t length, int64_t pause_ns)
 {
-    const struct fdl_downloads_config config = {.most = MOST};
+    const struct fdl_downloads_config config = {0};
     int64_t began = sim.now_ns;
     memset(&reader, 0, sizeof(reader));
     sim.requests = 0;

@@ -315,8 +315,11 @@ TEST(undecodable_jpeg_is_named)
     while (file[sof] != 0xff || file[sof + 1] != 0xc0)
         sof++;
     for (size_t i = 0; i < FDL_COUNT_OF(kinds); i++) {
+        /* libjpeg-turbo 3 decodes it, and these are not its parameters. */
+        bool known = kinds[i].marker == 0xc3 && make_has_lossless();
         file[sof + 1] = kinds[i].marker;
-        expect(d, file, size, FEEDLINE_EDECODE, kinds[i].words);
+        expect(d, file, size, FEEDLINE_EDECODE,
+               known ? "offset 328: " : kinds[i].words);
     }
     file[sof + 1] = 0xc1;
     file[sof + 4] = 12; /* precision */

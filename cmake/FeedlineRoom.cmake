@@ -67,11 +67,11 @@ function(feedline_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT"
                         "SOURCES;LIBRARIES;LABELS;LINK_OPTIONS;VARIANTS")
   # A time limit ends what hangs; it judges no speed, not of a slow machine that
-  # others use as well. Sanitizers cost a factor.
+  # others use as well. Sanitizers cost a factor, and so do emulators.
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  if(FEEDLINE_SANITIZE)
+  if(FEEDLINE_SANITIZE OR CMAKE_CROSSCOMPILING)
     math(EXPR arg_TIMEOUT "4 * ${arg_TIMEOUT}")
   endif()
   add_executable(test_${name} ${arg_SOURCES})

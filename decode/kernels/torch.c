@@ -124,6 +124,7 @@ void fdl_torch_hue(uint8_t *r, uint8_t *g, uint8_t *b, size_t n, float shift)
     hue(r, g, b, n, shift);
 }
 
+#if defined(__x86_64__)
 AVX2 void fdl_torch_luma_avx2(const uint8_t *r, const uint8_t *g,
                               const uint8_t *b, size_t n, uint8_t *out)
 {
@@ -141,6 +142,7 @@ AVX2 void fdl_torch_hue_avx2(uint8_t *r, uint8_t *g, uint8_t *b, size_t n,
 {
     hue(r, g, b, n, shift);
 }
+#endif
 
 void fdl_torch_table(float base, const struct fdl_torch_blend *blend,
                      uint8_t table[256])

@@ -9,16 +9,22 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
 #  include <cpuid.h>
 #endif
 
+/* NULL: not on this processor. */
 static const char *const level_names[FDL_CPU_LEVELS] = {
     [FDL_CPU_C] = "c",
+#if defined(__aarch64__)
+    [FDL_CPU_NEON] = "neon",
+#else
     [FDL_CPU_AVX2] = "avx2",
     [FDL_CPU_AVX512] = "avx512",
+#endif
 };
 
 static pthread_once_t level_once = PTHREAD_ONCE_INIT;
@@ -51,6 +57,11 @@ static enum fdl_cpu_level ask_machine(void)
         return FDL_CPU_AVX2;
     return FDL_CPU_AVX512;
 }
+#elif defined(__aarch64__)
+static enum fdl_cpu_level ask_machine(void)
+{
+    return FDL_CPU_NEON;
+}
 #else
 static enum fdl_cpu_level ask_machine(void)
 {
@@ -65,11 +76,11 @@ static enum fdl_cpu_level read_mask(void)
     if (!mask || !*mask)
         return FDL_CPU_LEVELS;
     for (int i = 0; i < FDL_CPU_LEVELS; i++) {
-        if (strcmp(mask, level_names[i]) == 0)
+        if (level_names[i] && strcmp(mask, level_names[i]) == 0)
             return (enum fdl_cpu_level)i;
     }
-    fdl_log(FDL_LOG_WARNING,
-            "FDL_CPU_MASK=%s is ignored: it can be c, avx2 or avx512", mask);
+    fdl_log(FDL_LOG_WARNING, "FDL_CPU_MASK=%s is ignored: it can be %s", mask,
+            level_names[FDL_CPU_AVX512] ? "c, avx2 or avx512" : "c or neon");
     return FDL_CPU_LEVELS;
 }
 
@@ -90,7 +101,8 @@ enum fdl_cpu_level fdl_cpu_level(void)
 
 const char *fdl_cpu_level_name(enum fdl_cpu_level level)
 {
-    return (uint32_t)level < FDL_CPU_LEVELS ? level_names[level] : "unknown";
+    bool known = (uint32_t)level < FDL_CPU_LEVELS && level_names[level];
+    return known ? level_names[level] : "unknown";
 }
 
 enum fdl_cpu_level fdl_cpu_set_level(enum fdl_cpu_level level)

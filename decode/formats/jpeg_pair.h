@@ -7,18 +7,12 @@
 #define FDL_DECODE_JPEG_PAIR_H
 
 #include "base/compiler.h"
+#include "decode/formats/jpeg_factors.h"
 
 #if defined(__x86_64__)
 #  include <immintrin.h>
 
 #  define AVX2 FDL_TARGET("avx2")
-
-/* Bits of fractions: of constants, and between the passes. */
-#  define CONST_BITS 13
-#  define PASS1_BITS 2
-
-/* The last place in zigzag order within the first four rows and columns. */
-#  define CORNER_LAST 9
 
 /* Sums have 32 bits for each 16 of the input, so there are two halves: the
  * first four columns of both blocks, and the others. One after the other they

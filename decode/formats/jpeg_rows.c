@@ -3,6 +3,7 @@
  * them, and so do the planes. */
 #include "decode/formats/jpeg_rows.h"
 
+#include "base/clock.h"
 #include "base/compiler.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static uint64_t ticks(void)
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
 #else
-    return 0; /* nor is there a transform */
+    return (uint64_t)fdl_now_ns();
 #endif
 }
 

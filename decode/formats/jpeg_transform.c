@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/cpu.h"
+#include "decode/formats/jpeg_factors.h"
 #include "decode/formats/jpeg_pair.h"
 #include "decode/formats/jpeg_transform_avx512.h"
 
@@ -25,21 +26,22 @@ const uint8_t fdl_jpeg_pair_order[64] = {
     114, 115, 100, 85,  70,  55, 71, 86, 101, 116, 117, 102, 87, 103, 118, 119,
 };
 
-#if defined(__x86_64__)
-/* Cosines and their sums, times 2^13. */
-#  define F_0_298 2446
-#  define F_0_390 3196
-#  define F_0_541 4433
-#  define F_0_765 6270
-#  define F_0_899 7373
-#  define F_1_175 9633
-#  define F_1_501 12299
-#  define F_1_847 15137
-#  define F_1_961 16069
-#  define F_2_053 16819
-#  define F_2_562 20995
-#  define F_3_072 25172
+/* libjpeg has no vectors for this one: products have 32 bits, and what is left
+ * of them is cut to 10 bits before it is limited to a byte. */
+void fdl_jpeg_pair_of_1(int16_t *coefficients, const uint16_t *quant,
+                        unsigned last, uint8_t zero, uint8_t *to, size_t stride)
+{
+    (void)stride;
+    for (int i = 0; i < 2; i++) {
+        int32_t x = (coefficients[8 * i] * (int16_t)quant[0] + 4) >> 3;
+        x = (int32_t)((uint32_t)x << 22) >> 22;
+        to[i] = (uint8_t)(FDL_MIN(FDL_MAX(x, -128), 127) + zero);
+    }
+    size_t values = last == 0 ? 16 : FDL_PAIR_COEFFICIENTS;
+    memset(coefficients, 0, values * sizeof(*coefficients));
+}
 
+#if defined(__x86_64__)
 /* ---- The transform ------------------------------------------------------ */
 
 /* a * p + b * q of mixed(p, q). */
@@ -264,18 +266,6 @@ AVX2 static void pair(int16_t *coefficients, const uint16_t *quant,
 
 /* ---- Transforms to smaller blocks --------------------------------------- */
 
-/* Cosines of these, times 2^13. */
-#  define F_0_211 1730
-#  define F_0_509 4176
-#  define F_0_601 4926
-#  define F_0_720 5906
-#  define F_0_850 6967
-#  define F_1_061 8697
-#  define F_1_272 10426
-#  define F_1_451 11893
-#  define F_2_172 17799
-#  define F_3_624 29692
-
 /* To four values: `first` is eight of no. 0 and zeros, the others are mixed. */
 AVX2 FDL_INLINE void four_of(__m256i first, __m256i v26, __m256i v13,
                              __m256i v57, int shift, __m256i out[4])
@@ -408,21 +398,6 @@ AVX2 static void pair_of_2(int16_t *coefficients, const uint16_t *quant,
     memcpy(to + stride, &rows, 4);
 }
 
-/* libjpeg has no vectors for this one: products have 32 bits, and what is left
- * of them is cut to 10 bits before it is limited to a byte. */
-static void pair_of_1(int16_t *coefficients, const uint16_t *quant,
-                      unsigned last, uint8_t zero, uint8_t *to, size_t stride)
-{
-    (void)stride;
-    for (int i = 0; i < 2; i++) {
-        int32_t x = (coefficients[8 * i] * (int16_t)quant[0] + 4) >> 3;
-        x = (int32_t)((uint32_t)x << 22) >> 22;
-        to[i] = (uint8_t)(FDL_MIN(FDL_MAX(x, -128), 127) + zero);
-    }
-    size_t values = last == 0 ? 16 : FDL_PAIR_COEFFICIENTS;
-    memset(coefficients, 0, values * sizeof(*coefficients));
-}
-
 /* ---- Upsampling and colour ---------------------------------------------- */
 
 AVX2 FDL_INLINE __m256i words_of(const int8_t *x)
@@ -546,7 +521,7 @@ AVX2 static void rgb(const uint8_t *y, const int8_t *cb, const int8_t *cr,
 }
 
 static const struct fdl_jpeg_transform avx2 = {
-    .pair = {pair_of_1, pair_of_2, pair_of_4, pair},
+    .pair = {fdl_jpeg_pair_of_1, pair_of_2, pair_of_4, pair},
     .upsample = {{NULL, upsample_h1v2}, {upsample_h2v1, upsample_h2v2}},
     .rgb = rgb,
 };
@@ -579,7 +554,7 @@ static void pair_avx512(int16_t *coefficients, const uint16_t *quant,
 }
 
 static const struct fdl_jpeg_transform avx512 = {
-    .pair = {pair_of_1, pair_of_2, pair_of_4, pair_avx512},
+    .pair = {fdl_jpeg_pair_of_1, pair_of_2, pair_of_4, pair_avx512},
     .upsample = {{NULL, upsample_h1v2}, {upsample_h2v1, upsample_h2v2}},
     .rgb = fdl_jpeg_rgb_avx512,
 };
@@ -593,6 +568,10 @@ const struct fdl_jpeg_transform *fdl_jpeg_transform(void)
 #else
 const struct fdl_jpeg_transform *fdl_jpeg_transform(void)
 {
+#  if defined(__aarch64__)
+    if (fdl_cpu_level() >= FDL_CPU_NEON)
+        return &fdl_jpeg_transform_neon;
+#  endif
     return NULL;
 }
 #endif

@@ -50,6 +50,12 @@ struct fdl_jpeg_transform {
                 uint8_t *to);
 };
 
+/* To blocks of 1: plain C, which every processor's have. */
+fdl_jpeg_pair fdl_jpeg_pair_of_1;
+
+/* Of ARM64. */
+extern const struct fdl_jpeg_transform fdl_jpeg_transform_neon;
+
 /* NULL: this processor has none. */
 const struct fdl_jpeg_transform *fdl_jpeg_transform(void);
 

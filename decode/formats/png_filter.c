@@ -75,7 +75,8 @@ static void unfilter_row(const struct fdl_png_rows *rows, size_t y)
 
 #  define TARGET
 #  define LANES   16u
-#  define VECTOR  __m128i
+#  define LINE    __m128i
+#  define VECTOR  LINE
 #  define V(name) _mm_##name
 
 FDL_INLINE VECTOR pair(__m128i low, __m128i same)
@@ -96,9 +97,9 @@ FDL_INLINE void store_pair(uint8_t *p, ptrdiff_t apart, VECTOR v)
     _mm_storeu_si128((__m128i *)p, v);
 }
 
-FDL_INLINE VECTOR shifted(VECTOR v, __m128i first)
+FDL_INLINE VECTOR shifted(VECTOR v, int first)
 {
-    return _mm_slli_si128(v, 1) | first;
+    return _mm_slli_si128(v, 1) | _mm_cvtsi32_si128(first);
 }
 
 FDL_INLINE VECTOR choose(VECTOR mask, VECTOR yes, VECTOR no)
@@ -106,6 +107,11 @@ FDL_INLINE VECTOR choose(VECTOR mask, VECTOR yes, VECTOR no)
     return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
 }
 
+#elif defined(__aarch64__)
+#  include "decode/formats/png_wave_neon.h"
+#endif
+
+#if defined(LANES)
 #  include "decode/formats/png_wave_loops.h"
 
 /* As many of n rows as go at once, and are worth it; how many those are. */

@@ -8,6 +8,7 @@
 
 #define TARGET  FDL_TARGET("avx2")
 #define LANES   FDL_PNG_WIDE_ROWS
+#define LINE    __m128i
 #define VECTOR  __m256i
 #define V(name) _mm256_##name
 
@@ -28,10 +29,11 @@ TARGET FDL_INLINE void store_pair(uint8_t *p, ptrdiff_t apart, VECTOR v)
     _mm_storeu_si128((__m128i *)(p + apart), _mm256_extracti128_si256(v, 1));
 }
 
-TARGET FDL_INLINE VECTOR shifted(VECTOR v, __m128i first)
+TARGET FDL_INLINE VECTOR shifted(VECTOR v, int first)
 {
     VECTOR before = _mm256_permute2x128_si256(v, v, 8); /* zeros, the lower */
-    return _mm256_alignr_epi8(v, before, 15) | _mm256_zextsi128_si256(first);
+    return _mm256_alignr_epi8(v, before, 15) |
+           _mm256_zextsi128_si256(_mm_cvtsi32_si128(first));
 }
 
 TARGET FDL_INLINE VECTOR choose(VECTOR mask, VECTOR yes, VECTOR no)

@@ -11,8 +11,9 @@
  * Whatever their filters: each lane takes the prediction of its own. A lane
  * reads zeros in front of its row, of which every filter makes zeros.
  *
- * TARGET, LANES, VECTOR and V() say for which processor, and these functions,
- * defined in front, how its vectors are made of those of 16 bytes, STEPS:
+ * TARGET, LANES, VECTOR and V() say for which processor, LINE is its vector of
+ * 16 bytes, STEPS; and these functions, defined in front, how others are made
+ * of such ones:
  * pair(), of lane k and lane k + 16; load_pair() and store_pair(), of memory
  * that is `apart`; shifted(), the lane above of each; and choose().
  */
@@ -112,17 +113,17 @@ TARGET FDL_INLINE bool is_inside(const struct wave *w, size_t step)
 }
 
 /* Which of 16 steps have lane k in its row. */
-TARGET FDL_INLINE __m128i inside_row(const struct wave *w, size_t step,
-                                     size_t k)
+TARGET FDL_INLINE LINE inside_row(const struct wave *w, size_t step, size_t k)
 {
-    const __m128i index =
-        _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    static const int8_t from_16[2 * STEPS] = {[STEPS] = -1, -1, -1, -1, -1, -1,
+                                              -1,           -1, -1, -1, -1, -1,
+                                              -1,           -1, -1, -1};
     ptrdiff_t at = place_of(w, step, k), most = (ptrdiff_t)STEPS;
     ptrdiff_t end = (ptrdiff_t)w->rows->row_bytes - at;
-    char before = (char)FDL_MIN(FDL_MAX(-at, 0), most);
-    char behind = (char)FDL_MIN(FDL_MAX(end, 0), most);
-    return _mm_andnot_si128(_mm_cmplt_epi8(index, _mm_set1_epi8(before)),
-                            _mm_cmplt_epi8(index, _mm_set1_epi8(behind)));
+    LINE in, out; /* in from its first byte on, out from behind its last */
+    memcpy(&in, from_16 + STEPS - FDL_MIN(FDL_MAX(-at, 0), most), STEPS);
+    memcpy(&out, from_16 + STEPS - FDL_MIN(FDL_MAX(end, 0), most), STEPS);
+    return in & ~out;
 }
 
 TARGET FDL_INLINE VECTOR inside(const struct wave *w, size_t step, size_t k)
@@ -164,7 +165,7 @@ TARGET FDL_INLINE void go_on(struct wave *w, size_t step, size_t pixel)
     for (size_t j = 0; j < STEPS; j++) {
         int top = step + j < w->rows->row_bytes ? above[step + j] : 0;
         VECTOR a = w->made[j];
-        VECTOR b = shifted(a, _mm_cvtsi32_si128(top));
+        VECTOR b = shifted(a, top);
         v[j] = V(add_epi8)(v[j], predict(&w->masks, a, b, w->above[j]));
         w->made[pixel + j] = v[j];
         w->above[pixel + j] = b;

@@ -99,7 +99,8 @@ void fdl_finish_split(const uint8_t *pixels, size_t n,
                       uint8_t *const planes[3]);
 
 /* Of each level; levels.h has them all. */
-extern const struct fdl_finish_kernels fdl_finish_c, fdl_finish_avx2;
+extern const struct fdl_finish_kernels fdl_finish_c, fdl_finish_avx2,
+    fdl_finish_neon;
 
 /* By affine->lookup, elements of that many bytes: 1, 2, 4 or 8; plain C. */
 fdl_finish_fn fdl_finish_lookup_c(uint32_t element_bytes, bool nhwc);

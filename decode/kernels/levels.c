@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of each instruction set: of x86-64, or plain C for a processor
- * that has no others here. */
+/* The kernels of each instruction set: of x86-64, of ARM64, or plain C for a
+ * processor that has no others here. ARM64's compiler makes vectors of plain
+ * C's loops, too, as every processor has them: what has none of its own there
+ * gains little. */
 #include "decode/kernels/levels.h"
 
 #define PLAIN_C                                                                \
@@ -28,6 +30,23 @@ const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS] = {
                         &fdl_cv_colour_avx512, &fdl_cv_equalize_avx512,
                         &fdl_cv_straight_avx512, &fdl_cv_laid_avx512,
                         &fdl_lookup_512},
+};
+
+#elif defined(__aarch64__)
+
+#  define NEON                                                                 \
+    {                                                                          \
+      &fdl_resample_neon, &fdl_finish_neon, &fdl_blend_c, &fdl_map_c,          \
+          &fdl_gauss_c, &fdl_mix_c, &fdl_cv_resize_c, &fdl_cv_blur_c,          \
+          &fdl_cv_warp_c, &fdl_cv_floats_c, &fdl_cv_colour_c,                  \
+          &fdl_cv_equalize_c, &fdl_cv_straight_c, &fdl_cv_laid_none,           \
+          &fdl_lookup_none                                                     \
+    }
+
+const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS] = {
+    [FDL_CPU_C] = PLAIN_C,
+    [FDL_CPU_NEON] = NEON,
+    [FDL_CPU_AVX512] = NEON, /* nobody has that level here */
 };
 
 #else

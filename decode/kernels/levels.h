@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernels of each instruction set level: where a level has none of its own,
- * those of the best lower one. levels.c has that of x86-64, and
+ * those of the best lower one. levels.c has those of x86-64 and ARM64, and
  * plain C everywhere else.
  */
 #ifndef FDL_DECODE_LEVELS_H

@@ -112,7 +112,7 @@ static inline bool fdl_columns_first(int64_t width, int64_t height,
 
 /* Of each level; levels.h has them all. */
 extern const struct fdl_resample_kernels fdl_resample_c, fdl_resample_avx2,
-    fdl_resample_avx512;
+    fdl_resample_avx512, fdl_resample_neon;
 
 /* Packs the weights for a kernel, if they are not already. ENOMEM. */
 int32_t fdl_axis_pack(struct fdl_axis *axis, const struct fdl_packing *packing,

@@ -89,9 +89,15 @@ static void compare_with_libjpeg(int rounds)
     }
 }
 
+/* What overflows is that of libjpeg-turbo's code for x86, everywhere; its code
+ * for ARM saturates elsewhere (transforms_are_the_same_everywhere). */
 TEST(coefficients_become_libjpegs_pixels)
 {
+#if defined(__aarch64__)
+    mild = true;
+#endif
     compare_with_libjpeg(3000);
+    mild = false;
 }
 
 /* Where libjpeg-turbo has not run yet, this makes it do without vectors. */
@@ -206,6 +212,54 @@ TEST(levels_transform_alike)
         transform_pair(best, round % 4, pair, got);
         assert_memory_equal(got, want, sizeof(want));
     }
+}
+
+/* A sum of everything that a transform makes. */
+static void add_to(uint64_t *sum, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        *sum = (*sum ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+}
+
+static void add_upsampled(uint64_t *sum, const struct fdl_jpeg_transform *t,
+                          uint64_t *seed)
+{
+    enum { N = 40 };
+    int8_t rows[2][N + 2 * FDL_TRANSFORM_MARGIN];
+    for (size_t i = 0; i < sizeof(rows); i++)
+        ((int8_t *)rows)[i] = (int8_t)make_random(seed);
+    for (int i = 1; i < 4; i++) {
+        int8_t to[2 * N + FDL_TRANSFORM_MARGIN];
+        size_t n = N / 2 + make_random(seed) % (N / 2);
+        t->upsample[i / 2][i % 2](rows[0] + FDL_TRANSFORM_MARGIN,
+                                  rows[1] + FDL_TRANSFORM_MARGIN,
+                                  (int)(make_random(seed) % 2), n, to);
+        add_to(sum, to, i / 2 ? 2 * n : n);
+    }
+}
+
+/* The number is what AVX2 and NEON have made. */
+TEST(transforms_are_the_same_everywhere)
+{
+    const struct fdl_jpeg_transform *t = fdl_jpeg_transform();
+    if (!t)
+        test_skip("this processor has no transform");
+    uint64_t seed = 1, sum = 0;
+    for (int round = 0; round < 20000; round++) {
+        uint8_t pixels[8][16] = {{0}}, colours[3][64 + FDL_TRANSFORM_MARGIN];
+        uint8_t rgb[3 * 64];
+        transform_pair(t, round % 4, make_random(&seed), pixels);
+        add_to(&sum, pixels, sizeof(pixels));
+        if (round % 10)
+            continue;
+        add_upsampled(&sum, t, &seed);
+        for (size_t i = 0; i < sizeof(colours); i++)
+            ((uint8_t *)colours)[i] = (uint8_t)make_random(&seed);
+        t->rgb(colours[0], (const int8_t *)colours[1],
+               (const int8_t *)colours[2], 64, rgb);
+        add_to(&sum, rgb, sizeof(rgb));
+    }
+    assert_int_equal(sum, UINT64_C(0xc3e4fcfeb9aee3da));
 }
 
 TEST(levels_make_the_same_colours)

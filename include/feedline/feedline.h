@@ -48,7 +48,7 @@
 #include <stdint.h>
 
 #define FEEDLINE_VERSION_MAJOR 0
-#define FEEDLINE_VERSION_MINOR 1
+#define FEEDLINE_VERSION_MINOR 2
 #define FEEDLINE_VERSION_PATCH 0
 
 #ifndef FEEDLINE_API
@@ -65,7 +65,7 @@ extern "C" {
 
 /* ---- Version and features (any thread) ---------------------------------- */
 
-/* The version of the library that the program runs with: "0.1.0", and as the
+/* The version of the library that the program runs with: "0.2.0", and as the
  * number 0x00MMmmpp (major, minor, patch). */
 FEEDLINE_API const char *feedline_version(void);
 FEEDLINE_API uint32_t feedline_version_number(void);

@@ -47,8 +47,16 @@ static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
     }
 }
 
+/* Whether pixels are libjpeg's where coefficients overflow, as damage makes
+ * them: ours are those of its code for x86 everywhere. */
+#if defined(__aarch64__)
+static const bool same_overflow = false;
+#else
+static const bool same_overflow = true;
+#endif
+
 static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
-                    const struct fdl_encoded *bytes, uint64_t seed,
+                    const struct fdl_encoded *bytes, bool sound, uint64_t seed,
                     uint64_t round)
 {
     static struct outcome a, b;
@@ -64,7 +72,8 @@ static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
         fail_msg("round %llu: %d \"%s\", and by libjpeg %d \"%s\"",
                  (unsigned long long)round, a.status, a.words, b.status,
                  b.words);
-    if (memcmp(a.pixels, b.pixels, sizeof(a.pixels)) != 0)
+    if ((sound || same_overflow) &&
+        memcmp(a.pixels, b.pixels, sizeof(a.pixels)) != 0)
         fail_msg("round %llu: pixels differ", (unsigned long long)round);
 }
 
@@ -98,7 +107,7 @@ TEST(sound_files_are_libjpegs)
         bytes.readable += round % 2 ? FDL_ENCODED_PADDING : 0;
         kept_forget();
         for (int crop = 0; crop < 4; crop++)
-            compare(ours, plain, &bytes, make_random(&seed), round);
+            compare(ours, plain, &bytes, true, make_random(&seed), round);
         free(file);
     }
     assert_true(kept_jumped > 0 || !kept_is_possible());
@@ -178,14 +187,14 @@ static void check_damage(double accept_truncated)
         uint8_t *file = make_jpeg(&m, &size);
         struct fdl_encoded sound = file_of(file, size);
         kept_forget();
-        compare(ours, plain, &sound, make_random(&seed), round);
+        compare(ours, plain, &sound, true, make_random(&seed), round);
         for (int i = make_within(&seed, 1, 3); i > 0 && size > 4; i--)
             size = damage(file, size, &seed);
         memset(file + size, 0, FDL_ENCODED_PADDING);
         struct fdl_encoded bytes = file_of(file, size);
         bytes.readable += round % 2 ? FDL_ENCODED_PADDING : 0;
         for (int crop = 0; crop < 2; crop++)
-            compare(ours, plain, &bytes, make_random(&seed), round);
+            compare(ours, plain, &bytes, false, make_random(&seed), round);
         free(file);
     }
 }

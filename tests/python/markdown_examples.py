@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python examples of pages of documentation, found and run.
 
-    markdown_examples.py PAGE... [--with MODULES | --without MODULES]
+    markdown_examples.py PAGE... [--with MODULES] [--without MODULES]
 
 runs each ```python block of the pages as a program of its own, in the current
 folder, and prints what they print. MODULES, with commas between, chooses the
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import importlib.util
+import linecache
 import re
 import sys
 from pathlib import Path
@@ -42,15 +43,28 @@ def imports_any(text: str, modules: Sequence[str]) -> bool:
     return False
 
 
-FRAMEWORKS = ("accelerate", "timm")
+FRAMEWORKS = (
+    "accelerate",
+    "ffcv",
+    "nvidia.dali",
+    "tensorflow",
+    "timm",
+    "webdataset",
+)
+
+
+def installed(name: str) -> bool:
+    """Whether a module can be imported; it may be one of a package."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # no package either
+        return False
 
 
 def can_run(text: str) -> bool:
     """Whether the frameworks that an example imports are installed."""
     return all(
-        importlib.util.find_spec(name) is not None
-        for name in FRAMEWORKS
-        if imports_any(text, [name])
+        installed(name) for name in FRAMEWORKS if imports_any(text, [name])
     )
 
 
@@ -58,9 +72,12 @@ def run(text: str) -> int:
     """Runs an example as a file would be run; its exit status.
 
     In a child of this process, so that what is imported here (torch takes
-    seconds) need not be once more.
+    seconds) need not be once more. Its text is kept for what reads the source
+    of functions, as TensorFlow does, and for tracebacks.
     """
-    code = compile(text, "example", "exec")
+    code = compile(text, "<example>", "exec")
+    lines = text.splitlines(True)
+    linecache.cache["<example>"] = (len(text), None, lines, "<example>")
 
     def example() -> None:
         try:
@@ -98,7 +115,7 @@ def main() -> int:
     args = parser.parse_args()
     wanted = [name for name in args.wanted.split(",") if name]
     unwanted = [name for name in args.unwanted.split(",") if name]
-    for name in filter(importlib.util.find_spec, wanted):
+    for name in filter(installed, wanted):
         importlib.import_module(name)
     return max(run_page(page, wanted, unwanted) for page in args.pages)
 

@@ -77,9 +77,9 @@ def write_beton_fields(
     path.write_bytes(header + pages + b"".join(reversed(table)))
 
 
-def beton_image(mode: int = 0) -> bytes:
-    """Packed, in 13 bytes."""
-    return struct.pack("<BHH8s", mode, 30, 20, b"{at....}")
+def beton_image(mode: int = 0, size: Tuple[int, int] = (30, 20)) -> bytes:
+    """Packed, in 13 bytes; size: width, height, as ffcv reads them here."""
+    return struct.pack("<BHH8s", mode, *size, b"{at....}")
 
 
 # ---- MDS ---------------------------------------------------------------------

@@ -684,6 +684,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "device_get_info": (c_int32, (c_char_p, POINTER(device_info))),
     "machine_json": (c_int32, (c_char_p, c_uint64, POINTER(c_uint64))),
     "doctor_json": (c_int32, (c_char_p, c_char_p, c_uint64, POINTER(c_uint64))),
+    "log_set_level": (c_int32, (c_int32,)),
     "log_read": (c_int32, (c_char_p, c_uint64, POINTER(c_uint64))),
     "busy_create": (c_int32, (c_char_p, POINTER(c_void_p))),
     "busy_stream": (c_void_p, (c_void_p,)),

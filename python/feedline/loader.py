@@ -134,6 +134,7 @@ class Loader(Observable):
             *self.pipeline.python_operations,
             *dataset.sources,
         )
+        log_lines.follow_level()
         config = Config({**_defaults(), **options})
         # The library writes the handle into the cell, so a loader that was made
         # while an exception came up is ended, too.

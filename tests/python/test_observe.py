@@ -430,6 +430,30 @@ def test_what_is_no_warning_goes_to_the_logger(
     ]
 
 
+def test_the_logger_decides_what_the_library_says(
+    make: Any, caplog: Any
+) -> None:
+    for _ in make(tuner="off", depth=4):
+        pass
+    assert caplog.record_tuples == []
+    caplog.set_level("INFO", logger="feedline")
+    for _ in make(depth=4, tuner_profile="/nonexistent/none.json"):
+        pass
+    caplog.set_level("WARNING", logger="feedline")
+    log_lines.tell()
+    said = [text for name, level, text in caplog.record_tuples if level == 20]
+    assert any("does not exist yet" in text for text in said), said
+
+
+def test_the_logger_has_a_handler_that_keeps_python_from_printing() -> None:
+    done = run_bare(
+        "import logging, feedline\n"
+        "logging.getLogger('feedline').error('nobody asked')\n"
+    )
+    check_clean(done)
+    assert done.err == ""
+
+
 def test_a_warning_that_is_an_error_leaves_the_loader_usable(
     loader: Any, monkeypatch: Any
 ) -> None:

@@ -5,12 +5,16 @@ keypoints), masks, and what MixUp and CutMix drew."""
 from __future__ import annotations
 
 import ctypes
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional, Sequence
+from typing import Tuple
 
 from . import _c
 from ._library import lib
 from .errors import InvalidArgument, check
 from .fields import array_at
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # ---- Objects ----------------------------------------------------------------
 
@@ -92,15 +96,22 @@ def set_objects(handle: int, arrays: Optional[Arrays]) -> None:
 class ImageObjects(NamedTuple):
     """Those of one image: n of them."""
 
-    boxes: Any  # float32 [n, 4]: left, top, right, bottom
-    labels: Any  # int64 [n]
-    keypoints: Any  # float32 [n, k, 2], or None
-    source: Any  # int64 [n]: which of all of its sample it is
+    boxes: NDArray[Any]  # float32 [n, 4]: left, top, right, bottom
+    labels: NDArray[Any]  # int64 [n]
+    keypoints: Optional[NDArray[Any]]  # float32 [n, k, 2]
+    source: NDArray[Any]  # int64 [n]: which of all of its sample it is
 
 
 class Objects:
     """The objects of a batch in host memory, all images' in a row: those of
     image i are from first[i] to first[i + 1]. objects[i] is an ImageObjects.
+
+    Attributes, for n objects in all:
+        first: uint64 [images + 1].
+        boxes: float32 [n, 4]: left, top, right, bottom, in pixels.
+        labels: int64 [n].
+        keypoints: float32 [n, k, 2], or None.
+        source: int64 [n]: which of all of its sample it is.
 
     The arrays share the batch's memory and keep it.
     """
@@ -110,11 +121,11 @@ class Objects:
         check(lib.batch_get_objects(handle, raw))
         n, points = int(raw.n), int(raw.keypoints)
         self._count = count
-        self.first = array_at(hold, raw.first, "<u8", count + 1)
-        self.boxes = array_at(hold, raw.boxes, "<f4", n, 4)
-        self.labels = array_at(hold, raw.labels, "<i8", n)
-        self.source = array_at(hold, raw.source, "<i8", n)
-        self.keypoints = None
+        self.first: NDArray[Any] = array_at(hold, raw.first, "<u8", count + 1)
+        self.boxes: NDArray[Any] = array_at(hold, raw.boxes, "<f4", n, 4)
+        self.labels: NDArray[Any] = array_at(hold, raw.labels, "<i8", n)
+        self.source: NDArray[Any] = array_at(hold, raw.source, "<i8", n)
+        self.keypoints: Optional[NDArray[Any]] = None
         if points:
             self.keypoints = array_at(hold, raw.points, "<f4", n, points, 2)
 
@@ -157,9 +168,9 @@ class Masks:
             found = info.image_size[: self._count]
             self._sizes = [(size[0], size[1]) for size in found]
 
-    def numpy(self) -> Any:
-        """All of them as [count, height, width]. TypeError: their images have
-        different sizes."""
+    def numpy(self) -> NDArray[Any]:
+        """All of them as uint8 [count, height, width]. TypeError: their images
+        have different sizes."""
         if self._sizes:
             raise TypeError("masks have different sizes: take them one by one")
         return self._array(
@@ -169,7 +180,7 @@ class Masks:
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> NDArray[Any]:
         """One of them, [height, width]; zeros for a sample that failed."""
         at = range(self._count)[index]
         size = self._raw.height, self._raw.width
@@ -177,7 +188,7 @@ class Masks:
             size = self._sizes[at] if self._raw.bytes[at] else (0, 0)
         return self._array(self._raw.offset[at], int(size[0]), int(size[1]))
 
-    def _array(self, offset: int, *shape: int) -> Any:
+    def _array(self, offset: int, *shape: int) -> NDArray[Any]:
         address = (self._raw.data or 0) + offset
         return array_at(self._hold, address, "|u1", *shape)
 

@@ -9,13 +9,16 @@ this batch, in whatever order things are released.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, NoReturn, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NoReturn, Optional, Tuple
 
 from . import _c, dlpack
 from ._library import lib
 from .annotations import Masks, Mix, Objects, mixes_of, targets_of
 from .errors import InvalidArgument, NotSupported, ReleasedError, check
 from .fields import Field, array_at, fields_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _get_info = lib.quick.batch_get_info
 _export = lib.quick.batch_export
@@ -81,13 +84,15 @@ class Batch:
 
     @property
     def images(self) -> "Tensor":
-        """[count, C, H, W] or [count, H, W, C], as options dtype and layout
-        say."""
+        """[count, C, H, W] or, with layout="nhwc", [count, H, W, C], of the
+        option dtype: "f32" by default, normalised as the pipeline says; "u8" is
+        0 to 255. C is the option channels, 3 for RGB. On `device`."""
         return Tensor(self, _c.IMAGES, self.info.images)
 
     @property
     def labels(self) -> "Tensor":
-        """[count] of int64."""
+        """[count] of int64, on `device`: of a folder, the place of the class
+        among the sorted names (Dataset.classes)."""
         return Tensor(self, _c.LABELS, self.info.labels)
 
     @property
@@ -133,6 +138,7 @@ class Batch:
 
     @property
     def epoch(self) -> int:
+        """Its number, from 0."""
         return int(self.info.epoch)
 
     @property
@@ -191,9 +197,12 @@ class Batch:
         """ "cpu" or "cuda:N"."""
         return self.images.device
 
-    def image(self, index: int) -> Any:
-        """One image as a numpy array, a copy; also of batches whose images
-        have sizes of their own (option max_sample_bytes).
+    def image(self, index: int) -> NDArray[Any]:
+        """One image as a numpy array, a copy: [C, H, W] or [H, W, C]; also of
+        batches whose images have sizes of their own (option max_sample_bytes).
+
+        index: of the image in the batch, from 0; negative ones count from the
+        end.
 
         Raises IndexError, and NotSupported for a batch on a GPU.
         """
@@ -202,7 +211,8 @@ class Batch:
             raise IndexError("image %d of %d" % (index, info.count))
         index %= info.count
         if not info.image_offset:
-            return self.images.numpy()[index].copy()
+            whole: NDArray[Any] = self.images.numpy()[index]
+            return whole.copy()
         if info.images.device == _c.CUDA:
             raise NotSupported(
                 "images of different sizes on a GPU: copy_to first"
@@ -211,7 +221,8 @@ class Batch:
         if typestr is None:
             raise NotSupported("numpy has no %s" % name)
         found, axes = image_bytes(info, index, self)
-        return found.view(typestr).reshape(axes).copy()
+        pixels: NDArray[Any] = found.view(typestr).reshape(axes).copy()
+        return pixels
 
     # ---- Handing it over --------------------------------------------------
 
@@ -324,6 +335,7 @@ class Tensor:
 
     numpy.asarray(tensor), torch.from_dlpack(tensor), cupy.asarray(tensor) and
     the like share its memory and keep it alive, so the batch may be released.
+    Made by a Batch, which `batch`, `part` and `raw` name with its place there.
     """
 
     __slots__ = ("_batch", "_part", "_hold", "_raw", "__weakref__")
@@ -344,6 +356,7 @@ class Tensor:
 
     @property
     def shape(self) -> Tuple[int, ...]:
+        """Elements along each axis."""
         raw = self._alive()
         return tuple(raw.shape[: raw.ndim])
 
@@ -365,6 +378,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return int(self._alive().ndim)
 
     @property
@@ -497,7 +511,7 @@ class Tensor:
         found["stream"] = _LEGACY_STREAM
         return found
 
-    def numpy(self) -> Any:
+    def numpy(self) -> NDArray[Any]:
         """A numpy array that shares the memory and keeps it alive.
 
         TypeError: on a GPU, or a type that numpy does not have.

@@ -47,7 +47,9 @@ class Dataset:
         make: Callable[..., int],
         *arguments: Any,
     ) -> None:
-        """make, arguments: the function of the library that makes it."""
+        """Use the functions below instead. kind, name: the method, and what it
+        opened. buffers: what the library reads from, kept. make, arguments: the
+        function of the library that makes it."""
         self._kind = kind  # the method that made it
         self._buffers = buffers
         self._name = name
@@ -104,7 +106,10 @@ class Dataset:
         paths: Iterable["str | os.PathLike[str]"],
         labels: Optional[Iterable[int]] = None,
     ) -> "Dataset":
-        """Files by name; labels: an int64 for each, or None for all 0.
+        """Files by name.
+
+        paths: of images, in the order of the samples; they are opened when they
+        are read. labels: an int64 for each, or None for all 0.
 
         Raises InvalidArgument for a path with a NUL in it.
         """
@@ -171,8 +176,8 @@ class Dataset:
         """Encoded images (JPEG, PNG, WebP) in memory.
 
         images: bytes, or any objects with a buffer. They are held, not copied,
-        and must not change. Sample i is called "memory:i" in messages. classes:
-        names by label.
+        and must not change. Sample i is called "memory:i" in messages. labels:
+        an int64 for each, or None for all 0. classes: names by label.
         """
         buffers = [HeldBuffer(item) for item in images]
         addresses = [buffer.address for buffer in buffers]
@@ -281,7 +286,9 @@ class Dataset:
     def lmdb(
         cls, env: Any, labels: Optional[Iterable[int]] = None
     ) -> "Dataset":
-        """The values of an lmdb.Environment, where they lie in its file.
+        """The values of an environment of LMDB, where they lie in its file.
+
+        env: an lmdb.Environment.
 
         Each is an encoded image, or a pickle of (image, label), which is read
         and not run. In the order of their keys, by number if all are numbers;
@@ -367,8 +374,8 @@ class Dataset:
         """Samples whose images the program draws itself, down to the last
         parameter: for packages that build on this one (feedline/recorded.h).
 
-        record: gets feedline_read_call, valid until it returns, and its
-        address, on a reading thread. It ends with `return
+        count: how many samples. record: gets feedline_read_call, valid until it
+        returns, and its address, on a reading thread. It ends with `return
         lib.quick.read_recorded(address, images, n)`, where images is the
         address of n structs feedline_recorded_image; their files are read when
         it has returned. What they name as `out`, and tables of steps, it keeps
@@ -377,7 +384,8 @@ class Dataset:
 
         in_order: calls begin one at a time in the order of the stream. cancel:
         gets the same, on another thread, when the loader closes while record
-        runs. The rest as for source. Batches have no pixels of their own.
+        runs. labels, name, names, classes, fingerprint, one_at_a_time: as for
+        source. Batches have no pixels of their own.
         """
         options = dict(
             labels=None if labels is None else list(labels),
@@ -423,6 +431,7 @@ class Dataset:
         images: uint8, [N, H, W, C] with 1 or 3 channels (gray, RGB) or
         [N, H, W] (gray): a numpy array, a tensor in host memory, or anything
         with a buffer. Held and not copied if it is dense, and must not change.
+        labels: an int64 for each, or None for all 0.
 
         Raises InvalidArgument for another type or shape.
         """
@@ -457,15 +466,23 @@ class Dataset:
         return info
 
     def path(self, index: int) -> str:
-        """A sample's file, or its name in messages."""
+        """A sample's file, or its name in messages.
+
+        index: of the sample, from 0; negative ones count from the end.
+        """
         return os.fsdecode(self._sample(index).path)
 
     def label(self, index: int) -> int:
-        """The label of a sample."""
+        """The label of a sample; 0 where there are none.
+
+        index: as for path.
+        """
         return int(self._sample(index).label)
 
     def read(self, index: int) -> bytes:
         """A sample's bytes, as they are in its file or in memory.
+
+        index: as for path.
 
         Raises NotSupported for decoded pixels, OSError for a file, DecodeError
         where a shard's checksum says that they are damaged, and what a source
@@ -559,6 +576,8 @@ class Dataset:
 
     def field(self, index: int, name: str) -> Any:
         """A field of a sample: bytes, text, parsed JSON, an int or a float.
+
+        index: as for path. name: one of `fields`.
 
         Of one that is missing b"", "" or None. Raises KeyError for a name that
         is not in `fields`, ValueError for text or JSON that is none.

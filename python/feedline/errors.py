@@ -32,6 +32,7 @@ class Error(RuntimeError):
         status: the library's number, below 0; 0 if Python itself raised it.
         name: its name, such as "EDECODE".
         path: the file of the sample, or None.
+        text: the message.
     """
 
     _status = 0
@@ -52,13 +53,16 @@ class Error(RuntimeError):
         status: Optional[int] = None,
         path: Optional[str] = None,
     ) -> None:
+        """message: what was wrong, and what is allowed. status: the library's
+        number, None for that of the class. path: of the sample's file."""
         super().__init__(message)
-        self.text = message
-        self.status = self._status if status is None else status
-        self.path = path
+        self.text: str = message
+        self.status: int = self._status if status is None else status
+        self.path: Optional[str] = path
 
     @property
     def name(self) -> str:
+        """The name of its status, such as "EDECODE"."""
         return str(lib.status_name(self.status).decode())
 
     def __str__(self) -> str:

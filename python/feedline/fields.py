@@ -12,11 +12,14 @@ import json
 import os
 import stat
 from array import array
-from typing import Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from . import _c
 from ._library import lib
 from .errors import check
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NO_INTEGER = -(1 << 63)
 _NOTHING = array("d", [float("nan")])
@@ -94,7 +97,7 @@ class Memory:
         self, hold: Any, address: int, typestr: str, shape: Tuple[int, ...]
     ) -> None:
         self._hold = hold
-        self.__array_interface__ = {
+        self.__array_interface__: Dict[str, Any] = {
             "shape": shape,
             "typestr": typestr,
             "data": (address, False),
@@ -102,7 +105,7 @@ class Memory:
         }
 
 
-def array_at(hold: Any, at: Any, typestr: str, *shape: int) -> Any:
+def array_at(hold: Any, at: Any, typestr: str, *shape: int) -> NDArray[Any]:
     """An array of what is in memory that `hold` keeps; at: an address, or a
     pointer of ctypes."""
     import numpy
@@ -124,22 +127,23 @@ class Field:
     """
 
     def __init__(self, raw: _c.batch_field, count: int, hold: Any) -> None:
-        self.kind = int(raw.kind)
-        self.name = os.fsdecode(raw.name)
-        self.width = int(raw.width)
+        self.kind: int = int(raw.kind)
+        self.name: str = os.fsdecode(raw.name)
+        self.width: int = int(raw.width)
         self._raw = raw
         self._count = count
         self._hold = hold
 
     @property
     def is_number(self) -> bool:
+        """Whether numpy() has it."""
         return self.kind in (_c.FIELD_INT, _c.FIELD_FLOAT)
 
-    def _array(self, pointer: Any, typestr: str) -> Any:
+    def _array(self, pointer: Any, typestr: str) -> NDArray[Any]:
         shape = (self._count, self.width) if self.width else (self._count,)
         return array_at(self._hold, pointer, typestr, *shape)
 
-    def numpy(self) -> Any:
+    def numpy(self) -> NDArray[Any]:
         """Numbers as an array. TypeError: the field is bytes."""
         if self.kind == _c.FIELD_INT:
             return self._array(self._raw.integers, "<i8")
@@ -148,17 +152,17 @@ class Field:
         raise TypeError("field %r is no number" % self.name)
 
     @property
-    def offsets(self) -> Any:
+    def offsets(self) -> NDArray[Any]:
         """Where in `data` the bytes of each image begin, uint64."""
         return self._array(self._raw.offset, "<u8")
 
     @property
-    def lengths(self) -> Any:
+    def lengths(self) -> NDArray[Any]:
         """How many bytes each image has, uint64."""
         return self._array(self._raw.bytes, "<u8")
 
     @property
-    def data(self) -> Any:
+    def data(self) -> NDArray[Any]:
         """The bytes of all byte fields of the batch, uint8."""
         return array_at(self._hold, self._raw.data, "|u1", self._end())
 

@@ -33,6 +33,7 @@ from typing import Optional, Sequence, Tuple, Type, Union
 
 from . import _c, agreement, lifetime, log_lines, torch_ranges, tuner_talk
 from ._library import converted, lib
+from ._option_types import LoaderOptions, Unpack
 from .batch import Batch
 from .dataset import Dataset
 from .errors import Error, InvalidArgument, RangeError, StateError, Timeout
@@ -93,9 +94,10 @@ class Loader(Observable):
         self,
         dataset: Dataset,
         pipeline: Union[None, str, Pipeline] = None,
-        **options: Any,
+        **options: Unpack[LoaderOptions],
     ) -> None:
-        """pipeline: a Pipeline, the name of a recipe ("train"), or None.
+        """dataset: what to read; the loader keeps it. pipeline: a Pipeline, the
+        name of a recipe ("train"), or None.
 
         options: by the names of docs/options.md: batch_size=64,
         workers="auto", dtype="u8", order="given", ... Two have another default
@@ -111,9 +113,9 @@ class Loader(Observable):
                 "a loader takes a feedline.Dataset, not %s"
                 % type(dataset).__name__
             )
-        self.dataset = dataset
-        self.pipeline = as_pipeline(pipeline)
-        self.options = dict(options)
+        self.dataset: Dataset = dataset
+        self.pipeline: Pipeline = as_pipeline(pipeline)
+        self.options: Dict[str, Any] = dict(options)
         self._pipeline_made_of = self.pipeline.__reduce__()  # of this moment
         self._renew_locks()
         self._turn = 0
@@ -278,7 +280,10 @@ class Loader(Observable):
         agreement.attend(rank, world, terms)
 
     def set_stream(self, stream: int) -> None:
-        """The stream (a cudaStream_t) on which the program computes.
+        """The stream on which the program computes.
+
+        stream: a cudaStream_t, as a number: torch's
+        current_stream().cuda_stream.
 
         The idle time of the GPU in stats()["transfer"] is this stream's: next()
         marks where its queued work ends. 0 is the legacy default stream. The
@@ -325,6 +330,9 @@ class Loader(Observable):
 
     def start(self, epoch: int = 0) -> "Loader":
         """Makes the next batch the first of `epoch`; also after an error.
+        Returns the loader.
+
+        epoch: 0 or more.
 
         Continues without a pause if the stream is already there.
         """
@@ -336,8 +344,8 @@ class Loader(Observable):
     def begin(self, epoch: int, seed: int = 0, position: int = 0) -> None:
         """Begins an epoch, for order="given"; prepared batches are discarded.
 
-        Draws depend on seed, epoch, sample and copy. position: samples of
-        this epoch delivered in an earlier run.
+        epoch, seed: 0 or more, on which draws depend, with sample and copy.
+        position: samples of this epoch delivered in an earlier run.
         """
         self._restart(
             lib.loader_begin,
@@ -439,6 +447,14 @@ class Loader(Observable):
             return spare.epoch, spare.place - self.get("rank")
         return int(epoch.value), int(position.value)
 
+    def _feedline_delivered(self) -> int:
+        """Batches of the epoch that the next `for` goes on with, for those who
+        count them."""
+        if self._midway or self.options.get("order", "own") == "given":
+            return 0
+        _, position = self.position
+        return position // (self.get("world") * self.get("batch_size"))
+
     def _undelivered(self) -> Optional[Batch]:
         """A batch that the library gave and Ctrl-C kept from the caller."""
         spare = self._spare
@@ -447,7 +463,10 @@ class Loader(Observable):
         return spare
 
     def seek(self, epoch: int, position: int) -> None:
-        """Continues after `position` samples of `epoch`, over all ranks."""
+        """Continues after `position` samples of `epoch`, over all ranks.
+
+        epoch, position: 0 or more. Raises RangeError behind the epoch's end.
+        """
         self._restart(
             lib.loader_set_position,
             _unsigned("epoch", epoch),
@@ -470,6 +489,8 @@ class Loader(Observable):
     def restore(self, state: str) -> None:
         """Continues from a saved state.
 
+        state: what save() returned, in this run or an earlier one.
+
         Raises InvalidArgument for a state of another data set or seed."""
         self._restart(lib.loader_restore, state.encode())
 
@@ -477,6 +498,8 @@ class Loader(Observable):
 
     def get(self, key: str) -> int:
         """An option's current value; for auto, the one chosen.
+
+        key: its name, such as "workers". Raises UnknownName for another.
 
         In base units: bytes, nanoseconds, the index among the choices.
         """
@@ -497,7 +520,11 @@ class Loader(Observable):
         return int(value.value)
 
     def set(self, key: str, value: int) -> None:
-        """Sets workers, depth or io_depth while running; 0: tuned."""
+        """Sets an option while the loader runs.
+
+        key: "workers", "depth" or "io_depth". value: 1 or more; 0: tuned.
+        Raises UnknownName for another key, RangeError for a value.
+        """
         with self._others:
             check(
                 lib.loader_set_int(self.handle, key.encode(), value),
@@ -505,9 +532,9 @@ class Loader(Observable):
             )
 
     def hear(self, told: str) -> None:
-        """What the tuners of all ranks of a job tell, one line of text each
-        (feedline_loader_hear). The package does this by itself where ranks can
-        meet (docs/tuner.md)."""
+        """told: what the tuners of all ranks of a job tell, one line of text
+        each (feedline_loader_hear). The package does this by itself where ranks
+        can meet (docs/tuner.md)."""
         with self._others:
             check(lib.loader_hear(self.handle, told.encode()))
 
@@ -542,7 +569,10 @@ class Loader(Observable):
     ) -> Dict[str, Any]:
         """The random draws for a sample: {"operations": [...]}.
 
-        width, height: of the source image, in pixels. Depends on the seed, too.
+        epoch, index: which sample, by its position in the data set. width,
+        height: of the source image, in pixels. copy: of a sample that comes
+        more than once. view: of a pipeline with several. Depends on the seed,
+        too.
         """
         found: Dict[str, Any] = json.loads(
             self.text(
@@ -592,14 +622,20 @@ class Loader(Observable):
         return None
 
     def failure_of(self, epoch: int, index: int) -> Optional[Failure]:
-        """The failure of a sample, or None."""
+        """The failure of a sample, or None.
+
+        epoch, index: which sample, by its position in the data set.
+        """
         for failure in reversed(self.failures()):
             if (failure.epoch, failure.sample_index) == (epoch, index):
                 return failure
         return None
 
     def error_of(self, epoch: int, index: int) -> Optional[Error]:
-        """The exception for a sample that failed, with path and cause."""
+        """The exception for a sample that failed, with path and cause, or None.
+
+        epoch, index: as for failure_of.
+        """
         found = self.failure_of(epoch, index)
         if found is None:
             return None
@@ -649,6 +685,7 @@ class Loader(Observable):
 
     @property
     def closed(self) -> bool:
+        """Whether close() was called, or is at work."""
         return self._closing or self._handle is None
 
     def stop(self) -> None:

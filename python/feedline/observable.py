@@ -66,7 +66,11 @@ class Observable:
         raise NotImplementedError
 
     def text(self, function: Any, *arguments: Any) -> str:
-        """What one of the library's functions for texts says of this loader."""
+        """What one of the library's functions for texts says of this loader.
+
+        function, arguments: such as lib.loader_explain, and what it takes
+        between the loader and the buffer.
+        """
         with self._others:
             return read_text(function, self.handle, *arguments)
 
@@ -123,9 +127,15 @@ class Observable:
         interval: float = 1.0,
         out: Optional[TextIO] = None,
     ) -> str:
-        """Shows this loader while another thread iterates; see views.top.
+        """Shows this loader while another thread iterates: rates, waits and
+        their causes, stages, verdict. Returns the last screen.
 
-        seconds=0: returns a single screen; None: until Ctrl-C.
+        seconds: how long; None: until Ctrl-C; 0: only returns a screen.
+        interval: seconds between two screens. out: a text file, None: the
+        notebook's cell, or sys.stdout.
+
+        Raises ValueError for a negative time, StateError where there is nothing
+        to tell.
         """
         return views.top(self, seconds, interval, out)
 
@@ -154,18 +164,26 @@ class Observable:
 
     def trace_save(self, path: "str | os.PathLike[str]") -> None:
         """Writes a trace for ui.perfetto.dev: the last 4096 events of each
-        thread, completely or not at all. ReadError names the file."""
+        thread.
+
+        path: of the file, which is written completely or not at all. Raises
+        ReadError, which names it.
+        """
         with self._others:
             check(lib.loader_trace_save(self.handle, os.fsencode(path)))
 
     def record(self, path: str, since_ns: int) -> None:
-        """Begins a recording, of all that began since then; see profiling.py.
-        The consumer's thread, as the next two."""
+        """Begins a recording for feedline.profile. The consumer's thread, as
+        the next two.
+
+        path: of the trace. since_ns: what began earlier by CLOCK_MONOTONIC is
+        left out.
+        """
         with self._consumer:
             check(lib.loader_record(self.handle, os.fsencode(path), since_ns))
 
     def record_step(self, number: int) -> None:
-        """A step of the program ended."""
+        """A step of the program ended; number: which."""
         with self._consumer:
             check(lib.loader_record_step(self.handle, number))
 

@@ -80,7 +80,9 @@ def _option(info: _c.option_info) -> Option:
 
 @lru_cache(maxsize=None)
 def option_table(scope: str = "loader") -> Dict[str, Option]:
-    """The options of the loader, or of an operation such as "resize".
+    """Options by name, with their types, ranges and help.
+
+    scope: "loader", or an operation such as "resize".
 
     Raises UnknownName for an operation that is none.
     """
@@ -143,7 +145,7 @@ class Config:
         Raises UnknownName for an option that is none, with the closest one;
         InvalidArgument, RangeError or TypeError for a value.
         """
-        self.handle = ctypes.c_void_p()
+        self.handle: ctypes.c_void_p = ctypes.c_void_p()
         check(lib.config_create(self.handle))
         known = option_table()
         for name, value in options.items():

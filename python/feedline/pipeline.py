@@ -75,10 +75,11 @@ class Pipeline:
     def add(self, op: str, **arguments: Any) -> "Pipeline":
         """Appends an operation and returns the pipeline.
 
-        Values are Python's: scale=(0.08, 1.0), padding=4, pad_if_needed=True;
-        None is the default. Raises UnknownName for an unknown operation or
-        argument, InvalidArgument or RangeError for a value or an unsupported
-        order of operations.
+        op: its name, one of feedline.operations(), such as "resize". arguments:
+        those of feedline.option_table(op), with Python's values: scale=(0.08,
+        1.0), padding=4, pad_if_needed=True; None is the default. Raises
+        UnknownName for an unknown operation or argument, InvalidArgument or
+        RangeError for a value or an unsupported order of operations.
         """
         self._add_text(op, arguments_text(arguments))
         return self
@@ -96,12 +97,12 @@ class Pipeline:
     ) -> "Pipeline":
         """Appends a function in Python and returns the pipeline.
 
-        fn(image) is called on the library's threads, on several at once, with
-        an array of uint8, [H, W, C], that is its own: a numpy array, or without
-        numpy a memoryview. It changes it and returns None, or returns uint8 of
-        the same shape. If it has a parameter `rng`, it gets its random numbers
-        as rng.uniform(), rng.below(n), rng.u32(), which repeat with the seed.
-        What it raises becomes the failure of that sample.
+        fn: is called as fn(image) on the library's threads, on several at once,
+        with an array of uint8, [H, W, C], that is its own: a numpy array, or
+        without numpy a memoryview. It changes it and returns None, or returns
+        uint8 of the same shape. If it has a parameter `rng`, it gets its random
+        numbers as rng.uniform(), rng.below(n), rng.u32(), which repeat with the
+        seed. What it raises becomes the failure of that sample.
 
         name: in statistics and messages, lower_snake; a second function of one
         name gets a number. thread_safe=False: one call at a time.
@@ -138,9 +139,11 @@ class Pipeline:
         return self
 
     def load(self, path: "str | os.PathLike[str]") -> "Pipeline":
-        """Makes the operations of a shared object known to `add`.
+        """Makes the operations of a shared object known to `add`, and returns
+        the pipeline.
 
-        Raises NotFound or InvalidArgument, with the system's message.
+        path: of the shared object (feedline/op.h). Raises NotFound or
+        InvalidArgument, with the system's message.
         """
         check(lib.pipeline_load(self.handle, os.fsencode(path)))
         self._steps.append(("load", (os.fspath(path),)))

@@ -209,7 +209,7 @@ class profile:  # named as torch.profiler.profile is
         self.loader = loader
         self.schedule: Schedule = schedule or always
         self.on_trace_ready = on_trace_ready
-        self.step_num = 0
+        self.step_num: int = 0
         self._action = "NONE"
         self._begun_ns = 0  # of the recording under way; 0: none is
         self._engine: Any = None  # that records it, once there is one
@@ -334,7 +334,10 @@ class profile:  # named as torch.profiler.profile is
         return found
 
     def export_chrome_trace(self, path: "str | os.PathLike[str]") -> None:
-        """Writes the trace for ui.perfetto.dev; ".gz" at the end compresses it.
+        """Writes the trace for ui.perfetto.dev.
+
+        path: of the file, written completely or not at all; ".gz" at its end
+        compresses it.
 
         It lines up with a trace of torch.profiler's of the same process:
         scripts/merge_traces puts both in one file. OSError as open() has it.
@@ -358,8 +361,9 @@ def tensorboard_trace_handler(
 ) -> Callable[[profile], None]:
     """For on_trace_ready: a file a recording, where TensorBoard looks for it.
 
-    DIR/WORKER.TIME.pt.trace.json, with .gz if use_gzip; worker_name: None is
-    host and process, so ranks may share a folder. The folder is made.
+    dir_name: the folder, which is made. The file is
+    WORKER.TIME.pt.trace.json, with .gz if use_gzip=True. worker_name: None is
+    host and process, so ranks may share a folder.
     """
 
     def handler(prof: profile) -> None:

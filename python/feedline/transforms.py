@@ -32,8 +32,9 @@ class Views:
 
         Views([large, large, (small, 8)])
 
-    A callable that returns a list of what the chains make, in order; a pair
-    stands for so many views. default_collate makes a list of tensors of them,
+    A callable that returns a list of what the chains make, in order. chains:
+    callables on images; a pair of one and a number stands for so many views.
+    default_collate makes a list of tensors of them,
     one per view. In the engine an image is decoded once for all views.
     """
 
@@ -89,10 +90,10 @@ class GlobalRng:
 class Python:
     """Runs fn on the pixels of an image, in torch's loaders and the engine.
 
-    fn(pixels): uint8, [H, W, C] with C = 1 (gray) or 3 (RGB), a numpy array of
-    its own. It changes it in place and returns None, or returns uint8 of the
-    same shape. It may draw from random, numpy.random and torch. With a
-    parameter `rng` it gets random numbers instead (rng.uniform(),
+    fn: is called as fn(pixels), with uint8, [H, W, C] with C = 1 (gray) or 3
+    (RGB), a numpy array of its own. It changes it in place and returns None, or
+    returns uint8 of the same shape. It may draw from random, numpy.random and
+    torch. With a parameter `rng` it gets random numbers instead (rng.uniform(),
     rng.below(n), rng.u32()): in the engine those of the sample, else from
     torch's global generator; then it should draw from nothing else.
 
@@ -111,7 +112,7 @@ class Python:
                 "Python() takes a function, but got %s" % type(fn).__name__
             )
         self.fn = fn
-        self.name = name
+        self.name: str = name
         self.thread_safe = thread_safe
 
     def __call__(self, image: Any) -> Any:
@@ -163,9 +164,9 @@ class Python:
 class PIL:
     """A transform of Pillow images, in torch's loaders and in the engine.
 
-    transform(image): takes a Pillow image of mode RGB, or L if gray, and
-    returns one of the same mode and size: RandAugment, GaussianBlur, any
-    callable; a Compose of several is one call.
+    transform: takes a Pillow image of mode RGB, or L if gray, and returns one
+    of the same mode and size: RandAugment, GaussianBlur, any callable; a
+    Compose of several is one call.
 
     name: in statistics and messages, lower_snake; by default pil_ and
     that of the transform. thread_safe=False: one call at a time.
@@ -182,7 +183,7 @@ class PIL:
                 "PIL() takes a callable, but got %s" % type(transform).__name__
             )
         self.transform = transform
-        self.name = _snake(transform) if name is None else name
+        self.name: str = _snake(transform) if name is None else name
         self.thread_safe = thread_safe
 
     def __call__(self, image: Any) -> Any:
@@ -205,7 +206,11 @@ class PIL:
         )
 
     def of_pixels(self, pixels: Any) -> Any:
-        """The transform of uint8 [H, W, C], as the engine calls it."""
+        """The transform as the engine calls it: returns an array of the same
+        shape.
+
+        pixels: uint8 [H, W, C], with C = 1 (gray) or 3 (RGB).
+        """
         import numpy
         from PIL import Image
 

@@ -41,7 +41,8 @@ class Observed(Protocol):
 class Verdict:
     """What the numbers mean.
 
-    code: "FED", "PREP_BOUND_CPU_SATURATED", ...; level: "FED", "MINOR",
+    sentence: what limits the training, with numbers. action: what to do about
+    it; "": nothing. code: "FED", "PREP_BOUND_CPU_SATURATED", ...; level: "FED", "MINOR",
     "MODERATE", "HIGH" or "UNKNOWN"; confidence: 0 to 1; predicted_gain: what
     the action would gain, as a fraction of throughput; tuner: the action is on
     options that may change while the loader runs; evidence: the numbers that

@@ -53,7 +53,8 @@ class Meter(Observable):
         options: Optional[Mapping[str, Any]] = None,
     ) -> None:
         """name: of what is watched, for people. workers: that make its batches,
-        and `option` what its users call that number, for advice. options: of
+        and `option` what its users call that number, for advice. batch_size:
+        samples of a full batch; 0: not known. options: of
         docs/options.md, those for stats_log, metrics, live, trace and rank."""
         self._renew_locks()
         self._meter_name = name
@@ -109,8 +110,10 @@ class Meter(Observable):
     # ---- Measuring --------------------------------------------------------
 
     def call(self, function: Callable[[], T], size: Callable[[T], int]) -> T:
-        """What function() returns, as one call of next(). size: samples of a
-        batch. StopIteration is the end of an epoch.
+        """What function() returns, as one call of next().
+
+        function: the `next` of what is watched; StopIteration is the end of an
+        epoch. size: of the batch that it returned, samples.
 
         Written out, as what Python does between its clocks and function() is
         counted as waiting for it.
@@ -133,7 +136,10 @@ class Meter(Observable):
         return batch
 
     def nothing(self, function: Callable[[], T]) -> T:
-        """What function() returns, as waiting for the batch that comes next."""
+        """What function() returns, as waiting for the batch that comes next.
+
+        function: such as the `iter` of what is watched.
+        """
         with self._consumer:
             handle = self._handle or self._made()
             counted = handle is not None and _begin(handle) == _OK
@@ -217,6 +223,7 @@ class Watch(Meter):
         batch_size: Optional[int] = None,
         options: Optional[Dict[str, Any]] = None,
     ) -> None:
+        """inner: what is iterated. name, batch_size, options: as for watch."""
         self._inner = inner
         self._made_of = (inner, name, batch_size, dict(options or {}))
         workers, size, option = _workers_of(inner)
@@ -306,7 +313,7 @@ def watch(
     iterable: torch's DataLoader, DALI's, WebDataset's, a generator, any
     iterable or iterator. Objects, exceptions and repeated iteration are
     unchanged. name: for display; None: the type's. batch_size: samples of a
-    batch without tensors. options, see docs/options.md: stats_log, metrics,
+    batch without tensors. options: of docs/options.md: stats_log, metrics,
     stats_interval, live, rank, world and traces.
 
     Costs a few microseconds per batch. Raises TypeError for a non-iterable,

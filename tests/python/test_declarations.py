@@ -269,6 +269,14 @@ def test_it_is_made_from_these_headers() -> None:
     assert made.returncode == 0, made.stdout.decode()
 
 
+def test_option_types_are_made_from_this_library() -> None:
+    script = MAKE_C.with_name("make_option_types.py")
+    made = subprocess.run(
+        [sys.executable, str(script), "--check"], stdout=subprocess.PIPE
+    )
+    assert made.returncode == 0, made.stdout.decode()
+
+
 def test_what_is_declared_is_exported() -> None:
     lines = (ROOT / "tests" / "abi" / "symbols.txt").read_text().split("\n")
     assert {"feedline_" + name for name in _c.FUNCTIONS} <= set(lines)

@@ -32,9 +32,11 @@ def made_alone(deferred: Deferred) -> Any:
 
     def make() -> None:
         samples = Dataset.recorded(record, 1, name="one image")
-        options = {"batch_size": 1, "workers": 1, "tuner": "off"}
+        chain = Pipeline("none")
         try:
-            with Loader(samples, Pipeline("none"), **options) as engine:
+            with Loader(
+                samples, chain, batch_size=1, workers=1, tuner="off"
+            ) as engine:
                 for batch in engine:
                     batch.release()
             made.append(tensor)

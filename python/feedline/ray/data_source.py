@@ -30,8 +30,10 @@ def read(
     """An epoch as a ray.data.Dataset: rows of image, label and index, one of
     Ray's batches for each of feedline's.
 
-    dataset, pipeline, options: as for feedline.Loader. concurrency: actors that
-    make them, of num_cpus cores each. Rows come in the loader's order with
+    dataset, pipeline, options: as for feedline.Loader. epoch: which one, from
+    0. concurrency: actors that make them. num_cpus: cores of each.
+    ray_remote_args: other arguments of theirs, as for ray.remote. Rows come in
+    the loader's order with
     ray.data.DataContext.get_current().execution_options.preserve_order = True,
     and else as they are ready. What they are is the same either way.
     """

@@ -70,9 +70,10 @@ class Loader(feedline.Loader):
         share: Optional[float] = None,
         **options: Any,
     ) -> None:
-        """actors: which, or how many of one core each. share: the part of
-        batches that they make, 0 to 1; None: what this process cannot make in
-        time, as measured. options: as for feedline.Loader.
+        """dataset, pipeline: as for feedline.Loader. actors: which, or how many
+        of one core each. share: the part of batches that they make, 0 to 1;
+        None: what this process cannot make in time, as measured. options: as
+        for feedline.Loader.
         """
         for name in ("order", "epochs"):
             if options.get(name, "own") not in ("own", 0):
@@ -98,7 +99,11 @@ class Loader(feedline.Loader):
         except BaseException:
             super().close()
             raise
-        self.options = {**options, "actors": actors, "share": share}
+        self.options: Dict[str, Any] = {
+            **options,
+            "actors": actors,
+            "share": share,
+        }
         self._share = Share(share)
         self._seed = self._planner.get("seed")
         self._coming: Deque[_Coming] = deque()
@@ -206,7 +211,7 @@ class Loader(feedline.Loader):
 
     def wait_for_actors(self, seconds: float = 60.0) -> int:
         """Waits until all actors are there, which need not be waited for; how
-        many are."""
+        many are. seconds: no longer than that."""
         return self._supply.wait_for_actors(seconds)
 
     @property

@@ -14,11 +14,12 @@ from torch.utils.data.dataloader import get_worker_info
 
 from .any_images import Images
 from .block_sampler import BlockSampler
+from .chain import NotNative
 from .collated import collated
 from .dataloader import DataLoader
 from .decision import FallbackWarning
 from .folders import ImageFolder, ImageList
-from .native import NotNative, Plan, plan
+from .native import Plan, plan
 
 __all__ = [
     "BlockSampler",

@@ -77,8 +77,10 @@ class Images(Decoded):
         self.dataset: feedline.Dataset = source
         if theirs:
             self.dataset = feedline.Dataset.huggingface(source)
-        self.apply_exif = theirs if apply_exif is None else bool(apply_exif)
-        self.output = checked(output, self.dataset)
+        self.apply_exif: bool = (
+            theirs if apply_exif is None else bool(apply_exif)
+        )
+        self.output: Optional[Tuple[str, ...]] = checked(output, self.dataset)
         if targets is not None and len(targets) != len(self.dataset):
             raise ValueError(
                 "%d targets for %d samples" % (len(targets), len(self.dataset))

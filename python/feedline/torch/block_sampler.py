@@ -18,14 +18,15 @@ _STEP = 1024  # samples of a rank that are computed at once
 class BlockSampler(Sampler[int]):
     """An exact shuffle that reads blocks of neighbours, each sample once.
 
-    block: consecutive samples in one. lanes: blocks that are mixed with each
-    other. seed: with set_epoch(), the order, the same on every rank; None: a
-    seed that each epoch draws from `generator`, or from torch's own. The order
-    of (seed, epoch) is that of feedline.Loader(shuffle="block").
+    dataset: whose samples, for its length. block: consecutive samples in one.
+    lanes: blocks that are mixed with each other. seed: with set_epoch(), the
+    order, the same on every rank; None: a seed that each epoch draws from
+    `generator`, or from torch's own. The order of (seed, epoch) is that of
+    feedline.Loader(shuffle="block").
 
     num_replicas and rank: as in DistributedSampler, but 1 and 0 if not given;
     with several ranks a seed is needed. Ranks get equally many samples, for
-    which the order is continued at its start, or cut with drop_last.
+    which the order is continued at its start, or cut with drop_last=True.
     """
 
     def __init__(
@@ -55,11 +56,11 @@ class BlockSampler(Sampler[int]):
         self.seed = seed
         self.generator = generator
         self.drop_last = drop_last
-        self.epoch = 0
+        self.epoch: int = 0
         self._elements(0, 0, 0, 0)  # refuses what is out of bounds
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch whose order comes next, where there is a seed."""
+        """epoch: whose order comes next, where there is a seed."""
         self.epoch = epoch
 
     def __len__(self) -> int:

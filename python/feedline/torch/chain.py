@@ -278,19 +278,23 @@ class Builder:
         as_stored: bool = False,
         made_gray: bool = False,
     ) -> None:
-        self.as_stored = as_stored
-        self.made_gray = made_gray
-        self.stage = Stage.IMAGE
-        self.channels = channels
-        self.size = size
-        self.random = False
-        self.rounding = "once"
-        self.ended = ""  # by a transform behind which the engine has none
-        self.tv_tensor = False  # tensors are of the type of torchvision's own
-        self.typed = True  # so are targets that move
-        self.half = ""  # the type of 16 bits that the samples have by now
-        self.bordered = False  # small images may have a border by now
-        self.unsure = False  # what samples are by now, behind a refused one
+        self.as_stored: bool = as_stored
+        self.made_gray: bool = made_gray
+        self.stage: Stage = Stage.IMAGE
+        self.channels: int = channels
+        self.size: Optional[Size] = size
+        self.random: bool = False
+        self.rounding: str = "once"
+        self.ended: str = ""  # by a transform behind which the engine has none
+        self.tv_tensor: bool = (
+            False  # tensors are of the type of torchvision's own
+        )
+        self.typed: bool = True  # so are targets that move
+        self.half: str = ""  # the type of 16 bits that the samples have by now
+        self.bordered: bool = False  # small images may have a border by now
+        self.unsure: bool = (
+            False  # what samples are by now, behind a refused one
+        )
         self._deciding = ""  # the transform that draws whether this is done
         self._ops: List[Op] = []
         self._last: List[Op] = []  # normalize, then random_erasing

@@ -66,8 +66,8 @@ class Private:
 
     def __init__(self, given: Given) -> None:
         self.given = given
-        self.decision = Decision()
-        self.epochs = Epochs()
+        self.decision: Decision = Decision()
+        self.epochs: Epochs = Epochs()
         # What accelerate was told; None until it has asked.
         self.prepared: Optional[bool] = None
 
@@ -75,7 +75,10 @@ class Private:
 class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     """torch.utils.data.DataLoader on the feedline engine.
 
-    All of torch's arguments, by keyword and position, and:
+    As in torch, by keyword and position: dataset, batch_size, sampler,
+    batch_sampler, collate_fn, pin_memory, drop_last, timeout, worker_init_fn,
+    multiprocessing_context, generator, persistent_workers, pin_memory_device,
+    in_order: see torch.utils.data.DataLoader. And:
 
     shuffle: also "block", for slow disks (docs/shuffle.md): a BlockSampler, by
         the options block and lanes.
@@ -92,8 +95,11 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     on_error: "raise" in place of the failed sample's batch, after which the
         epoch may continue; "skip": another sample in its place; "zero": zeros.
         Natively only.
-    tuner, tuner_profile, memory_budget, device_memory_budget, reader, quality,
-        affinity: options of the engine (docs/options.md).
+    tuner: "auto", "observe" or "off". tuner_profile: a file of an earlier run.
+    memory_budget, device_memory_budget: bytes, or "2g". reader: "auto",
+        "uring", "pread", "memory". quality: "exact" or "fast". affinity:
+        "auto", "none" or CPUs as "0-15". Options of the engine
+        (docs/options.md); None: its default.
     seed: of random transforms, with the epoch; None: the seed that torch draws
         for each iterator.
     options: any other options of the engine, by name.
@@ -217,6 +223,11 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     def _feedline_observed(self) -> Optional[Observable]:
         return self._feedline.epochs.observed()
 
+    def _feedline_delivered(self) -> int:
+        """Batches of a saved epoch, with which the next iter() goes on."""
+        saved = self._feedline.epochs.saved
+        return 0 if saved is None or saved.finished else saved.yielded
+
     def _feedline_about_python(self) -> str:
         recorded = self._feedline.decision.recorded
         if recorded is None:
@@ -296,6 +307,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
             for _ in loader.into(images, labels):
                 graph.replay()
 
+        images: [N, C, H, W], with room for a full batch. labels: [N] of int64.
+
         ValueError: a batch does not fit. TypeError: it is no images and labels.
         """
         tensors = Into(images, labels)
@@ -326,7 +339,10 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """The next iter() continues from there; after a finished epoch it is
-        the next one. {} starts over.
+        the next one.
+
+        state_dict: what state_dict() returned, here or in an earlier run; {}
+        starts over.
 
         Raises ValueError for the state of another data set, or an invalid
         one.

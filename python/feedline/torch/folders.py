@@ -42,12 +42,13 @@ PathLike = Union[str, "os.PathLike[str]"]
 IMAGE_ENDINGS = image_endings(_c.ENDING_LISTED)
 
 
-class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
+class Decoded(torch.utils.data.Dataset[Any]):
     """What our data sets have in common: samples come from an engine where the
     chain of transforms is known, and else from Python.
 
     Attributes:
         transform, target_transform: may be replaced.
+        seed: of the random draws, with set_epoch().
         classes: names by label. class_to_idx: the other way round.
     """
 
@@ -61,8 +62,8 @@ class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
         self.transform = transform
         self.target_transform = target_transform
         self.classes: List[str] = list(classes or ())
-        self.seed = operator.index(seed)
-        self.epoch = 0
+        self.seed: int = operator.index(seed)
+        self.epoch: int = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -77,7 +78,7 @@ class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
         raise NotImplementedError
 
     def piece(self, where: str) -> Piece:
-        """How the engine reads it."""
+        """How the engine reads it. where: its name in messages."""
         raise NotImplementedError
 
     def _contents(self) -> Any:
@@ -94,7 +95,8 @@ class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
         return {name: label for label, name in enumerate(self.classes)}
 
     def set_epoch(self, epoch: int) -> None:
-        """Names the random draws from here on. Changed samples are noticed."""
+        """epoch: names the random draws from here on. Changed samples are
+        noticed."""
         self.epoch = operator.index(epoch)
         self._made_of = ()
 
@@ -254,8 +256,9 @@ class ImageFolder(ImageList):
     Ordered and labelled as torchvision.datasets.ImageFolder: classes by name,
     files of a class by folder and then by name, links followed.
 
-    is_valid_file: which files count, by path; default: those with an ending of
-    an image. allow_empty: classes without images are fine. The rest as for
+    root: the folder of the classes' folders. is_valid_file: which files count,
+    by path; default: those with an ending of an image. allow_empty: classes
+    without images are fine. transform, target_transform, seed: as for
     ImageList. Raises FileNotFoundError for a folder without classes and for
     classes without images.
     """
@@ -270,7 +273,7 @@ class ImageFolder(ImageList):
         allow_empty: bool = False,
         seed: int = 0,
     ) -> None:
-        self.root = os.fspath(root)
+        self.root: str = os.fspath(root)
         classes = _find_classes(self.root)
         samples, empty = _find_images(
             self.root, classes, is_valid_file or _is_image

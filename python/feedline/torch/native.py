@@ -95,7 +95,8 @@ class Plan:
         return self.views == 0 and all(part is None for part in more)
 
     def mixed(self, mix: Dict[str, Any]) -> "Plan":
-        """This plan with mixed batches. Raises feedline.Error."""
+        """This plan with mixed batches. mix: arguments of the operation "mix".
+        Raises feedline.Error."""
         pipeline = self.pipeline.copy().add("mix", **mix)
         return replace(self, pipeline=pipeline, mix=mix)
 

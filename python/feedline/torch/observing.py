@@ -9,8 +9,8 @@ it, and phases do nothing, so a training script needs no `if` around them.
 
 from __future__ import annotations
 
-import functools
-from typing import Any, Callable, Generic, List, Optional, TextIO, TypeVar, cast
+import os
+from typing import Any, Callable, Dict, Generic, List, Optional, TextIO, TypeVar
 
 import feedline
 
@@ -42,21 +42,6 @@ class readable(Generic[T]):
         return self._compute(instance)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def counted(method: F) -> F:
-    """Calls the method of this name of who counts the batches; StateError
-    before the first epoch."""
-
-    @functools.wraps(method)
-    def call(self: "Observing", *arguments: Any, **named: Any) -> Any:
-        theirs = getattr(self._counting(), method.__name__)
-        return theirs(*arguments, **named)
-
-    return cast(F, call)
-
-
 class Observing:
     """Statistics, words and views of a loader that has an engine at times."""
 
@@ -79,10 +64,32 @@ class Observing:
             raise feedline.StateError(why_no_engine(self))
         return observed
 
-    stats = counted(Observable.stats)
-    tuner_text = counted(Observable.tuner_text)
-    table = counted(Observable.table)
-    trace_save = counted(Observable.trace_save)
+    # As a feedline.Loader has them; StateError before the first epoch.
+
+    def stats(self, flat: bool = False) -> Dict[str, Any]:
+        """All statistics since the start or reset_stats(), with the verdict
+        (docs/statistics.md).
+
+        flat=True: in one level of floats, {"feedline/wait_fraction": 0.03,
+        ...}, for writer.add_scalar and wandb.log.
+        """
+        return self._counting().stats(flat)
+
+    def tuner_text(self) -> str:
+        """What the tuner did and why, as lines of text."""
+        return self._counting().tuner_text()
+
+    def table(self, sort_by: Optional[str] = None, row_limit: int = 0) -> str:
+        """Stages and phases as lines of text.
+
+        sort_by: a column, such as "busy" or "p99"; None: in processing order.
+        row_limit: 0 is all rows.
+        """
+        return self._counting().table(sort_by, row_limit)
+
+    def trace_save(self, path: "str | os.PathLike[str]") -> None:
+        """Writes a trace for ui.perfetto.dev. path: of the file."""
+        self._counting().trace_save(path)
 
     def reset_stats(self) -> None:
         """Statistics begin anew; nothing to do before the first epoch."""
@@ -120,10 +127,12 @@ class Observing:
         interval: float = 1.0,
         out: Optional[TextIO] = None,
     ) -> str:
-        """Shows this loader while another thread iterates; see views.top.
+        """Shows this loader while another thread iterates, and returns the last
+        screen; before the first epoch it only says that.
 
-        seconds=0: only returns one screen; None: until Ctrl-C. Before the first
-        epoch it returns that.
+        seconds: how long; None: until Ctrl-C; 0: only returns a screen.
+        interval: seconds between two screens. out: a text file, None: the
+        notebook's cell, or sys.stdout.
         """
         if self._feedline_observed() is None:
             return why_no_engine(self)

@@ -27,6 +27,7 @@ from .options import Option, operations, option_table
 from .pipeline import Pipeline
 from .profiling import ProfilerAction, profile, schedule
 from .profiling import tensorboard_trace_handler
+from .progress_bar import Progress, progress
 from .views import Verdict
 from .watching import Watch, watch
 
@@ -52,6 +53,7 @@ __all__ = [
     "OutOfMemory",
     "Pipeline",
     "ProfilerAction",
+    "Progress",
     "RangeError",
     "ReadError",
     "ReleasedError",
@@ -69,6 +71,7 @@ __all__ = [
     "operations",
     "option_table",
     "profile",
+    "progress",
     "schedule",
     "tensorboard_trace_handler",
     "watch",

@@ -42,11 +42,11 @@ class Verdict:
     """What the numbers mean.
 
     sentence: what limits the training, with numbers. action: what to do about
-    it; "": nothing. code: "FED", "PREP_BOUND_CPU_SATURATED", ...; level: "FED", "MINOR",
-    "MODERATE", "HIGH" or "UNKNOWN"; confidence: 0 to 1; predicted_gain: what
-    the action would gain, as a fraction of throughput; tuner: the action is on
-    options that may change while the loader runs; evidence: the numbers that
-    decided.
+    it; "": nothing. code: "FED", "PREP_BOUND_CPU_SATURATED", ...; level: "FED",
+    "MINOR", "MODERATE", "HIGH" or "UNKNOWN"; confidence: 0 to 1;
+    predicted_gain: what the action would gain, as a fraction of throughput;
+    tuner: the action is on options that may change while the loader runs;
+    evidence: the numbers that decided.
     """
 
     code: str
@@ -391,20 +391,23 @@ def repr_html(loader: Observed) -> str:
 CLEAR = "\x1b[H\x1b[2J"
 
 
-def notebook_display() -> Optional[Callable[[str], None]]:
-    """Where IPython runs in a notebook: shows a text, in one place."""
+def notebook_display() -> Optional[Callable[[Dict[str, str]], None]]:
+    """Where IPython runs in a notebook: shows texts by their types, such as
+    "text/plain", in one place of the cell's output, made at the first of them.
+    """
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or not hasattr(shell, "kernel"):
         return None
+    handle: Any = None
 
-    def as_mime(text: str) -> Dict[str, str]:
-        return {"text/plain": text}
-
-    handle = ipython.display.display(as_mime(""), raw=True, display_id=True)
-
-    def show(text: str) -> None:
-        handle.update(as_mime(text), raw=True)
+    def show(texts: Dict[str, str]) -> None:
+        nonlocal handle
+        if handle is None:
+            display = ipython.display.display
+            handle = display(texts, raw=True, display_id=True)
+        else:
+            handle.update(texts, raw=True)
 
     return show
 
@@ -442,8 +445,15 @@ def top(
     text = screen(stats, loader.table(), None, title)
     if seconds == 0:
         return text
-    show = notebook_display() if out is None else None
-    show = show or terminal_display(out or sys.stdout)
+    notebook = notebook_display() if out is None else None
+    in_terminal = terminal_display(out or sys.stdout)
+
+    def show(screen: str) -> None:
+        if notebook is not None:
+            notebook({"text/plain": screen})
+        else:
+            in_terminal(screen)
+
     end = math.inf if seconds is None else time.monotonic() + seconds
     try:
         while time.monotonic() < end:

@@ -4,14 +4,17 @@
 A test is a function case_NAME(tmp) that gets an empty folder; the script runs
 the one that its argument names. A failed assertion fails it.
 """
+import fcntl
 import json
 import os
+import pty
 import shutil
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 TOOL = os.environ.get("LOADERBENCH", "loaderbench")
@@ -159,6 +162,57 @@ def interrupted(tmp, logged, *arguments):
     equal(running.returncode, 130, out + err)
     os.unlink(log)
     return out
+
+
+class on_terminal:
+    """loaderbench with standard output and error on a terminal of 24 x 80, in
+    the folder `where`."""
+
+    def __init__(self, where, *arguments, columns=80):
+        self.where, self.arguments, self.columns = where, arguments, columns
+        self.text, self.returncode = "", None
+
+    def __enter__(self):
+        self.end, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", 24, self.columns, 0, 0))
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith("FEEDLINE_")}
+        env["TERM"] = "xterm"
+        self.process = subprocess.Popen(
+            [TOOL] + [str(a) for a in self.arguments], cwd=self.where, env=env,
+            stdin=slave, stdout=slave, stderr=slave)
+        os.close(slave)
+        return self
+
+    def read(self):
+        """False: it has closed its end."""
+        try:
+            more = os.read(self.end, 65536)
+        except OSError:
+            more = b""
+        self.text += more.decode(errors="replace")
+        return bool(more)
+
+    def until(self, part):
+        while part not in self.text:
+            assert self.read(), "%r did not come: %s" % (part, self.text)
+
+    def send_signal(self, number):
+        self.process.send_signal(number)
+
+    def rest(self):
+        """All that it printed, once it has ended."""
+        while self.read():
+            pass
+        self.returncode = self.process.wait()
+        return self.text
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.end)
 
 
 def skip(reason):

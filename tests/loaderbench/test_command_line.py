@@ -40,25 +40,31 @@ def case_help(tmp):
         equal(expect(tool(command, "-h"), 0).out, text)
         fits(overview + text)
     text = tool("run", "--help").out
-    for option in ("--batch-size", "--workers N|auto", "--on-error",
+    for option in ("--batch-size", "--workers=N|auto", "--on-error",
                    "--dtype", "--consumer-ms"):
-        contains(text, "\n  " + option)
+        contains(text, " " + option)
     text = tool("run", "--help-all").out
     for option in ("--resume-at", "--batch-size", "--stuck-after"):
         contains(text, "\n  " + option)
 
 
 def case_help_fits_a_screen(tmp):
+    """Of 24 lines, with room for the prompt."""
+    overview = expect(tool("--help"), 0).out
+    assert len(overview.splitlines()) <= 23, overview
     for command, _ in commands():
         text = expect(tool(command, "--help"), 0).out
-        assert len(text.splitlines()) <= 40, command
+        assert len(text.splitlines()) <= 23, command
         more = expect(tool(command, "--help-all"), 0).out
+        equal(expect(tool("help", command, "options"), 0).out, more)
+        contains(more, "\nExample: loaderbench %s" % command)
         fits(text + more)
         for option in re.findall(r"^  --([a-z0-9-]+)", text, re.M):
             equal(len(re.findall(r"^  --%s\b(?!-)" % option, more, re.M)), 1,
                   "%s --%s" % (command, option))
         equal(expect(tool("help", command), 0).out, text)
     expect(tool("help", "rum"), 2, "the closest is 'run'")
+    expect(tool("help", "run", "speed"), 2, "'options'")
 
 
 def case_help_all_has_every_loader_option(tmp):
@@ -128,6 +134,9 @@ def case_complete(tmp):
             (["run", "--shuffle", "=", "t"], ["true"]),
             (["run", "--op", "hor"], ["horizontal_flip"]),
             (["run", "--json", ""], [":files"]),
+            (["run", "--model", "vit_b"], ["vit_b16@rtx3090"]),
+            (["tune", "--model=resnet18"], ["--model=resnet18@rtx3090"]),
+            (["", "quick"], []),
             (["run", "list", ":", "/d"], [":files"]),
             (["xyzzy", ""], [])):
         equal(complete(*words), expected, " ".join(words))
@@ -438,6 +447,65 @@ def case_operations_before_normalize(tmp):
     equal([o["op"] for o in doc["config"]["pipeline"]],
           ["random_resized_crop", "horizontal_flip", "color_jitter",
            "normalize", "random_erasing"])
+
+
+# What makes an example short, or able to run in a test at all.
+SHORTER = {"run": ("--seconds", 0.2), "headroom": ("--seconds", 0.2),
+           "tune": ("--seconds", 0.5), "io": ("--seconds", 0.01, "--rounds", 1),
+           "sweep": ("--seconds", 0.05, "--repeat", 1),
+           "quick": ("--seconds", 0.2, "--warmup", 1),
+           "gen": ("--force", "--images", 24),
+           "case": ("--seconds", 0.5, "--batch-size", 4, "--patience", 5)}
+
+
+def made_for_examples(tmp):
+    """What they are about: photos, documents of runs and of a sweep."""
+    folder = generate(tmp, name="photos")
+    for name in ("run", "before", "after", "rank0", "rank1"):
+        expect(tool("run", folder, "--epochs", 1, "--quiet", "--json",
+                    os.path.join(tmp, name + ".json")), 0)
+    expect(tool("sweep", folder, "--workers", 1, "--depth", 2, "--seconds",
+                0.05, "--repeat", 1, "--quiet", "--json",
+                os.path.join(tmp, "sweep.json")), 0)
+
+
+def run_example(tmp, command, words):
+    """In the folder where that is."""
+    env = {}
+    if command == "h2d":
+        double = os.environ.get("LOADERBENCH_DOUBLE")
+        if not double:
+            return None
+        env = {"FEEDLINE_LIBCUDA": double, "CUDA_DOUBLE": "devices=1"}
+        words = words + ["--repeats", "1", "--max", "16k"]
+    before = os.getcwd()
+    os.chdir(tmp)
+    try:
+        return tool(*words, *SHORTER.get(command, ()), env=env)
+    finally:
+        os.chdir(before)
+
+
+def case_examples_of_help_run(tmp):
+    """Each command's, but top's, which waits for a training."""
+    made_for_examples(tmp)
+    tried = 0
+    for command, _ in commands():
+        text = expect(tool(command, "--help"), 0).out
+        example = re.search(r"^Example: loaderbench (.*)$", text, re.M).group(1)
+        words = shlex.split(example)
+        equal(words[0], command)
+        if command == "top":
+            equal(words[1:], ["--wait"])
+            continue
+        done = run_example(tmp, command, words)
+        if done is None:
+            continue
+        # compare may find the second run slower, and doctor this machine bad.
+        allowed = {"compare": (0, 1), "doctor": (0, 4)}.get(command, (0,))
+        assert done.rc in allowed, (example, done.rc, done.out, done.err)
+        tried += 1
+    assert tried >= 14, tried
 
 
 def case_example_of_help(tmp):

@@ -5,6 +5,7 @@
  */
 #include "tools/loaderbench/cli/commands.h"
 #include "tools/loaderbench/doc.h"
+#include "tools/loaderbench/doctor_ask.h"
 #include "tools/loaderbench/library.h"
 #include "tools/loaderbench/output.h"
 #include "tools/loaderbench/report/document.h"
@@ -40,25 +41,12 @@ const struct cli_command command_doctor = {
         "io_uring, limits of files and threads, CUDA versions, the GPU's NUMA "
         "node and clocks, misspelt FEEDLINE_ variables. Each finding comes "
         "with a remedy. Nothing is changed.",
+    .example = "doctor",
     CLI_TABLE(0),
     .run = doctor_main,
 };
 
 /* ---- Asking ------------------------------------------------------------- */
-
-static int ask(const char *device, json_t **out)
-{
-    char *text;
-    int32_t status = library_text(LIBRARY_DOCTOR, device, &text);
-    if (status < 0)
-        return tool_setup_failed(status);
-    *out = json_loads(text, 0, NULL);
-    free(text);
-    if (*out)
-        return TOOL_DONE;
-    tool_say("the library's findings are no JSON");
-    return TOOL_ENVIRONMENT;
-}
 
 /* Variables that nothing reads. */
 static void add_environment(json_t *findings)
@@ -77,6 +65,24 @@ static void add_environment(json_t *findings)
                                         "environment", "level", "warning",
                                         "text", text, "remedy", remedy));
     }
+}
+
+int doctor_ask(const char *device, json_t **out)
+{
+    if (!device)
+        device = feedline_device_count() > 0 ? "cuda:0" : "host";
+    char *text;
+    int32_t status = library_text(LIBRARY_DOCTOR, device, &text);
+    if (status < 0)
+        return tool_setup_failed(status);
+    *out = json_loads(text, 0, NULL);
+    free(text);
+    if (*out) {
+        add_environment(json_object_get(*out, "findings"));
+        return TOOL_DONE;
+    }
+    tool_say("the library's findings are no JSON");
+    return TOOL_ENVIRONMENT;
 }
 
 /* ---- Telling ------------------------------------------------------------ */
@@ -134,15 +140,11 @@ int doctor_main(void *values, const struct cli_parsed *parsed)
 {
     const struct doctor_options *o = values;
     json_t *found;
-    const char *device = o->device;
     (void)parsed;
-    if (!device)
-        device = feedline_device_count() > 0 ? "cuda:0" : "host";
-    int rc = ask(device, &found);
+    int rc = doctor_ask(o->device, &found);
     if (rc != TOOL_DONE)
         return rc;
     json_t *findings = json_object_get(found, "findings");
-    add_environment(findings);
     if (output_is_free(o->quiet, o->json, NULL))
         tell_all(findings);
     if (o->json) {

@@ -3,6 +3,7 @@
 
 #include "tools/loaderbench/doc.h"
 #include "tools/loaderbench/library.h"
+#include "tools/loaderbench/tool_progress.h"
 
 #include <feedline/bench.h>
 
@@ -110,6 +111,10 @@ int gpu_time_copies(const char *device, struct gpu_copy *copies, size_t n,
     double *gpu = calloc(n * rounds, sizeof(*gpu));
     int rc = TOOL_DONE;
     uint64_t whole = 0; /* rounds that are complete */
+    const struct progress progress = {.what = "copies",
+                                      .unit = "measurements",
+                                      .all = n * rounds,
+                                      .begin = tool_seconds()};
     if (!host || !gpu)
         rc = tool_no_memory();
     for (size_t k = 0; k < rounds * n && rc == TOOL_DONE; k++) {
@@ -119,10 +124,9 @@ int gpu_time_copies(const char *device, struct gpu_copy *copies, size_t n,
         whole += rc == TOOL_DONE && i == n - 1;
         if (rc == TOOL_DONE && tool_interrupted())
             rc = TOOL_INTERRUPTED;
-        tool_progress("%.0f %% of the copies",
-                      100.0 * (double)k / (double)(n * rounds));
+        progress_count(&progress, k + 1);
     }
-    tool_progress("%s", "");
+    progress_line("%s", "");
     for (size_t i = 0; i < n && whole; i++) {
         copies[i].host_us = tool_median(host + i * rounds, whole);
         copies[i].device_us = tool_median(gpu + i * rounds, whole);

@@ -6,18 +6,21 @@
 #include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/cli/commands.h"
 #include "tools/loaderbench/cli/completion.h"
+#include "tools/loaderbench/model/model.h"
 #include "tools/loaderbench/output.h"
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/tool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct cli_command *const cli_commands[] = {
-    &command_run,    &command_sweep,   &command_tune,  &command_headroom,
-    &command_report, &command_compare, &command_merge, &command_doctor,
-    &command_top,    &command_h2d,     &command_case,  &command_gen,
-    &command_scan,   &command_pack,    &command_io};
+    &command_quick,    &command_run,    &command_sweep,   &command_tune,
+    &command_headroom, &command_report, &command_compare, &command_merge,
+    &command_doctor,   &command_top,    &command_h2d,     &command_case,
+    &command_gen,      &command_scan,   &command_pack,    &command_io};
 const size_t n_cli_commands = sizeof(cli_commands) / sizeof(*cli_commands);
 
 static int unknown_command(const char *name)
@@ -41,10 +44,18 @@ static int help(int argc, char **argv)
         cli_overview();
         return TOOL_DONE;
     }
+    if (strcmp(argv[2], "models") == 0) {
+        model_list();
+        return TOOL_DONE;
+    }
     command = cli_find_command(argv[2]);
     if (!command)
         return unknown_command(argv[2]);
-    cli_help(command, false);
+    if (argc > 3 && strcmp(argv[3], "options") != 0) {
+        tool_say("help %s is followed by nothing, or by 'options'", argv[2]);
+        return TOOL_USAGE;
+    }
+    cli_help(command, argc > 3);
     return TOOL_DONE;
 }
 
@@ -72,11 +83,34 @@ static int run_command(const char *name, int argc, char **argv)
     return rc;
 }
 
+/* What no command is called may be a data set. */
+static bool is_data(const char *name)
+{
+    return strchr(name, '/') || strchr(name, ':') || access(name, F_OK) == 0;
+}
+
+/* `loaderbench [FOLDER] [options]`, without a command. */
+static int run_quick(int argc, char **argv)
+{
+    char **with = calloc((size_t)argc + 2, sizeof(*with));
+    if (!with)
+        return tool_no_memory();
+    with[0] = argv[0];
+    with[1] = "quick";
+    memcpy(with + 2, argv + 1, (size_t)(argc - 1) * sizeof(*with));
+    int rc = run_command("quick", argc + 1, with);
+    free(with);
+    return rc;
+}
+
 static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name && tool_is_terminal(STDOUT_FILENO))
+        return run_quick(argc, argv);
     if (!name) {
-        tool_say("a command is missing; 'loaderbench --help' lists them");
+        tool_say("a command is missing; 'loaderbench --help' lists them, and "
+                 "'loaderbench quick' is what a terminal gets without one");
         return TOOL_USAGE;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
@@ -92,6 +126,8 @@ static int run(int argc, char **argv)
         cli_complete(argc - 2, argv + 2);
         return TOOL_DONE;
     }
+    if (!cli_find_command(name) && *name != '-' && is_data(name))
+        return run_quick(argc, argv);
     return run_command(name, argc, argv);
 }
 

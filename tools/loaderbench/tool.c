@@ -71,7 +71,7 @@ void tool_drain_log(void)
         tool_say("%s", line);
 }
 
-static bool wants_decoration(int fd)
+bool tool_is_terminal(int fd)
 {
     const char *term = getenv("TERM");
     return isatty(fd) && (!term || strcmp(term, "dumb") != 0);
@@ -80,24 +80,7 @@ static bool wants_decoration(int fd)
 const char *tool_colour(const char *code)
 {
     const char *no = getenv("NO_COLOR");
-    return !(no && *no) && wants_decoration(STDOUT_FILENO) ? code : "";
-}
-
-bool tool_has_progress(void)
-{
-    return wants_decoration(STDERR_FILENO);
-}
-
-void tool_progress(const char *fmt, ...)
-{
-    va_list args;
-    if (!tool_has_progress())
-        return;
-    fprintf(stderr, "\r\033[K");
-    va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
-    va_end(args);
-    fflush(stderr);
+    return !(no && *no) && tool_is_terminal(STDOUT_FILENO) ? code : "";
 }
 
 static double clock_seconds(clockid_t clock)

@@ -44,12 +44,11 @@ int tool_no_memory(void);
 /* Prints the library's log lines that came since the last call. */
 void tool_drain_log(void);
 
-/* Colour and progress are for people: not in a pipe, not with NO_COLOR. */
-const char *tool_colour(const char *code); /* code, or "" */
-bool tool_has_progress(void);
+/* One that takes more than text. */
+bool tool_is_terminal(int fd);
 
-/* A line on standard error that replaces the one before; "" clears it. */
-void tool_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Colour is for people: not in a pipe, not with NO_COLOR. */
+const char *tool_colour(const char *code); /* code, or "" */
 
 /* Seconds on the monotonic clock, and of CPU time of the process. */
 double tool_seconds(void);

@@ -56,6 +56,7 @@ const struct cli_command command_case = {
         "so that only the bus matters.\nlatency: each image of a batch is "
         "copied separately, against all of them as one block.\n\nCtrl-C "
         "prints what has been measured.",
+    .example = "case v100",
     CLI_TABLE(.batch_size = 64, .seconds = 5, .patience = 60),
     .run = case_main,
 };

@@ -8,6 +8,7 @@
 
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/tool.h"
+#include "tools/loaderbench/tool_progress.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -279,6 +280,10 @@ static int take_own(const struct cli_option *o, const struct argument *a,
     }
     const char *value;
     int rc = take_value(a, argc, argv, i, &value);
+    if (rc < 0 && o->known && strcmp(value, "list") == 0) {
+        o->known->list();
+        return TOOL_DONE;
+    }
     return rc < 0 ? set_value(o, value, values) : rc;
 }
 
@@ -417,6 +422,17 @@ static void warn_of_environment(void)
                  *closest ? "; the closest is " : "", closest);
 }
 
+static bool is_on(const struct cli_command *command, const void *values,
+                  const char *name)
+{
+    bool on = false;
+    for (size_t i = 0; i < command->n_options; i++)
+        if (strcmp(command->options[i].name, name) == 0)
+            memcpy(&on, (const char *)values + command->options[i].offset,
+                   sizeof(on));
+    return on;
+}
+
 /* Fills `values` from argv[2...]. -1: go on, else the exit status. */
 static int parse(const struct cli_command *command, int argc, char **argv,
                  void *values, struct cli_parsed *out)
@@ -430,6 +446,8 @@ static int parse(const struct cli_command *command, int argc, char **argv,
         tool_say("%s: %s is missing", command->name, command->positional);
         return usage(command);
     }
+    if (is_on(command, values, "progress"))
+        progress_ask();
     if (command->loader_options)
         warn_of_environment();
     document_made_with(cli_options_json(command, values, out));

@@ -23,7 +23,16 @@ enum cli_kind {
     CLI_TEXT,   /* const char * */
     CLI_CHOICE, /* const char *, one of `choices` */
     CLI_OUTPUT, /* const char *: a file that will be written; "-": stdout */
-    CLI_LIST    /* struct cli_list: the option may be repeated */
+    CLI_LIST,   /* struct cli_list: the option may be repeated */
+    CLI_KNOWN   /* const char *: one of a table, `known`; "list" prints it */
+};
+
+/* A table of names that an option takes. */
+struct cli_known {
+    /* Calls offer(self, name) for each. */
+    void (*names)(void (*offer)(const void *self, const char *value),
+                  const void *self);
+    void (*list)(void); /* all of it for people */
 };
 
 struct cli_list {
@@ -39,18 +48,20 @@ struct cli_option {
     size_t offset; /* of the value in the command's own struct */
     double low, high;
     const char *choices; /* "a|b|c" */
+    const struct cli_known *known;
 };
 
 /* The rest of a row: where the value is in the struct VALUES of the command,
  * and what it may be. */
-#define VALUE_SWITCH(f)       CLI_SWITCH, offsetof(VALUES, f), 0, 0, NULL
-#define VALUE_COUNT(f, low)   CLI_COUNT, offsetof(VALUES, f), low, 0, NULL
-#define VALUE_SIZE(f, low)    CLI_SIZE, offsetof(VALUES, f), low, 0, NULL
-#define VALUE_NUMBER(f, a, b) CLI_NUMBER, offsetof(VALUES, f), a, b, NULL
-#define VALUE_TEXT(f)         CLI_TEXT, offsetof(VALUES, f), 0, 0, NULL
-#define VALUE_CHOICE(f, of)   CLI_CHOICE, offsetof(VALUES, f), 0, 0, of
-#define VALUE_OUTPUT(f)       CLI_OUTPUT, offsetof(VALUES, f), 0, 0, NULL
-#define VALUE_LIST(f)         CLI_LIST, offsetof(VALUES, f), 0, 0, NULL
+#define VALUE_SWITCH(f)       CLI_SWITCH, offsetof(VALUES, f), 0, 0, NULL, NULL
+#define VALUE_COUNT(f, low)   CLI_COUNT, offsetof(VALUES, f), low, 0, NULL, NULL
+#define VALUE_SIZE(f, low)    CLI_SIZE, offsetof(VALUES, f), low, 0, NULL, NULL
+#define VALUE_NUMBER(f, a, b) CLI_NUMBER, offsetof(VALUES, f), a, b, NULL, NULL
+#define VALUE_TEXT(f)         CLI_TEXT, offsetof(VALUES, f), 0, 0, NULL, NULL
+#define VALUE_CHOICE(f, of)   CLI_CHOICE, offsetof(VALUES, f), 0, 0, of, NULL
+#define VALUE_OUTPUT(f)       CLI_OUTPUT, offsetof(VALUES, f), 0, 0, NULL, NULL
+#define VALUE_LIST(f)         CLI_LIST, offsetof(VALUES, f), 0, 0, NULL, NULL
+#define VALUE_KNOWN(f, of)    CLI_KNOWN, offsetof(VALUES, f), 0, 0, NULL, of
 
 /* Rows that many commands have. */
 #define CLI_JSON(f)                                                            \
@@ -66,6 +77,14 @@ struct cli_option {
 #define CLI_QUIET(f)                                                           \
   {                                                                            \
     "quiet", NULL, "print no report", VALUE_SWITCH(f)                          \
+  }
+
+#define CLI_PROGRESS(f)                                                        \
+  {                                                                            \
+    "progress", NULL,                                                          \
+        "show progress in a pipe too, a line every few seconds\n"              \
+        "A terminal has it in any case.",                                      \
+        VALUE_SWITCH(f)                                                        \
   }
 
 /* A loader option as it was given, to be set on a config. */
@@ -85,6 +104,7 @@ struct cli_command {
     const char *positional; /* what the argument is called, NULL: none */
     const char *summary;    /* for the list of commands */
     const char *about;      /* as `help` of an option: a first line, and more */
+    const char *example;    /* that can be run, behind "loaderbench" */
     const struct cli_option *options; /* the most useful ones first */
     size_t n_options;
     size_t values_bytes;   /* of the struct that they are stored in, and */
@@ -155,7 +175,8 @@ int cli_check_outputs(const struct cli_command *command, const void *values,
 bool cli_unknown_variable(size_t *i, char name[CLI_VARIABLE_BYTES],
                           char closest[CLI_VARIABLE_BYTES]);
 
-/* Help of one command, all of it or what fits a screen; of the whole tool. */
+/* Help of one command, all of it or what fits a screen of 24 lines with a
+ * prompt; of the whole tool. */
 void cli_help(const struct cli_command *command, bool all);
 void cli_overview(void);
 

@@ -42,6 +42,11 @@ static void offer_choices(const struct typed *t, const char *choices)
     }
 }
 
+static void offer_value(const void *typed, const char *value)
+{
+    offer_word(typed, value);
+}
+
 /* ---- Values of options -------------------------------------------------- */
 
 /* false: `name` is none that takes a value. */
@@ -51,6 +56,8 @@ static bool offer_own(const struct typed *t, const struct cli_option *o)
         return false;
     if (o->kind == CLI_CHOICE)
         offer_choices(t, o->choices);
+    else if (o->kind == CLI_KNOWN)
+        o->known->names(offer_value, t);
     else if (o->kind == CLI_OUTPUT)
         puts(":files");
     else if (o->kind == CLI_LIST)
@@ -118,11 +125,6 @@ static void offer_commands(const struct typed *t, bool others)
     if (others)
         offer_choices(t, *t->word == '-' ? "--help|--version|--completion"
                                          : "help");
-}
-
-static void offer_value(const void *typed, const char *value)
-{
-    offer_word(typed, value);
 }
 
 static void offer_positional(const struct typed *t, const struct cli_command *c)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What --help prints, from the tables, in 80 columns: what fits a screen, the
- * first line of each text and the options that most people need. --help-all
- * prints everything, the loader's options in groups.
+ * first line of each text, an example and the options that most people need.
+ * --help-all, or 'help COMMAND options', prints everything, the loader's
+ * options in groups.
  */
 #include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/tool.h"
@@ -27,6 +28,8 @@ void cli_print_wrapped(const char *text, size_t indent, size_t at)
         }
         size_t spaces = strspn(text, " ");
         size_t word = strcspn(text + spaces, " \n");
+        if (strncmp(text + spaces + word, " %", 2) == 0)
+            word += 1 + strcspn(text + spaces + word + 1, " \n");
         if (at > indent && at + spaces + word > COLUMNS - 1) {
             putchar('\n');
             at = 0;
@@ -78,17 +81,10 @@ static void print_option(const char *name, const char *metavar,
 
 /* ---- Options of the loader ---------------------------------------------- */
 
-/* Those of --help, in words that fit. */
-static const char *const common[][2] = {
-    {"batch_size", "images in a batch"},
-    {"workers", "threads that decode and augment"},
-    {"depth", "batches prepared ahead"},
-    {"dtype", "type of the pixels"},
-    {"device", "where batches are delivered: host, cuda:0"},
-    {"shuffle", "shuffle in each epoch"},
-    {"seed", "seed for the order and all random augmentation"},
-    {"on_error", "what to do with failed samples"},
-};
+/* Those of --help. */
+static const char *const common[] = {"batch_size", "workers", "depth",
+                                     "dtype",      "device",  "shuffle",
+                                     "seed",       "on_error"};
 #define N_COMMON (sizeof(common) / sizeof(*common))
 
 /* The rest is under "Other", so that none is missing. */
@@ -143,25 +139,37 @@ static void loader_metavar(const struct feedline_option_info *info, char *buf,
              word ? word : "", more);
 }
 
-/* help: NULL: the library's. */
-static void print_loader_option(const char *name, const char *help)
+static void print_loader_option(const char *name)
 {
     struct feedline_option_info info;
     char metavar[96], text[512];
     if (!cli_find_loader_option(name, &info))
         return;
     loader_metavar(&info, metavar, sizeof(metavar));
-    snprintf(text, sizeof(text), "%s [%s]", help ? help : info.help,
-             info.default_text);
+    snprintf(text, sizeof(text), "%s [%s]", info.help, info.default_text);
     print_option(info.name, metavar, text, true);
 }
 
+#define BRIEF 8 /* a longer metavar is left out of the paragraph */
+
+/* One paragraph, as there are many: "--batch-size=N, --workers=N|auto, ..." */
 static void print_common(const struct cli_command *command)
 {
-    printf("\nOptions of the loader, most of them:\n");
-    for (size_t i = 0; i < N_COMMON; i++)
-        if (cli_takes(command, common[i][0]))
-            print_loader_option(common[i][0], common[i][1]);
+    char text[512], metavar[96], dashed[CLI_NAME_BYTES];
+    struct feedline_option_info info;
+    size_t n = (size_t)snprintf(text, sizeof(text), "Options of the loader:");
+    for (size_t i = 0; i < N_COMMON; i++) {
+        if (!cli_takes(command, common[i]) ||
+            !cli_find_loader_option(common[i], &info))
+            continue;
+        loader_metavar(&info, metavar, sizeof(metavar));
+        bool brief = *metavar && strlen(metavar) < BRIEF && *metavar != '[';
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s%s%s,",
+                              cli_dashed(info.name, dashed), brief ? "=" : "",
+                              brief ? metavar : "");
+    }
+    snprintf(text + n, sizeof(text) - n, " and more.");
+    cli_print_wrapped(text, 2, 0);
 }
 
 static bool is_grouped(const char *name)
@@ -182,7 +190,7 @@ static void print_of_group(const struct cli_command *command, const char *title,
     if (!*any)
         printf("\n%s:\n", title);
     *any = true;
-    print_loader_option(option, NULL);
+    print_loader_option(option);
 }
 
 static void print_groups(const struct cli_command *command)
@@ -233,8 +241,7 @@ static void print_kinds(const char *uri, bool all)
                               i ? ", " : "with ", name);
     snprintf(line + n, sizeof(line) - n, "%s",
              all ? "with its kind before it, or with none: then it is detected."
-                 : " before it, or with none: then it is detected.");
-    putchar('\n');
+                 : " before it, or none.");
     cli_print_wrapped(line, 0, 0);
     for (uint32_t i = 0; all && (name = kind(i, &help)); i++)
         cli_print_wrapped(help, INDENT, (size_t)printf("  %sPATH", name));
@@ -264,14 +271,14 @@ void cli_help(const struct cli_command *command, bool all)
     print_text(command->about, all, 0, 0);
     if (uri_of(command))
         print_kinds(uri_of(command), all);
-    printf("\nOptions:\n");
+    printf("\nExample: loaderbench %s\n\nOptions:\n", command->example);
     for (size_t i = 0; i < n; i++)
         print_option(command->options[i].name, command->options[i].metavar,
                      command->options[i].help, all);
     if (command->loader_options && !all)
         print_common(command);
     if (!all)
-        printf("\n--help-all prints %s. Manual: man loaderbench\n",
+        printf("'loaderbench help %s options' prints %s.\n", command->name,
                more ? "all options and explains them" : "more about these");
     if (command->loader_options && all)
         print_groups(command);
@@ -279,10 +286,9 @@ void cli_help(const struct cli_command *command, bool all)
 
 void cli_overview(void)
 {
-    printf("Usage: loaderbench COMMAND ...\n\n"
-           "Measures how fast images are loaded for training and what the "
-           "training\nloop waits for.\n"
-           "\nCommands:\n");
+    printf("Usage: loaderbench [FOLDER]  or  loaderbench COMMAND ...\n"
+           "Without a command: what limits loading here, answered within a "
+           "minute.\n\nCommands:\n");
     for (size_t i = 0; i < n_cli_commands; i++) {
         const struct cli_command *c = cli_commands[i];
         int n = printf("  %s", c->name);
@@ -291,16 +297,6 @@ void cli_overview(void)
                 printf(c->positional_optional ? " [%s]" : " %s", c->positional);
         cli_print_wrapped(c->summary, INDENT, (size_t)n);
     }
-    printf("\n'loaderbench COMMAND --help' lists the options of a command, and "
-           "so does\n'loaderbench help COMMAND'.\n\n"
-           "  --help              print this and exit\n"
-           "  --version           print the version and exit\n"
-           "  --completion SHELL  print a completion script for bash, zsh or "
-           "fish, e.g.\n"
-           "                      . <(loaderbench --completion bash)\n"
-           "\n"
-           "Exit status: 0 success; 1 a threshold was missed; 2 usage error; "
-           "3 too many\ndamaged samples; 4 this machine cannot do it, or the "
-           "output could not be\nwritten; 130 after Ctrl-C, with partial "
-           "results printed.\n");
+    printf("\n'loaderbench help COMMAND' explains one. --version; --completion "
+           "bash|zsh|fish.\n");
 }

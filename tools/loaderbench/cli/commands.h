@@ -8,6 +8,7 @@
 #define COMMAND(name)                                                          \
   extern const struct cli_command command_##name;                              \
   int name##_main(void *values, const struct cli_parsed *parsed)
+COMMAND(quick);
 COMMAND(run);
 COMMAND(sweep);
 COMMAND(tune);

@@ -5,6 +5,8 @@
  * image, or the next shard, from a counter, and the set is the same for any
  * number of them.
  */
+#include "tools/loaderbench/gen/gen.h"
+
 #include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/cli/commands.h"
 #include "tools/loaderbench/gen/gen_photo.h"
@@ -13,6 +15,7 @@
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/threads.h"
 #include "tools/loaderbench/tool.h"
+#include "tools/loaderbench/tool_progress.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +30,7 @@
 
 struct gen_options {
     uint64_t images, classes, seed, shard_images;
-    bool force, quiet;
+    bool force, quiet, progress;
     const char *json, *format;
 };
 
@@ -47,6 +50,7 @@ static const struct cli_option options[] = {
      "Files of the same name are replaced, others stay.",
      VALUE_SWITCH(force)},
     CLI_JSON(json),
+    CLI_PROGRESS(progress),
     CLI_QUIET(quiet),
 };
 
@@ -62,6 +66,7 @@ const struct cli_command command_gen = {
         "distributed as in ImageNet: about 110 KB and 470 x 400 pixels on "
         "average, three quarters without chroma subsampling, a few gray, none "
         "progressive.",
+    .example = "gen photos --images 512 --classes 4",
     CLI_TABLE(.images = 512, .classes = 10, .shard_images = 1000,
               .format = "folder"),
     .run = gen_main,
@@ -74,6 +79,7 @@ struct gen {
     _Atomic uint64_t next; /* image or shard to make */
     _Atomic uint64_t files, bytes, pixels;
     _Atomic bool failed;
+    struct progress progress;
 };
 
 static int write_file(const char *path, const void *data, uint64_t size)
@@ -104,7 +110,7 @@ static int make_image(struct gen *g, struct photo *photo, uint64_t index,
     int rc = writer ? shard_add(writer, key, "jpg", (int64_t) class, data, size)
                     : write_file(path, data, size);
     free(data);
-    atomic_fetch_add(&g->files, 1);
+    progress_count(&g->progress, atomic_fetch_add(&g->files, 1) + 1);
     atomic_fetch_add(&g->bytes, size);
     atomic_fetch_add(&g->pixels, (uint64_t)plan.width * plan.height);
     return rc;
@@ -193,6 +199,31 @@ static int make_folders(const char *destination, const struct gen_options *o)
     return rc;
 }
 
+static int make_all(struct gen *g, const char *destination,
+                    const struct gen_options *o)
+{
+    *g = (struct gen){.destination = destination,
+                      .options = o,
+                      .shards = strcmp(o->format, "tar") == 0,
+                      .progress = {"gen", "images", o->images, tool_seconds()}};
+    if (g->shards && shard_class_names(g->destination, class_name, o))
+        return TOOL_ENVIRONMENT;
+    threads_run(NULL, n_pieces(g), make_images, g);
+    progress_line("%s", "");
+    if (g->failed)
+        return TOOL_ENVIRONMENT;
+    return tool_interrupted() ? TOOL_INTERRUPTED : TOOL_DONE;
+}
+
+int gen_folder(const char *path, uint64_t images, uint64_t classes)
+{
+    const struct gen_options o = {
+        .images = images, .classes = classes, .format = "folder"};
+    struct gen g;
+    int rc = make_folders(path, &o);
+    return rc == TOOL_DONE ? make_all(&g, path, &o) : rc;
+}
+
 static int summarise(const struct gen *g, double seconds)
 {
     uint64_t files = g->files, bytes = g->bytes, n = files ? files : 1;
@@ -233,15 +264,11 @@ int gen_main(void *values, const struct cli_parsed *parsed)
     int rc = make_folders(parsed->positional, o);
     if (rc != TOOL_DONE)
         return rc;
-    struct gen g = {.destination = parsed->positional,
-                    .options = o,
-                    .shards = strcmp(o->format, "tar") == 0};
+    struct gen g;
     double start = tool_seconds();
-    if (g.shards && shard_class_names(g.destination, class_name, o))
-        return TOOL_ENVIRONMENT;
-    threads_run(NULL, n_pieces(&g), make_images, &g);
-    rc = summarise(&g, tool_seconds() - start);
-    if (g.failed)
-        return TOOL_ENVIRONMENT;
-    return tool_interrupted() ? TOOL_INTERRUPTED : rc;
+    rc = make_all(&g, parsed->positional, o);
+    if (rc != TOOL_DONE && rc != TOOL_INTERRUPTED)
+        return rc;
+    int told = summarise(&g, tool_seconds() - start);
+    return rc == TOOL_DONE ? told : rc;
 }

@@ -63,6 +63,7 @@ const struct cli_command command_h2d = {
         "piece and in many, while the GPU is idle and while it works.\n\n"
         "The batch is that of a loader of URI with the loader options given, "
         "or of --batch-bytes.",
+    .example = "h2d photos --batch-size 64",
     CLI_TABLE(.device = "cuda:0", .min = 4096, .max = 256u << 20, .repeats = 5),
     .loader_options = true,
     .run = h2d_main,

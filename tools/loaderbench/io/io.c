@@ -14,6 +14,7 @@
 #include "tools/loaderbench/output.h"
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/tool.h"
+#include "tools/loaderbench/tool_progress.h"
 
 #include <feedline/files.h>
 
@@ -29,7 +30,7 @@ struct io_options {
     double seconds;
     uint64_t rounds;
     const char *json;
-    bool quiet;
+    bool quiet, progress;
 };
 
 #define VALUES struct io_options
@@ -39,6 +40,7 @@ static const struct cli_option options[] = {
     {"rounds", "N", "how often each is measured; medians count [3]",
      VALUE_COUNT(rounds, 1)},
     CLI_JSON(json),
+    CLI_PROGRESS(progress),
     CLI_QUIET(quiet),
 };
 
@@ -55,6 +57,7 @@ const struct cli_command command_io = {
         "measurement the files are dropped from the page cache, as far as the "
         "kernel does that for anybody; 'cached' says what was there all the "
         "same. A training on the same files gets slower meanwhile.",
+    .example = "io photos",
     CLI_TABLE(.seconds = 0.4, .rounds = 3),
     .run = io_main,
 };
@@ -177,11 +180,15 @@ static bool is_missing(const struct io *io, const struct point *p)
 /* An exit status. */
 static int measure_all(struct io *io)
 {
-    size_t done = 0, all = io->n * (size_t)io->o->rounds;
+    size_t done = 0;
+    const struct progress progress = {.what = "io",
+                                      .unit = "measurements",
+                                      .all = io->n * io->o->rounds,
+                                      .begin = tool_seconds()};
     for (uint64_t round = 0; round < io->o->rounds; round++)
         for (size_t i = 0; i < io->n; i++) {
             struct point *p = &io->points[i];
-            tool_progress("%zu of %zu measurements", done++, all);
+            progress_count(&progress, done++);
             if (tool_interrupted() || is_missing(io, p))
                 continue;
             int32_t status = measure(io, p, round + 1);
@@ -193,7 +200,7 @@ static int measure_all(struct io *io)
                 return tool_run_failed(status);
             }
         }
-    tool_progress("%s", "");
+    progress_line("%s", "");
     return TOOL_DONE;
 }
 

@@ -13,7 +13,7 @@
 #define VALUES struct pack_options
 static const struct cli_option options[] = {
     {"order", "ORDER",
-     "order of the samples: given, random or random:SEED [given]\n"
+     "of the samples: given, random, random:SEED [given]\n"
      "Random shards need no shuffling later but that of whole pieces.",
      VALUE_TEXT(order)},
     {"shard-size", "BYTES", "size of a shard, about [256m]",
@@ -27,7 +27,7 @@ static const struct cli_option options[] = {
     {"format", "FORMAT", "keep the encoded bytes, or make JPEGs of all [keep]",
      VALUE_CHOICE(format, "keep|jpeg")},
     {"store", "STORE",
-     "how JPEGs are stored: as jpeg, or as packed coefficients [jpeg]\n"
+     "JPEGs as jpeg, or as packed coefficients [jpeg]\n"
      "Packed they are larger, and decode to the same pixels in less time.",
      VALUE_CHOICE(store, "jpeg|packed")},
     {"unpack", NULL, "the other way: packed samples of SRC as JPEGs in DST",
@@ -45,6 +45,7 @@ static const struct cli_option options[] = {
      VALUE_COUNT(sample, 1)},
     {"training-size", "PX", "size at which pixels are compared [224]",
      VALUE_COUNT(training_size, 1)},
+    CLI_PROGRESS(progress),
     CLI_QUIET(quiet),
 };
 
@@ -62,6 +63,7 @@ const struct cli_command command_pack = {
         "before anything is written. A run that was killed continues when it "
         "is started again, and writes the same shards to the byte. DST is then "
         "a data set: tar:DST.",
+    .example = "pack photos shards --store packed",
     CLI_TABLE(.name = "shard", .order = "given", .format = "keep",
               .store = "jpeg", .shard_size = 256u << 20, .quality = 90,
               .sample = 64, .training_size = 224),

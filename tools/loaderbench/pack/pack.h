@@ -25,7 +25,7 @@
 struct pack_options {
     const char *name, *order, *format, *store, *quarantine, *json;
     uint64_t shard_size, longest_side, quality, sample, training_size;
-    bool dry_run, unpack, quiet;
+    bool dry_run, unpack, quiet, progress;
 };
 
 struct pack_shard {

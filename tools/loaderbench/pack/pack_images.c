@@ -7,6 +7,7 @@
  */
 #include "tools/loaderbench/pack/pack.h"
 #include "tools/loaderbench/tool.h"
+#include "tools/loaderbench/tool_progress.h"
 
 #include <feedline/order.h>
 
@@ -216,6 +217,7 @@ struct filling {
     struct shard_writer writer;
     struct pack_left left;
     bool open;
+    struct progress progress;
 };
 
 static int next_shard(struct filling *f)
@@ -226,8 +228,6 @@ static int next_shard(struct filling *f)
     f->left_in_shard = p->shards[f->shard].count;
     int rc = shard_begin(&f->writer, p->folder, p->options->name, f->shard);
     f->open = rc == TOOL_DONE;
-    tool_progress("shard %llu of %llu", (unsigned long long)f->shard + 1,
-                  (unsigned long long)p->n_shards);
     return rc;
 }
 
@@ -266,6 +266,7 @@ static int fill(void *to, uint64_t place, struct pack_made *made,
     uint64_t i = f->order[place];
     char ending[PACK_EXTENSION_BYTES], *key;
     int rc = f->open ? TOOL_DONE : next_shard(f);
+    progress_count(&f->progress, place + 1);
     if (rc == TOOL_DONE && why) {
         rc = pack_leave_out(p, &f->left, i, why);
     } else if (rc == TOOL_DONE) {
@@ -291,11 +292,13 @@ int pack_write_images(struct pack *p)
     for (uint64_t s = 0; s < p->n_shards; s++)
         for (uint64_t k = 0; !p->shards[s].done && k < p->shards[s].count; k++)
             f.order[f.n++] = p->order[p->shards[s].first + k];
+    f.progress = (struct progress){
+        .what = "pack", .unit = "samples", .all = f.n, .begin = tool_seconds()};
     int rc = f.n ? pack_make_images(p, f.order, f.n, fill, &f) : TOOL_DONE;
     if (f.open)
         shard_drop(&f.writer);
     pack_left_drop(&f.left);
-    tool_progress("%s", "");
+    progress_line("%s", "");
     free(f.order);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include "tools/loaderbench/scan/scan.h"
 #include "tools/loaderbench/threads.h"
 #include "tools/loaderbench/tool.h"
+#include "tools/loaderbench/tool_progress.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -143,6 +144,8 @@ int pack_collect(struct pack *p)
 struct work {
     struct pack *pack;
     _Atomic uint64_t next, samples, bytes, shards;
+    _Atomic uint64_t taken; /* samples, for the progress */
+    struct progress progress;
     _Atomic bool failed; /* one of the threads */
 };
 
@@ -188,6 +191,10 @@ static int write_shard(struct work *work, uint64_t number)
         rc = add_file(p, &w, &left, p->order[shard->first + k]);
         if (rc == TOOL_DONE && tool_interrupted())
             rc = TOOL_INTERRUPTED;
+        /* relaxed: a count to show. */
+        progress_count(&work->progress,
+                       1 + atomic_fetch_add_explicit(&work->taken, 1,
+                                                     memory_order_relaxed));
     }
     uint64_t samples = shard->count - left.n, bytes = w.bytes;
     if (rc == TOOL_DONE)
@@ -218,8 +225,6 @@ static int write_shards(void *arg, bool first)
             break;
         if (p->shards[i].done)
             continue;
-        tool_progress("shard %llu of %llu", (unsigned long long)i + 1,
-                      (unsigned long long)p->n_shards);
         rc = write_shard(work, i);
         if (rc != TOOL_DONE)
             atomic_store_explicit(&work->failed, true, memory_order_relaxed);
@@ -227,12 +232,24 @@ static int write_shards(void *arg, bool first)
     return rc;
 }
 
+static uint64_t samples_to_write(const struct pack *p)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < p->n_shards; i++)
+        n += p->shards[i].done ? 0 : p->shards[i].count;
+    return n;
+}
+
 int pack_write_files(struct pack *p)
 {
-    struct work work = {.pack = p};
+    struct work work = {.pack = p,
+                        .progress = {.what = "pack",
+                                     .unit = "samples",
+                                     .all = samples_to_write(p),
+                                     .begin = tool_seconds()}};
     int rc = threads_run(p->config, p->n_shards - p->done_before, write_shards,
                          &work);
-    tool_progress("%s", "");
+    progress_line("%s", "");
     p->samples_written = work.samples;
     p->bytes_written = work.bytes;
     p->shards_written = work.shards;

@@ -57,12 +57,13 @@ const struct cli_command command_compare = {
     .name = "compare",
     .positional = "A.json B.json",
     .positional_many = true,
-    .summary = "two runs, before and after: exit status 1 if it got slower",
+    .summary = "two runs, before and after: has it become slower",
     .about =
         "Compares two runs, A before a change and B after it.\n\n"
         "Both are documents that run wrote with --json. The exit status is 1 "
         "if B is worse by more than --fail-below and by more than the noise, "
         "which is known if both were measured with --repeat.",
+    .example = "compare before.json after.json --fail-below 3%",
     CLI_TABLE(.fail_below = "3%"),
     .run = compare_main,
 };

@@ -38,12 +38,13 @@ const struct cli_command command_merge = {
     .name = "merge",
     .positional = "RANK.json...",
     .positional_many = true,
-    .summary = "the ranks of one training: which is slow, and is it the loader",
+    .summary = "which rank of a training is slow, and is it the loader",
     .about =
         "Compares the ranks of one training and names the straggler.\n\n"
         "Takes the documents that run writes with --json, one per rank. The "
         "straggler is the rank that the others wait for; its loader may be the "
         "cause or not.",
+    .example = "merge rank0.json rank1.json",
     CLI_TABLE(0),
     .run = merge_main,
 };

@@ -36,6 +36,7 @@ const struct cli_command command_report = {
         "network, for screens of any size, light or dark, and for paper. "
         "Without scripts it shows its main tables.\n\n"
         "'loaderbench run URI --report PAGE.html' does it at once.",
+    .example = "report run.json sweep.json --out page.html",
     CLI_TABLE(0),
     .run = report_main,
 };

@@ -4,6 +4,7 @@
 
 #include "tools/loaderbench/cli/commands.h"
 #include "tools/loaderbench/gpu.h"
+#include "tools/loaderbench/model/model.h"
 #include "tools/loaderbench/output.h"
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/report/report.h"
@@ -44,6 +45,7 @@ static const struct cli_option options[] = {
      "The loader has that time to itself, as with a GPU. With --device cuda:0 "
      "it is a kernel on that GPU, which the loop does not wait for.",
      VALUE_NUMBER(consumer_ms, 0, 1e7)},
+    CLI_MODEL(model),
     {"repeat", "R",
      "measure R fresh loaders and report medians [1]\n"
      "--json has the results of each.",
@@ -72,6 +74,7 @@ static const struct cli_option options[] = {
      "after B batches continue with a new loader from the saved state\n"
      "The fingerprint must not change.",
      VALUE_COUNT(resume_at, 1)},
+    CLI_PROGRESS(progress),
     CLI_QUIET(quiet),
 };
 
@@ -79,10 +82,11 @@ const struct cli_command command_run = {
     .name = "run",
     .positional = "URI",
     .positional_folder = true,
-    .summary = "how fast are images loaded, and what does the loop wait for",
+    .summary = "how fast, and what does the loop wait for",
     .about =
         "Loads the images of URI as a training loop would, and reports the "
         "speed, how long the loop waited, and for what.",
+    .example = "run photos --seconds 5 --batch-size 64",
     CLI_TABLE(.warmup = DEFAULT_WARMUP, .repeat = 1, .max_failed_fraction = 1),
     .n_first = 9,
     .loader_options = true,
@@ -128,12 +132,34 @@ static int check_device(struct run_setup *s)
     return gpu_find(s->device, &gpu);
 }
 
+/* --model: the time that its GPU takes for a batch. */
+static int take_model(struct run_setup *s)
+{
+    struct run_options *o = &s->options;
+    int64_t batch = 0;
+    if (!o->model)
+        return TOOL_DONE;
+    if (o->consumer_ms > 0) {
+        tool_say("--model and --consumer-ms both say how long a step takes; "
+                 "give one of them");
+        return TOOL_USAGE;
+    }
+    s->model = model_find(o->model);
+    if (!s->model)
+        return TOOL_USAGE;
+    feedline_config_get_int(s->config, "batch_size", &batch);
+    o->consumer_ms = 1e3 * (double)batch / s->model->images_per_second;
+    return TOOL_DONE;
+}
+
 int run_set_up(struct run_setup *s, const struct cli_parsed *parsed)
 {
     struct run_options *o = &s->options;
     if (!o->pipeline)
         o->pipeline = recipe_default(&o->ops);
     int rc = make_config(s, parsed);
+    if (rc == TOOL_DONE)
+        rc = take_model(s);
     if (rc == TOOL_DONE)
         rc = recipe_make(o->pipeline, &o->ops, s->config, &s->pipeline);
     if (rc == TOOL_DONE)
@@ -191,6 +217,7 @@ static int report(const struct run_setup *s, const char *uri,
 {
     const struct run_options *o = &s->options;
     json_t *doc = run_json_document(s, uri, runs, interrupted);
+    model_add(doc, s->model, doc);
     if (output_is_free(o->quiet, o->json, o->report))
         run_text(doc, s->table);
     int rc = run_write(o, doc, uri);
@@ -204,8 +231,11 @@ static int run_all(struct run_setup *s, const char *uri)
     uint64_t failed = 0, samples = 0;
     json_t *runs = json_array();
     int rc = TOOL_DONE;
+    s->part.begin = tool_seconds();
     for (uint64_t i = 0; i < s->options.repeat && !counts.interrupted; i++) {
         json_t *run;
+        s->part.size = 1 / (double)s->options.repeat;
+        s->part.from = (double)i * s->part.size;
         rc = run_measure(s, &run, &counts);
         if (rc != TOOL_DONE)
             goto out;

@@ -21,9 +21,10 @@ struct run_options {
     double seconds;           /* 0: not a limit */
     uint64_t warmup, repeat, resume_at;
     double consumer_ms;
+    const char *model; /* NULL: none; its steps are those of consumer_ms */
     const char *sink, *json, *report, *table;
     double max_failed_fraction;
-    bool quiet;
+    bool quiet, progress;
 };
 
 /* Looks on while a loader is measured. */
@@ -36,6 +37,14 @@ struct run_watch {
     void *self;
 };
 
+/* Of many measurements, which part of the time of all this one takes, for the
+ * progress: from `from`, `size` of it, of work that began at `begin`. */
+struct run_part {
+    double from, size, begin;
+};
+
+struct model_rate;
+
 /* What is measured; made once, used by every repetition. */
 struct run_setup {
     struct run_options options;
@@ -46,7 +55,9 @@ struct run_setup {
     char *table;      /* of the last repetition; NULL: not asked for */
     char device[32];  /* where the batches are delivered: "host", "cuda:0" */
     char label[64];   /* before the progress of one of many measurements */
-    const struct run_watch *watch; /* NULL: nobody else looks on */
+    struct run_part part;           /* size 0: it is the only one */
+    const struct run_watch *watch;  /* NULL: nobody else looks on */
+    const struct model_rate *model; /* of --model; NULL: none */
     bool again; /* the last batch of the warm-up, which costs nothing, over and
                    over: as from an infinitely fast loader */
     pthread_mutex_t *turn; /* nothing is done ahead: held while the loop works

@@ -9,8 +9,10 @@
 #include "tools/loaderbench/run/hash.h"
 #include "tools/loaderbench/run/run.h"
 #include "tools/loaderbench/run/run_consumer.h"
+#include "tools/loaderbench/tool_progress.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +30,8 @@ struct measure {
 
     feedline_batch *kept; /* for setup->again; NULL: not yet */
 
-    uint64_t epochs;  /* to end after; 0: no limit  */
+    uint64_t epochs; /* to end after; 0: no limit  */
+    uint64_t epoch_batches;
     uint64_t batches; /* to end after, with warm-up */
     uint64_t delivered;
     uint64_t epoch;          /* of the last batch */
@@ -118,12 +121,32 @@ static int set_limits(struct measure *m)
     if (status < 0)
         return tool_setup_failed(status);
     m->epochs = o->epochs;
+    m->epoch_batches = epoch.batches;
     m->counts->warmup_batches = o->warmup;
     if (o->epochs &&
         (double)o->warmup >= (double)o->epochs * (double)epoch.batches)
         m->counts->warmup_batches = 0;
     m->batches = o->batches ? o->batches + m->counts->warmup_batches : 0;
     return TOOL_DONE;
+}
+
+/* Of what is measured, by the limit that comes first; NAN within the warm-up,
+ * whose length says nothing. */
+static double part_done(const struct measure *m, double seconds)
+{
+    const struct run_options *o = &m->setup->options;
+    uint64_t warmup = m->counts->warmup_batches;
+    double part = 0, done = (double)m->counts->batches;
+    double epochs = (double)m->epochs * (double)m->epoch_batches;
+    if (m->delivered <= warmup && warmup > 0)
+        return (double)NAN;
+    if (o->seconds > 0)
+        part = seconds / o->seconds;
+    if (m->batches)
+        part = fmax(part, done / (double)(m->batches - warmup));
+    if (epochs > (double)warmup)
+        part = fmax(part, done / (epochs - (double)warmup));
+    return part;
 }
 
 static void show_progress(struct measure *m)
@@ -133,15 +156,23 @@ static void show_progress(struct measure *m)
         return; /* who looks on shows more */
     m->progress = now + PROGRESS_SECONDS;
     double seconds = now - m->begin;
-    tool_progress("%s%" PRIu64 " images, %.0f images/s", m->setup->label,
+    char rest[PROGRESS_REST];
+    const struct run_part *of = &m->setup->part;
+    double part = part_done(m, seconds);
+    if (of->size > 0)
+        progress_rest(of->from + (isnan(part) ? 0 : fmin(part, 1) * of->size),
+                      of->begin, rest);
+    else
+        progress_rest(part, m->begin, rest);
+    progress_line("%s%" PRIu64 " images, %.0f images/s%s", m->setup->label,
                   m->counts->images,
-                  seconds > 0 ? (double)m->counts->images / seconds : 0);
+                  seconds > 0 ? (double)m->counts->images / seconds : 0, rest);
 }
 
 static void clear_progress(const struct measure *m)
 {
     if (m->progress > 0)
-        tool_progress("%s", "");
+        progress_line("%s", "");
 }
 
 /* From here on the batch is all that there is: the loader does nothing. */

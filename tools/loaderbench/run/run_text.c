@@ -4,6 +4,7 @@
  * that the two cannot disagree. Short, in plain words, the largest cause first.
  */
 #include "tools/loaderbench/doc.h"
+#include "tools/loaderbench/model/model.h"
 #include "tools/loaderbench/run/run.h"
 #include "tools/loaderbench/stat.h"
 
@@ -327,4 +328,5 @@ void run_text(const json_t *doc, const char *table)
                doc_text(doc, "verdict.sentence"));
     if (*doc_text(doc, "verdict.action"))
         printf("%s\n", doc_text(doc, "verdict.action"));
+    model_text(json_object_get(doc, "model"));
 }

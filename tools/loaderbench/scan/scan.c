@@ -10,18 +10,17 @@
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/threads.h"
 #include "tools/loaderbench/tool.h"
+#include "tools/loaderbench/tool_progress.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRESS_SECONDS 0.2
-
 struct scan_options {
     double oversized, tiny;
     uint64_t show;
     const char *quarantine, *json;
-    bool quiet;
+    bool quiet, progress;
 };
 
 #define VALUES struct scan_options
@@ -37,6 +36,7 @@ static const struct cli_option options[] = {
      VALUE_NUMBER(oversized, 1, 1e9)},
     {"tiny", "X", "report images of a part of X of the median [64]",
      VALUE_NUMBER(tiny, 1, 1e9)},
+    CLI_PROGRESS(progress),
     CLI_QUIET(quiet),
 };
 
@@ -54,6 +54,7 @@ const struct cli_command command_scan = {
         "would mix: see --lanes and --batch-size. Loader options such as "
         "--max-pixels count. The exit status is 3 if something is damaged or "
         "mislabelled.",
+    .example = "scan photos --quarantine bad.txt",
     CLI_TABLE(.oversized = 8, .tiny = 64, .show = 10),
     .n_first = 3,
     .loader_options = true,
@@ -66,6 +67,7 @@ struct work {
     struct scan *scan;
     const feedline_config *config;
     _Atomic uint64_t next;
+    struct progress progress;
 };
 
 static void take_in(struct scan *s, uint64_t i,
@@ -82,10 +84,9 @@ static int check_samples(void *arg, bool first)
 {
     struct work *w = arg;
     struct scan *s = w->scan;
-    bool tells = first && tool_has_progress();
+    (void)first;
     feedline_checker *checker;
     struct feedline_checked is = {.struct_size = sizeof(is)};
-    double told = tool_seconds();
     int32_t status = feedline_checker_create(w->config, s->data, &checker);
     while (status >= 0 && !tool_interrupted()) {
         uint64_t i =
@@ -95,12 +96,7 @@ static int check_samples(void *arg, bool first)
         status = feedline_checker_check(checker, i, &is);
         if (status >= 0)
             take_in(s, i, &is);
-        if (tells && tool_seconds() - told > PROGRESS_SECONDS) {
-            told = tool_seconds();
-            tool_progress("%.0f %% of %llu samples",
-                          100 * (double)i / (double)s->n,
-                          (unsigned long long)s->n);
-        }
+        progress_count(&w->progress, i + 1);
     }
     int rc = status < 0 ? tool_run_failed(status) : TOOL_DONE;
     feedline_checker_destroy(checker);
@@ -109,10 +105,14 @@ static int check_samples(void *arg, bool first)
 
 static int check_all(struct scan *s, const feedline_config *config)
 {
-    struct work w = {.scan = s, .config = config};
     double start = tool_seconds();
+    struct work w = {
+        .scan = s,
+        .config = config,
+        .progress = {
+            .what = "scan", .unit = "samples", .all = s->n, .begin = start}};
     int rc = threads_run(config, s->n, check_samples, &w);
-    tool_progress("%s", "");
+    progress_line("%s", "");
     s->seconds = tool_seconds() - start;
     s->interrupted = tool_interrupted();
     return rc;

@@ -3,6 +3,7 @@
 #include "tools/loaderbench/sweep/sweep.h"
 
 #include "tools/loaderbench/cli/commands.h"
+#include "tools/loaderbench/model/model.h"
 #include "tools/loaderbench/output.h"
 #include "tools/loaderbench/run/recipe.h"
 
@@ -45,9 +46,10 @@ static const struct cli_option options[] = {
      VALUE_OUTPUT(resume)},
     RECIPE_OPTIONS(run.pipeline, run.ops),
     {"consumer-ms", "X",
-     "simulate a training step of X ms per batch, as for run [0]\n"
+     "a training step of X ms per batch, as for run [0]\n"
      "The knee is then where the consumer is fed.",
      VALUE_NUMBER(run.consumer_ms, 0, 1e7)},
+    CLI_MODEL(run.model),
     CLI_JSON(run.json),
     CLI_REPORT(run.report),
     {"depths", "LIST", "the same as --depth", VALUE_TEXT(depths)},
@@ -60,6 +62,7 @@ static const struct cli_option options[] = {
     {"tolerance", "P",
      "how many percent below the best speed the knee may be [3]",
      VALUE_NUMBER(tolerance, 0, 100)},
+    CLI_PROGRESS(run.progress),
     CLI_QUIET(run.quiet),
 };
 
@@ -77,6 +80,7 @@ const struct cli_command command_sweep = {
         "no longer than --tuner-target.\n\n"
         "Ctrl-C prints what has been measured; with --resume FILE the same "
         "command continues where it stopped.",
+    .example = "sweep photos --workers 1,2 --depth 4 --seconds 1",
     CLI_TABLE(.run = {.warmup = DEFAULT_WARMUP,
                       .repeat = DEFAULT_REPEAT,
                       .max_failed_fraction = 1},

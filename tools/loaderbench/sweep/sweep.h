@@ -54,6 +54,7 @@ struct sweep {
     struct sweep_point *points;
     size_t n;
     uint64_t rounds;
+    size_t measured_before; /* by a run that this one goes on with */
     struct knee_rule rule;
     json_t *settings; /* what all points have in common */
     json_t *config;   /* in force in one of them; NULL: none was measured */

@@ -150,9 +150,13 @@ static int measure_point(struct sweep *s, const struct sweep_point *p,
     return rc;
 }
 
+/* What a run before has measured takes no time. */
 static void set_label(struct sweep *s, const struct sweep_point *p, size_t done,
                       size_t all)
 {
+    struct run_part *part = &s->setup->part;
+    part->size = 1 / (double)(all - s->measured_before);
+    part->from = (double)(done - s->measured_before) * part->size;
     snprintf(s->setup->label, sizeof(s->setup->label),
              "%zu/%zu, " TOOL_COUNT ", depth %" PRId64 ": ", done + 1, all,
              TOOL_COUNT_OF(p->workers, "worker"), p->depth);
@@ -223,12 +227,15 @@ int sweep_measure(struct sweep *s)
         return tool_no_memory();
     qsort(s->points, s->n, sizeof(*s->points), by_setting);
     int rc = measure_first(s);
+    s->measured_before = measured(s);
+    s->setup->part.begin = tool_seconds();
     for (uint64_t round = 0;
          rc == TOOL_DONE && round < s->rounds && !s->interrupted; round++) {
         shuffle(order, s->n, round);
         rc = measure_round(s, order, round);
     }
     s->setup->label[0] = '\0';
+    s->setup->part = (struct run_part){0};
     free(order);
     return rc;
 }

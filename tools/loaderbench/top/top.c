@@ -5,6 +5,7 @@
 #include "tools/loaderbench/cli/commands.h"
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/tool.h"
+#include "tools/loaderbench/tool_progress.h"
 #include "tools/loaderbench/top/top_job.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ static const struct cli_option options[] = {
     {"once", NULL, "print one update as plain text and exit",
      VALUE_SWITCH(once)},
     {"json", "FILE",
-     "write one update as JSON and exit, '-' for standard output\n"
+     "write one update as JSON and exit, '-' for stdout\n"
      "Without PID, and with several processes to choose from, the list.",
      VALUE_OUTPUT(json)},
 };
@@ -82,6 +83,7 @@ const struct cli_command command_top = {
         "do, and the verdict. Without PID the only process with a loader is "
         "watched, or, if there are several, they are listed. Watching costs "
         "the other process nothing.",
+    .example = "top --wait",
     CLI_TABLE(.interval = 1),
     .run = top_main,
 };
@@ -139,7 +141,7 @@ static bool wait_for_loader(int32_t pid, uint32_t loader)
                 return true;
         if (pid && kill(pid, 0) != 0 && errno == ESRCH)
             return true;
-        if (!told && tool_has_progress())
+        if (!told && progress_is_shown())
             fprintf(stderr, "Waiting for a loader. Ctrl-C quits.\n");
         told = true;
         tool_sleep_until(tool_seconds() + TICK);

@@ -3,6 +3,7 @@
 #include "tools/loaderbench/tune/tune.h"
 
 #include "tools/loaderbench/cli/commands.h"
+#include "tools/loaderbench/model/model.h"
 #include "tools/loaderbench/output.h"
 #include "tools/loaderbench/run/recipe.h"
 
@@ -17,22 +18,22 @@
 static const struct cli_option options[] = {
     RECIPE_OPTIONS(run.pipeline, run.ops),
     {"consumer-ms", "X",
-     "simulate a training step of X ms per batch, as for run [0]\n"
+     "a training step of X ms per batch, as for run [0]\n"
      "It is what the tuner keeps fed.",
      VALUE_NUMBER(run.consumer_ms, 0, 1e7)},
+    CLI_MODEL(run.model),
     {"seconds", "T",
      "stop after T seconds [5 after it has settled, or 120]\n"
      "The 5 are those of --hold.",
      VALUE_NUMBER(run.seconds, 0.001, 1e9)},
-    {"profile", "FILE",
-     "save what was found, for the loader option tuner_profile",
+    {"profile", "FILE", "save what was found, for the option --tuner-profile",
      VALUE_OUTPUT(profile)},
     {"compare-sweep", NULL,
-     "measure a grid too, and compare the tuner's choice with it\n"
+     "measure a grid too, and compare the choice with it\n"
      "The choice is measured among the points of the grid.",
      VALUE_SWITCH(compare)},
     {"fail-below", "P%",
-     "with --compare-sweep: exit with 1 if the choice is worse\n"
+     "with --compare-sweep: exit 1 if the choice is worse\n"
      "by more than P % of the best speed, and by more than the measuring "
      "error.",
      VALUE_TEXT(fail_below)},
@@ -52,6 +53,7 @@ static const struct cli_option options[] = {
      VALUE_NUMBER(sweep_seconds, 0.001, 1e6)},
     {"repeat", "R", "how often each point of the grid is measured [3]",
      VALUE_COUNT(run.repeat, 1)},
+    CLI_PROGRESS(run.progress),
     CLI_QUIET(run.quiet),
 };
 
@@ -67,6 +69,7 @@ const struct cli_command command_tune = {
         "tunes those that are auto.\n\n"
         "With --profile FILE the next training starts from what was found "
         "(option tuner_profile).",
+    .example = "tune photos --model resnet50@v100",
     CLI_TABLE(.run = {.repeat = DEFAULT_REPEAT, .max_failed_fraction = 1},
               .hold = DEFAULT_HOLD, .sweep_seconds = DEFAULT_SWEEP_SECONDS),
     .n_first = 10,
@@ -106,6 +109,7 @@ static int follow(struct run_setup *s, struct tune_follow *f, const char *uri,
         s->options.repeat = repeat;
         json_object_set_new(*out, "command", json_string("tune"));
         tune_follow_json(f, *out);
+        model_add(*out, s->model, *out);
     }
     json_decref(run);
     json_decref(runs);

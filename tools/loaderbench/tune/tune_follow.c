@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/loaderbench/library.h"
+#include "tools/loaderbench/tool_progress.h"
 #include "tools/loaderbench/tune/tune.h"
 
 #include <feedline/tuning.h>
@@ -13,7 +14,7 @@
 static void show_progress(const struct tune_follow *f,
                           const struct feedline_tuner_info *t)
 {
-    tool_progress("%.1f s: %s; workers %u, depth %u, I/O %u; %.0f images/s, "
+    progress_line("%.1f s: %s; workers %u, depth %u, I/O %u; %.0f images/s, "
                   "waits %.1f %%",
                   f->seconds, t->converged ? "settled" : t->state, t->workers,
                   t->depth, t->io_depth,
@@ -49,7 +50,7 @@ bool tune_follow_batch(void *self, feedline_loader *l, double seconds,
 int tune_follow_end(void *self, feedline_loader *l)
 {
     struct tune_follow *f = self;
-    tool_progress("%s", "");
+    progress_line("%s", "");
     f->cpu = tool_cpu_seconds();
     library_text(LIBRARY_TUNER_TEXT, l, &f->story);
     if (!f->profile)

@@ -6,6 +6,7 @@
  */
 #include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/doc.h"
+#include "tools/loaderbench/model/model.h"
 #include "tools/loaderbench/report/plot.h"
 #include "tools/loaderbench/tune/tune.h"
 
@@ -180,4 +181,5 @@ void tune_text(const json_t *doc)
     print_steady(doc);
     print_next(doc);
     print_comparison(doc);
+    model_text(json_object_get(doc, "model"));
 }

@@ -812,6 +812,13 @@ FEEDLINE_API int32_t feedline_loader_stats_table(feedline_loader *l,
                                                  uint64_t capacity,
                                                  uint64_t *needed);
 
+/* The statistics of this moment in Prometheus' text format, as option metrics
+ * writes them to its file: docs/live.md. Any thread; buffers as in
+ * feedline_config_json. */
+FEEDLINE_API int32_t feedline_loader_metrics(const feedline_loader *l,
+                                             char *buf, uint64_t capacity,
+                                             uint64_t *needed);
+
 /* ---- Transfer to a device (any thread) ---------------------------------- */
 
 /* Copies of batches to the device, in times of the device's clock. ESTATE for a

@@ -124,6 +124,14 @@ struct feedline_live_stats {
  * damaged. */
 FEEDLINE_API int32_t feedline_live_read(feedline_live *live,
                                         struct feedline_live_stats *out);
+
+/* The page in Prometheus' text format, as feedline_loader_metrics has it of a
+ * loader of this process, less what a page lacks: the version, the stages, and
+ * all of the tuner. Statuses as above, but END leaves *buf alone; buffers as in
+ * feedline_config_json. */
+FEEDLINE_API int32_t feedline_live_metrics(feedline_live *live, char *buf,
+                                           uint64_t capacity, uint64_t *needed);
+
 FEEDLINE_API void feedline_live_detach(feedline_live *live);
 
 #ifdef __cplusplus

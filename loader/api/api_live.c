@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: loaders of other processes, watched. */
 #include "loader/api/api.h"
+#include "loader/report/metrics.h"
 #include "loader/watch/live_reader.h"
 
 int32_t feedline_live_list(uint32_t index, struct feedline_live_info *out)
@@ -34,6 +35,24 @@ int32_t feedline_live_read(feedline_live *live, struct feedline_live_stats *out)
         return status;
     int32_t copied = fdl_copy_out(out, &stats, sizeof(stats));
     return copied < 0 ? copied : status;
+}
+
+int32_t feedline_live_metrics(feedline_live *live, char *buf, uint64_t capacity,
+                              uint64_t *needed)
+{
+    struct feedline_live_stats stats;
+    struct fdl_text text = {0};
+    int32_t status = fdl_api_enter_handle(
+        live, live ? live->fork_generation : 0, "live view");
+    if (status >= 0)
+        status = fdl_live_read(live, &stats);
+    if (status != FEEDLINE_OK)
+        return status;
+    stats.pid = live->pid; /* as this process sees it, not as the page says */
+    fdl_metrics_write_page(&stats, live->page->loader, &text);
+    status = fdl_text_copy_out(&text, buf, capacity, needed);
+    fdl_text_free(&text);
+    return status;
 }
 
 void feedline_live_detach(feedline_live *live)

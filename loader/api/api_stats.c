@@ -4,6 +4,8 @@
 #include "loader/api/api.h"
 #include "loader/loader.h"
 #include "loader/report/evidence.h"
+#include "loader/report/live_gather.h"
+#include "loader/report/metrics.h"
 #include "loader/report/stat_rows.h"
 #include "loader/report/stats_json.h"
 #include "loader/report/stats_table.h"
@@ -171,6 +173,21 @@ int32_t feedline_loader_stats_table(feedline_loader *l, const char *sort_by,
     status = fdl_stats_table(&l->watch, sort_by, row_limit, &text);
     if (status >= 0)
         status = fdl_text_copy_out(&text, buf, capacity, needed);
+    fdl_text_free(&text);
+    return status;
+}
+
+int32_t feedline_loader_metrics(const feedline_loader *l, char *buf,
+                                uint64_t capacity, uint64_t *needed)
+{
+    struct feedline_live_stats now;
+    struct fdl_text text = {0};
+    int32_t status = fdl_api_enter_loader(l);
+    if (status < 0)
+        return status;
+    fdl_live_gather(&l->sources, &now);
+    fdl_metrics_write(&l->sources, &now, &text);
+    status = fdl_text_copy_out(&text, buf, capacity, needed);
     fdl_text_free(&text);
     return status;
 }

@@ -10,7 +10,7 @@
 
 #include <feedline/live.h>
 
-/* On the monitor's thread: it asks for the verdict. *out is wholly set. */
+/* Any thread. *out is wholly set. */
 void fdl_live_gather(const struct fdl_sources *from,
                      struct feedline_live_stats *out);
 

@@ -116,22 +116,29 @@ static bool begin_row(struct metrics *m, const struct feedline_stat_info *row,
     return true;
 }
 
-/* What of a part has a metric and is known. in: the struct of its rows. */
-static void write_part(struct metrics *m, enum fdl_stat_part part,
-                       const void *in)
+/* What of a part has a metric, is known, and above `least`. in: the struct of
+ * its rows. */
+static void write_above(struct metrics *m, enum fdl_stat_part part,
+                        const void *in, double least)
 {
     uint32_t n;
     const struct feedline_stat_info *rows = fdl_stat_rows(part, &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *label;
         double x = fdl_stat_value(&rows[i], in);
-        if (isnan(x) || !begin_row(m, &rows[i], &label))
+        if (!(x > least) || !begin_row(m, &rows[i], &label))
             continue;
         fdl_text_add(m->text, "feedline_%s{%s%s%s ", m->name, m->common,
                      label ? "," : "}", label ? label + 1 : "");
         fdl_text_add_double(m->text, x);
         fdl_text_add(m->text, "\n");
     }
+}
+
+static void write_part(struct metrics *m, enum fdl_stat_part part,
+                       const void *in)
+{
+    write_above(m, part, in, -(double)INFINITY);
 }
 
 static void stage_counters(struct metrics *m,
@@ -214,33 +221,70 @@ static void write_verdict(struct metrics *m,
           s->verdict.predicted_gain);
 }
 
+/* What a live page has as well. */
+static void write_moment(struct metrics *m, const struct feedline_live_stats *s)
+{
+    write_part(m, FDL_STAT_STATS, &s->stats);
+    write_part(m, FDL_STAT_STALL, &s->waits);
+    write_part(m, FDL_STAT_WORKERS, &s->threads);
+    write_part(m, FDL_STAT_QUEUE, s);
+    write_part(m, FDL_STAT_MACHINE, s);
+    if (s->has_gpu) {
+        write_part(m, FDL_STAT_GPU, s);
+        gauge(m, "gpu_sm_clock_hertz", "Clock of the multiprocessors.",
+              s->gpu_sm_clock_mhz * 1e6);
+    }
+    write_verdict(m, s);
+}
+
+static void begin(struct metrics *m, int32_t pid, uint32_t loader,
+                  uint32_t rank)
+{
+    fdl_text_clear(m->text);
+    snprintf(m->common, sizeof(m->common),
+             "pid=\"%" PRId32 "\",loader=\"%" PRIu32 "\",rank=\"%" PRIu32 "\"",
+             pid, loader, rank);
+}
+
 void fdl_metrics_write(const struct fdl_sources *from,
                        const struct feedline_live_stats *stats,
                        struct fdl_text *text)
 {
     struct feedline_device_stats device;
     struct metrics m = {.text = text};
-    snprintf(m.common, sizeof(m.common),
-             "pid=\"%ld\",loader=\"%" PRIu32 "\",rank=\"%" PRIu32 "\"",
-             (long)getpid(), from->page, from->rank);
-    fdl_text_clear(text);
+    begin(&m, getpid(), from->page, from->rank);
     family(&m, "build_info", "gauge", "The library, as labels of a 1.");
     value(&m, "build_info", 1, "version", fdl_version(), NULL, NULL);
-    write_part(&m, FDL_STAT_STATS, &stats->stats);
-    write_part(&m, FDL_STAT_STALL, &stats->waits);
-    write_part(&m, FDL_STAT_WORKERS, &stats->threads);
-    write_part(&m, FDL_STAT_QUEUE, stats);
+    write_moment(&m, stats);
     write_tuner(&m, from->control);
     write_stages(&m, from->watch);
     if (stats->has_device && fdl_stats_device(from->watch, &device) >= 0)
         write_part(&m, FDL_STAT_TRANSFER, &device);
-    write_part(&m, FDL_STAT_MACHINE, stats);
-    if (stats->has_gpu) {
-        write_part(&m, FDL_STAT_GPU, stats);
-        gauge(&m, "gpu_sm_clock_hertz", "Clock of the multiprocessors.",
-              stats->gpu_sm_clock_mhz * 1e6);
-    }
-    write_verdict(&m, stats);
+}
+
+/* A page has no more of a device than this: what is 0 here may be unknown. */
+static void write_page_device(struct metrics *m,
+                              const struct feedline_live_stats *s)
+{
+    struct feedline_device_stats d = {
+        .copied_bytes = s->copied_bytes,
+        .copy_ns = s->copy_ns,
+        .overlap_ns = s->overlap_ns,
+        .pinned_bytes = s->pinned_bytes,
+        .span_ns = s->span_ns,
+        .idle_ns = s->idle_ns,
+    };
+    write_above(m, FDL_STAT_TRANSFER, &d, 0);
+}
+
+void fdl_metrics_write_page(const struct feedline_live_stats *stats,
+                            uint32_t loader, struct fdl_text *text)
+{
+    struct metrics m = {.text = text};
+    begin(&m, stats->pid, loader, stats->rank);
+    write_moment(&m, stats);
+    if (stats->has_device)
+        write_page_device(&m, stats);
 }
 
 /* ---- The file ----------------------------------------------------------- */

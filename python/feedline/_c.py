@@ -125,6 +125,7 @@ CANVAS_SUM_F32 = 2
 SOURCE_ONE_AT_A_TIME = 0x1
 SOURCE_RECORDED = 0x2
 SOURCE_IN_ORDER = 0x4
+MERGE_SUM = 1
 MIX_NONE = 0
 MIXUP = 1
 CUTMIX = 2
@@ -399,6 +400,17 @@ class extents(SizedStructure):
         ("n_classes", c_uint64),
         ("fields", POINTER(POINTER(field_table))),
         ("n_fields", c_uint64),
+    ]
+
+
+class live_info(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("pid", c_int32),
+        ("loader", c_uint32),
+        ("version", c_uint32),
+        ("started_unix_ns", c_int64),
+        ("command", c_char * 64),
     ]
 
 
@@ -679,6 +691,10 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         c_int32,
         (c_void_p, c_char_p, c_uint32, c_char_p, c_uint64, POINTER(c_uint64)),
     ),
+    "loader_metrics": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
     "device_count": (c_int32, ()),
     "device_look": (c_int32, (c_char_p, POINTER(device_info))),
     "device_get_info": (c_int32, (c_char_p, POINTER(device_info))),
@@ -760,6 +776,13 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "loader_tell": (c_int32, (c_void_p, c_char_p, c_uint64, POINTER(c_uint64))),
     "loader_hear": (c_int32, (c_void_p, c_char_p)),
     "job_merge": (c_int32, (c_char_p, c_char_p, c_uint64, POINTER(c_uint64))),
+    "live_list": (c_int32, (c_uint32, POINTER(live_info))),
+    "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
+    "live_metrics": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
+    "live_detach": (None, (c_void_p,)),
     "dataset_add_files": (c_int32, (c_void_p, c_char_p, POINTER(c_char_p))),
     "batch_get_masks": (c_int32, (c_void_p, POINTER(batch_masks))),
     "dataset_set_objects": (c_int32, (c_void_p, POINTER(objects))),

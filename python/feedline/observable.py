@@ -86,6 +86,11 @@ class Observable:
         found: Dict[str, Any] = json.loads(self.text(lib.loader_stats_json))
         return dict(views.flat(found)) if flat else found
 
+    def metrics_text(self) -> str:
+        """The statistics of this moment in Prometheus' text format, as the
+        option metrics writes them to its file (docs/live.md)."""
+        return self.text(lib.loader_metrics)
+
     def reset_stats(self) -> None:
         """Resets the statistics; deliveries are not affected."""
         with self._others:

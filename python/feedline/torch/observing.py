@@ -79,6 +79,10 @@ class Observing:
         """What the tuner did and why, as lines of text."""
         return self._counting().tuner_text()
 
+    def metrics_text(self) -> str:
+        """The loader's metrics, in Prometheus' text format (docs/live.md)."""
+        return self._counting().metrics_text()
+
     def table(self, sort_by: Optional[str] = None, row_limit: int = 0) -> str:
         """Stages and phases as lines of text.
 

@@ -265,6 +265,8 @@ TEST_WITH(null_in_statistics, setup, teardown)
     REFUSED(feedline_loader_stats_json(NULL, NULL, 0, &n), "loader is NULL");
     REFUSED(feedline_loader_stats_table(NULL, NULL, 9, NULL, 0, &n),
             "loader is NULL");
+    REFUSED(feedline_loader_metrics(NULL, NULL, 0, &n), "loader is NULL");
+    REFUSED(feedline_loader_metrics(loader, NULL, 0, NULL), "needed is NULL");
     REFUSED(feedline_loader_get_device_stats(NULL, NULL), "loader is NULL");
     UNFIT(feedline_loader_get_device_stats(loader, NULL), "");
     REFUSED(feedline_loader_get_stuck(NULL, 0, NULL), "loader is NULL");
@@ -275,6 +277,7 @@ TEST_WITH(null_in_statistics, setup, teardown)
     REFUSED(feedline_live_list(0, NULL), "out is NULL");
     REFUSED(feedline_live_attach(1, 0, NULL), "out is NULL");
     REFUSED(feedline_live_read(NULL, NULL), "is NULL");
+    REFUSED(feedline_live_metrics(NULL, NULL, 0, &n), "is NULL");
     feedline_live_detach(NULL);
 }
 

@@ -4,6 +4,7 @@
  * stats_log, the metrics file, the table; and that a file which cannot be
  * written hurts nobody.
  */
+#include "loader/report/metrics.h"
 #include "tests/loader/fixture.h"
 #include "tests/wrap.h"
 
@@ -394,6 +395,52 @@ TEST_WITH(metrics_are_valid, setup, teardown)
     assert_true(check_metrics(text) > 30);
     free(text);
     assert_int_equal(files_called("feedline.prom"), 1);
+}
+
+/* The same when it is asked for, and of a page what a page has. */
+TEST_WITH(metrics_can_be_asked_for, setup, teardown)
+{
+    static char text[1 << 17], page[1 << 17];
+    feedline_live *live;
+    uint64_t needed;
+    feedline_loader *l = begin("workers=2 rank=1 world=2", 2);
+    assert_ok(feedline_live_attach(getpid(), 0, &live));
+    assert_ok(feedline_loader_metrics(l, text, sizeof(text), &needed));
+    assert_int_equal(strlen(text) + 1, needed);
+    assert_true(metric(text, "\nfeedline_samples_total{") == N);
+    assert_non_null(strstr(text, ",stage=\"decode\",quantile=\"0.99\"} "));
+    /* Not a judgement of speed: it ends when the page has it, or by timeout. */
+    do {
+        struct timespec nap = {.tv_nsec = 20000000};
+        nanosleep(&nap, NULL);
+        assert_ok(feedline_live_metrics(live, page, sizeof(page), &needed));
+        assert_int_equal(strlen(page) + 1, needed);
+    } while (metric(page, "\nfeedline_samples_total{") < N);
+    assert_true(metric(page, "\nfeedline_workers{") == 2);
+    assert_non_null(strstr(page, "loader=\"0\",rank=\"1\""));
+    assert_null(strstr(page, "stage_seconds"));
+    assert_true(check_metrics(page) > 30 && check_metrics(text) > 50);
+    feedline_loader_destroy(l);
+    page[0] = '\0';
+    assert_int_equal(feedline_live_metrics(live, page, sizeof(page), &needed),
+                     FEEDLINE_END);
+    assert_int_equal(page[0], '\0');
+    feedline_live_detach(live);
+}
+
+/* A page of a loader with a device, whose counters of kernels it lacks. */
+TEST(metrics_of_a_page_leave_out_what_it_lacks)
+{
+    struct feedline_live_stats s = {.pid = 7, .rank = 3, .has_device = 1};
+    struct fdl_text text = {0};
+    s.copied_bytes = 1000;
+    fdl_metrics_write_page(&s, 2, &text);
+    assert_false(text.failed);
+    assert_true(metric(text.data, "\nfeedline_copied_bytes_total{pid=\"7\","
+                                  "loader=\"2\",rank=\"3\"") == 1000);
+    assert_null(strstr(text.data, "feedline_device_decoded_samples_total"));
+    assert_null(strstr(text.data, "gpu_"));
+    fdl_text_free(&text);
 }
 
 /* A file that stands in the way of the rename: what was written is gone. */

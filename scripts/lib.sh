@@ -29,6 +29,12 @@ fail() {
     exit 1
 }
 
+# For what a machine lacks; ctest calls a test with this status skipped.
+skip() {
+    say "skipped: $*"
+    exit 77
+}
+
 # Installs what is missing of the packages named, and says so.
 need_packages() {
     local package missing=() sudo=()
@@ -99,6 +105,26 @@ build_program() {
         cat "$dir/$target.log" >&2
         fail "the build failed"
     }
+}
+
+# make_venv DIR LOCK [argument for pip...]: Python's packages of a lock, made anew
+# when that changes: no file that PyPI gives for it has another hash. One process
+# at a time: whoever comes second finds it made.
+make_venv() {
+    local dir=$1 lock=$2
+    shift 2
+    mkdir -p "$(dirname "$dir")"
+    (
+        flock 9
+        ! cmp -s "$lock" "$dir/made_from" || exit 0
+        rm -rf "$dir"
+        python3=/usr/bin/python3 # the distribution's, for which LOCK is
+        [[ -x $python3 ]] || python3=python3
+        "$python3" -m venv "$dir" &&
+            "$dir/bin/python" -m pip install --quiet --require-hashes \
+                --disable-pip-version-check "$@" -r "$lock" &&
+            cp "$lock" "$dir/made_from"
+    ) 9> "$dir.lock"
 }
 
 # What was skipped, and why, out of the log of the last ctest of a build.

@@ -113,8 +113,9 @@ TEST(decoder_survives)
     free(file);
 }
 
-/* What packs or unpacks, with all of its allocations failed one by one before; how
- * many of these it told of: libjpeg asks for less where it could have had more. */
+/* What packs or unpacks, with all of its allocations failed one by one before;
+ * how many of these it told of: libjpeg asks for less where it could have had
+ * more. */
 struct survivor {
     uint8_t *bytes;
     uint64_t size;

@@ -5,9 +5,10 @@
     markdown_examples.py PAGE... [--with MODULES] [--without MODULES]
 
 runs each ```python block of the pages as a program of its own, in the current
-folder, and prints what they print. MODULES, with commas between, chooses the
-blocks that import one of them, or those that import none. Exit status 1 as
-soon as one fails, or where the choice leaves none of a page.
+folder, and prints what they print; those that say why they cannot run are left
+out. MODULES, with commas between, chooses the blocks that import one of them,
+or those that import none. Exit status 1 as soon as one fails, or where the
+choice leaves none at all.
 """
 
 from __future__ import annotations
@@ -23,12 +24,20 @@ from typing import List, Sequence
 
 import forks
 
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
+sys.path.append(str(Path(__file__).resolve().parents[1] / "docs"))
+
+import code_blocks  # noqa: E402
 
 
 def examples(page: Path) -> List[str]:
-    """The text of every ```python block of a Markdown file, in order."""
-    return BLOCK.findall(page.read_text(encoding="utf-8"))
+    """The text of every ```python block of a Markdown file that can be run, in
+    order."""
+    found = code_blocks.blocks(page.read_text(encoding="utf-8"))
+    return [
+        block.text
+        for block in found
+        if block.language == "python" and block.reason is None
+    ]
 
 
 def imports_any(text: str, modules: Sequence[str]) -> bool:
@@ -88,19 +97,20 @@ def run(text: str) -> int:
     return forks.run(example)
 
 
-def run_page(page: Path, wanted: List[str], unwanted: List[str]) -> int:
+def chosen(page: Path, wanted: List[str], unwanted: List[str]) -> List[str]:
     """Those that import one of `wanted`, if there are any, and none of
-    `unwanted`; 1 if one fails."""
-    chosen = [
+    `unwanted`."""
+    return [
         text
         for text in examples(page)
         if (not wanted or imports_any(text, wanted))
         and not imports_any(text, unwanted)
     ]
-    if not chosen:
-        print("%s: no such example" % page, file=sys.stderr)
-        return 1
-    for text in filter(can_run, chosen):
+
+
+def run_page(page: Path, texts: List[str]) -> int:
+    """1 if one of the examples of a page fails."""
+    for text in filter(can_run, texts):
         if run(text) != 0:
             print("%s: this fails:\n%s" % (page, text), file=sys.stderr)
             return 1
@@ -117,7 +127,11 @@ def main() -> int:
     unwanted = [name for name in args.unwanted.split(",") if name]
     for name in filter(installed, wanted):
         importlib.import_module(name)
-    return max(run_page(page, wanted, unwanted) for page in args.pages)
+    found = {page: chosen(page, wanted, unwanted) for page in args.pages}
+    if not any(found.values()):
+        print("%s: no such example" % args.pages[0], file=sys.stderr)
+        return 1
+    return max(run_page(page, texts) for page, texts in found.items())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python examples of both READMEs, docs/python.md and docs/frameworks.md
-run as they stand; those of a framework where it is installed.
+"""The Python examples of the READMEs and of all pages of the documentation run
+as they stand; those of a framework where it is installed. tests/docs/ says
+which blocks there are, and which pages other tests run.
 
 Each runs in a fork of a process that has imported torch once, in a folder that
 has what the pages name: a folder of classes called photos.
@@ -20,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("markdown_examples.py")
 PAGES = [
     str(ROOT / page)
-    for page in ("README.md", "docs/python.md", "python/README.md")
+    for page in markdown_examples.code_blocks.pages(ROOT)
+    if page not in markdown_examples.code_blocks.RUN_BY
 ]
-FRAMEWORKS = str(ROOT / "docs" / "frameworks.md")
 TORCH = "torch,torchvision"
 # From Python 3.12 on a fork beside idle threads, as numpy has them, is told of.
 QUIET = ("-W", "ignore:This process:DeprecationWarning")
@@ -55,7 +56,7 @@ def test_examples_with_torch(here: Path) -> None:
     for module in TORCH.split(","):
         if importlib.util.find_spec(module) is None:
             pytest.skip("there is no %s" % module)
-    run_pages(here, *PAGES, FRAMEWORKS, "--with", TORCH)
+    run_pages(here, *PAGES, "--with", TORCH)
 
 
 def test_examples_without_torch(here: Path) -> None:

@@ -58,6 +58,9 @@ class Verdict:
     tuner: bool
     evidence: Mapping[str, Any]
 
+    def _repr_html_(self) -> str:
+        return PAGE % verdict_html(vars(self))
+
     def __str__(self) -> str:
         words = "%s: %s" % (self.code, self.sentence)
         return words + "\n" + self.action if self.action else words
@@ -270,6 +273,19 @@ COLOURS = {
     "wake": "#c45b7a",
 }
 OTHER_COLOUR = "#8b8b8b"
+# How much a verdict matters; the word is there as well.
+LEVELS = {
+    "FED": "rgba(76,154,87,0.35)",
+    "MINOR": "rgba(133,180,224,0.35)",
+    "MODERATE": "rgba(208,123,44,0.4)",
+    "HIGH": "rgba(200,60,60,0.4)",
+    "UNKNOWN": "rgba(128,128,128,0.35)",
+}
+PAGE = (
+    '<div style="font-family:sans-serif;font-size:90%%;line-height:1.5;'
+    'max-width:60em">%s</div>'
+)
+ABOVE = ' style="margin-top:0.5em"'
 CELL = ' style="text-align:right;padding:1px 8px"'
 NAME_CELL = ' style="text-align:left;padding:1px 8px"'
 
@@ -294,15 +310,20 @@ def stall_bar(stats: Stats) -> str:
         )
         for name, share in segments(stats)
     ]
+    said = ", ".join(
+        "%s %s %%" % (html.escape(bucket_words(name)), percent(share))
+        for name, share in segments(stats)
+    )
     return (
-        '<div style="width:24em;height:0.9em;overflow:hidden;'
-        "white-space:nowrap;font-size:1em;line-height:0;"
-        'background:rgba(128,128,128,0.25)">%s</div>' % "".join(parts)
+        '<div role="img" aria-label="waits: %s" style="width:24em;'
+        "max-width:100%%;height:0.9em;overflow:hidden;white-space:nowrap;"
+        'font-size:1em;line-height:0;background:rgba(128,128,128,0.25)">%s'
+        "</div>" % (said or "none", "".join(parts))
     )
 
 
 def legend(stats: Stats) -> str:
-    """The names of the bar's colours."""
+    """The names of the bar's colours; what is left of it is the program's."""
     return ", ".join(
         '<span style="color:%s">&#9632;</span> %s %s %%'
         % (
@@ -330,51 +351,62 @@ def stage_line(stage: Mapping[str, Any]) -> str:
 
 
 def stage_table(stats: Stats) -> str:
-    """The stages, in the order of the path."""
+    """The stages that did something, in the order of the path: of a loader that
+    is watched that is what its consumer did."""
     titles = ("items", "busy", "p50", "p99")
     head = "<tr><th%s>stage</th>%s</tr>" % (
         NAME_CELL,
         "".join("<th%s>%s</th>" % (CELL, title) for title in titles),
     )
-    lines = "".join(stage_line(stage) for stage in stats["stages"])
+    worked = [stage for stage in stats["stages"] if stage["items"]]
+    lines = "".join(stage_line(stage) for stage in worked)
     return '<table style="border-collapse:collapse">%s%s</table>' % (
         head,
         lines,
     )
 
 
-def html_page(stats: Stats, title: str) -> str:
-    """All of it, in one <div>; title: plain text, the loader's repr."""
-    rate = rates(stats, None)
-    verdict = stats["verdict"]
+def verdict_html(verdict: Mapping[str, Any]) -> str:
+    """What limits the training, and what to do: the answer, of which all else
+    is the evidence."""
     action = html.escape(verdict["action"] or "")
     return (
-        '<div style="font-family:sans-serif;font-size:90%%">'
-        "<div><b>%s</b></div>"
-        "<div>%.1f samples/s, %s/s read, waited %s %% of %.1f s</div>"
-        "%s<div>%s</div>%s<div><b>%s</b>: %s%s</div></div>"
+        '<div><span style="background:%s;border-radius:0.3em;padding:0 0.4em">'
+        "%s</span> <b>%s</b></div><div>%s</div>%s"
         % (
-            html.escape(title),
-            rate["samples_per_second"],
-            size(rate["bytes_per_second"]),
-            percent(rate["wait_fraction"]),
-            stats["stats"]["wall_seconds"],
-            stall_bar(stats),
-            legend(stats),
-            stage_table(stats),
+            LEVELS.get(verdict["level"], LEVELS["UNKNOWN"]),
+            html.escape(verdict["level"]),
             html.escape(verdict["code"]),
             html.escape(verdict["sentence"]),
-            "<br><i>%s</i>" % action if action else "",
+            "<div>&#8594; <b>%s</b></div>" % action if action else "",
         )
     )
 
 
+def html_page(stats: Stats, title: str) -> str:
+    """All of it, in one <div>; title: plain text, the loader's repr."""
+    rate = rates(stats, None)
+    numbers = "%.1f samples/s, %s/s read, waited %s %% of %.1f s" % (
+        rate["samples_per_second"],
+        size(rate["bytes_per_second"]),
+        percent(rate["wait_fraction"]),
+        stats["stats"]["wall_seconds"],
+    )
+    parts = (
+        verdict_html(stats["verdict"]),
+        "<div%s>%s</div>" % (ABOVE, numbers),
+        stall_bar(stats),
+        "<div>%s</div>" % legend(stats),
+        stage_table(stats),
+        "<div%s>%s</div>" % (ABOVE, html.escape(title)),
+    )
+    return PAGE % "".join(parts)
+
+
 def html_message(title: str, text: str) -> str:
     """A loader that has no statistics, and why; both are plain text."""
-    return (
-        '<div style="font-family:sans-serif;font-size:90%%">'
-        "<b>%s</b><br>%s</div>" % (html.escape(title), html.escape(text))
-    )
+    words = (html.escape(title), html.escape(text))
+    return PAGE % ("<b>%s</b><br>%s" % words)
 
 
 def repr_html(loader: Observed) -> str:

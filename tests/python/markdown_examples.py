@@ -70,11 +70,15 @@ def installed(name: str) -> bool:
         return False
 
 
+# What a call needs without an import of it in the example.
+CALLS = {"feedline.progress(": "tqdm"}
+
+
 def can_run(text: str) -> bool:
     """Whether the frameworks that an example imports are installed."""
-    return all(
-        installed(name) for name in FRAMEWORKS if imports_any(text, [name])
-    )
+    needed = [name for name in FRAMEWORKS if imports_any(text, [name])]
+    needed += [module for call, module in CALLS.items() if call in text]
+    return all(map(installed, needed))
 
 
 def run(text: str) -> int:

@@ -10,6 +10,7 @@ has what the pages name: a folder of classes called photos.
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,7 @@ def run_pages(folder: Path, *pages_and_choice: str) -> None:
     done = subprocess.run(
         [sys.executable, *QUIET, str(PROGRAM), *pages_and_choice],
         cwd=folder,
+        env=dict(os.environ, TQDM_DISABLE="1"),  # its bars belong there
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -254,6 +254,27 @@ def test_html_leaves_colours_of_text_to_the_page(loader: Any) -> None:
         assert fixed not in text.replace(" ", "").lower()
 
 
+def test_html_answers_before_it_shows_numbers(loader: Any) -> None:
+    text = read(loader._repr_html_()).text
+    assert text.index(loader.verdict.sentence[:20]) < text.index("samples/s")
+
+
+def test_a_verdict_displays_by_itself(loader: Any) -> None:
+    verdict = loader.verdict
+    text = read(verdict._repr_html_()).text
+    for words in (verdict.code, verdict.level, verdict.sentence):
+        assert words in text
+    assert verdict.action in text
+
+
+def test_html_of_a_watch_leaves_out_what_nobody_sees() -> None:
+    watched = feedline.watch(range(3))
+    for _ in watched:
+        pass
+    text = read(watched._repr_html_()).text
+    assert "consume" in text and "decode" not in text
+
+
 def test_html_of_a_closed_loader_says_so(make: Any) -> None:
     loader = make()
     loader.close()

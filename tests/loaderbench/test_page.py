@@ -4,11 +4,13 @@ import json
 import os
 import random
 import re
+import subprocess
 
 import report_document
 from report_page import (Shown, at, close, damaged, embeds, extremes,
                          has_numbers, short_documents)
-from support import contains, damage, equal, expect, generate, main, put, tool
+from support import (contains, damage, equal, expect, generate, main, put, skip,
+                     tool)
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)><!--"
 
@@ -50,8 +52,8 @@ def case_two_runs_of_a_folder(tmp):
                  command_line="loaderbench run folder:/data/train --workers 3")
     other["config"]["workers"] = 3
     page = Shown(tmp, one, other)
-    heads = page.each("header")
-    equal(len(heads), 2)
+    equal(len(page.each("header")), 2)
+    heads = page.each("article")
     for part in ("2026-11-22 09:08:07 UTC", "on node-17", "--json 'a b'",
                  "batch size 256", "dtype u8"):
         contains(heads[0], part)
@@ -73,6 +75,69 @@ def case_sections(tmp):
            "Tuner", "Headroom", "The consumer's own time",
            "Slow samples and long waits", "Samples that could not be used",
            "Machine and settings", "Workers by depth"])
+
+
+def case_answer_first(tmp):
+    """What it is about, the verdict, the numbers; how it was measured below."""
+    page = Shown(tmp, report_document.document())
+    equal(page.each("article > *", "e.className || e.localName")[:5],
+          ["header", "verdict moderate", "tiles", "numbers", "settings"])
+
+
+def case_what_it_feeds(tmp):
+    document = report_document.document()
+    document["model"] = {
+        "name": "resnet50@a100", "words": "ResNet-50 on an A100",
+        "images_per_second": 2470.0, "loads_per_second": 1184.0,
+        "fed_fraction": 0.479, "at_least": False, "more_cores": 7,
+        "source": {"name": "NVIDIA", "date": "2021-03", "version": "21.03",
+                   "url": "https://example.org/a?b=<c>", "what": "a table"}}
+    page = Shown(tmp, document)
+    has_numbers(page, document)
+    for part in ("What it feeds: ResNet-50 on an A100",
+                 "loads 1184 images/s, which is 0.479 of the 2470",
+                 "about 7 more cores.", "https://example.org/a?b=<c>"):
+        contains(page.text, part)
+    equal(page.each("main [href]"), [])
+    document["model"].update(fed_fraction=1.5, at_least=True, more_cores=0)
+    page = Shown(tmp, document)
+    contains(page.text, "at least 1184 images/s, which is 1.5 of")
+    assert "more core" not in page.text
+    document["model"].update(fed_fraction=0.5, more_cores=None)
+    contains(Shown(tmp, document).text, "More cores would not help")
+
+
+def case_documents_of_different_kinds(tmp):
+    """There is nothing to compare, so they are named in a line."""
+    doctor = {"schema_version": 1, "command": "doctor", "findings": []}
+    page = Shown(tmp, report_document.document(), doctor)
+    equal(page.each("nav table"), [])
+    equal(len(page.each("nav a")), 2)
+
+
+def case_accessible(tmp):
+    """axe-core finds nothing on a page with everything on it."""
+    checker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
+                           "accessibility", "accessible")
+    if not os.path.exists(checker):
+        skip("no tests/accessibility")
+    document = report_document.document()
+    document["model"] = {"words": "ResNet-50 on an A100", "fed_fraction": 0.5,
+                         "images_per_second": 2470.0, "more_cores": 2,
+                         "loads_per_second": 1184.0}
+    pages = []
+    for name, documents in (
+            ("one", [document]), ("two", [document, report_document.tune()]),
+            ("mixed", [document, report_document.sweep()])):
+        paths = [put(tmp, d, "%s%d.json" % (name, i))
+                 for i, d in enumerate(documents)]
+        pages.append(os.path.join(tmp, name + ".html"))
+        expect(tool("report", *paths, "--out", pages[-1]), 0)
+    done = subprocess.run([checker] + pages, stdout=subprocess.PIPE,
+                          universal_newlines=True, check=False)
+    if done.returncode == 77:
+        skip(done.stdout.strip().replace("skipped: ", ""))
+    equal(done.returncode, 0, done.stdout)
 
 
 def case_hostile_texts(tmp):

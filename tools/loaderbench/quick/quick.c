@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#define DEFAULT_SECONDS 3.0
+#define DEFAULT_SECONDS 4.0
 #define DEFAULT_WARMUP  3
 #define DEFAULT_REPORT  "loaderbench.html"
 
@@ -27,7 +27,7 @@ static const struct cli_option options[] = {
     {"consumer-ms", "X", "a training step of X ms per batch, as for run [0]",
      VALUE_NUMBER(consumer_ms, 0, 1e7)},
     RECIPE_OPTIONS(pipeline, ops),
-    {"seconds", "T", "how long each of the six loaders is measured [3]",
+    {"seconds", "T", "how long each of the six loaders is measured [4]",
      VALUE_NUMBER(seconds, 0.001, 1e9)},
     CLI_JSON(json),
     {"warmup", "B", "batches before measuring begins [3]",

@@ -66,9 +66,10 @@ static const struct {
 } optional[] = {
     {TEXT, {"date", "host", "command_line"}},
     {OBJECT,
-     {"options", "dataset", "machine", "config", "tuner", "transfer", "stats",
-      "workers", "gaps", "outliers", "headroom", "signals", "knee", "rule",
-      "settings", "tune", "tune.steady", "sweep_best", "comparison"}},
+     {"options",  "dataset", "machine",     "config",     "tuner",
+      "transfer", "stats",   "workers",     "gaps",       "outliers",
+      "headroom", "signals", "knee",        "rule",       "settings",
+      "model",    "tune",    "tune.steady", "sweep_best", "comparison"}},
     {ARRAY,
      {"tuner.decisions", "timeline", "phases", "slow_samples", "outliers.last",
       "verdicts", "failures", "grid", "tune.story"}},

@@ -40,9 +40,6 @@ const head = (doc, name, subject) => h("header",
       [value(doc, "dataset.samples"), " images in the data set"],
     name !== subject && name,
     `feedline ${text(doc, "version")}`]),
-  settings(doc),
-  text(doc, "command_line") &&
-    h("p.command", h("code", text(doc, "command_line"))),
   at(doc, "interrupted") === true && h("p.warning", h("b", "Interrupted."),
     " The page shows what was measured up to then."));
 
@@ -123,10 +120,42 @@ function numbers(doc) {
       inLine(key) && [h("b", value(doc, key, form)), ` ${words}`]))];
 }
 
+// What part of the GPU of --model is fed, on a bar that ends at all of it.
+function model(doc) {
+  const part = num(doc, "model.fed_fraction");
+  if (isNaN(part)) return null;
+  const more = num(doc, "model.more_cores");
+  const box = { height: 10, rx: 5 };
+  return section(`What it feeds: ${text(doc, "model.words")}`,
+    h("p", "This machine loads ",
+      at(doc, "model.at_least") === true && "at least ",
+      value(doc, "model.loads_per_second"), " images/s, which is ",
+      h("b", value(doc, "model.fed_fraction")), " of the ",
+      value(doc, "model.images_per_second"), " that this training takes. ",
+      part < 1 && more > 0 && ["All of it would take about ",
+        value(doc, "model.more_cores"),
+        more === 1 ? " more core." : " more cores."],
+      part < 1 && more === 0 &&
+        "Its cores would do for all of it, if nothing else ran on them.",
+      part < 1 && isNaN(more) &&
+        "More cores would not help: see what it waits for."),
+    s("svg", { width: "100%", height: 10, "aria-hidden": true },
+      s("rect.track", { width: "100%" }, box),
+      s("rect.c-rate", { width: across(100 * Math.min(part, 1)) }, box)),
+    h("p.note", "The rate is from ", text(doc, "model.source.name"), ", ",
+      text(doc, "model.source.date"), " (", text(doc, "model.source.version"),
+      "): ", h("code", text(doc, "model.source.url"))));
+}
+
+// How it was measured, behind the answer.
+const made = (doc) => [settings(doc), text(doc, "command_line") &&
+  h("p.command", h("code", text(doc, "command_line")))];
+
 // ---- The page ---------------------------------------------------------------
 
-const SECTIONS = [verdict, numbers, findings, outcome, tune, sweep, ledger,
-  timeline, stages, workers, tuner, headroom, phases, samples, failures, facts];
+const SECTIONS = [verdict, numbers, model, made, findings, outcome, tune, sweep,
+  ledger, timeline, stages, workers, tuner, headroom, phases, samples, failures,
+  facts];
 
 // One part that fails does not take the others with it.
 function drawn(part, doc) {
@@ -140,7 +169,7 @@ function drawn(part, doc) {
 }
 
 // With several documents: one line each, and where it is on the page.
-const overview = (docs, names) => h("nav", { "aria-label": "Documents" },
+const compared = (docs, names) =>
   table("Documents", ["!document", "command", "date", "#images/s",
     "#host waits", "#GPU idle", "verdict"],
   docs.map((doc, i) => [h("a", { href: `#run-${i + 1}` }, names[i]),
@@ -148,7 +177,18 @@ const overview = (docs, names) => h("nav", { "aria-label": "Documents" },
     plain(doc, "result.images_per_second"),
     plain(doc, "stall.host_fraction", percent),
     plain(doc, "stall.device_fraction", percent),
-    text(doc, "verdict.code")])));
+    text(doc, "verdict.code")]));
+
+// Where there is nothing to compare, in words.
+const named = (names) => dotted("p.about", ["On this page", ...names.map(
+  (name, i) => h("a", { href: `#run-${i + 1}` }, name))]);
+
+function overview(docs, names) {
+  const speeds = docs.filter((doc) =>
+    !isNaN(num(doc, "result.images_per_second")));
+  return h("nav", { "aria-label": "Documents" },
+    speeds.length > 1 ? compared(docs, names) : named(names));
+}
 
 function draw(docs) {
   const articles = [...document.querySelectorAll("article")];

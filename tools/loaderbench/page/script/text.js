@@ -148,7 +148,8 @@ const details = (summary, ...children) =>
 // Scrolls by itself where the screen is narrow. A column "#bytes" has numbers,
 // "!stage" names its row.
 function table(label, columns, rows) {
-  const region = { role: "region", tabindex: 0, "aria-label": label };
+  // No region: several documents would have landmarks of the same name.
+  const region = { role: "group", tabindex: 0, "aria-label": label };
   const heads = columns.map((c) =>
     h(c[0] === "#" ? "th.n" : "th", { scope: "col" }, c.replace(/^[#!]/, "")));
   const cell = (content, i) => {

@@ -318,6 +318,11 @@ class profile:  # named as torch.profiler.profile is
         return self._done
 
     @property
+    def recorded(self) -> bool:
+        """Whether there is a complete recording."""
+        return self._done is not None
+
+    @property
     def stats(self) -> Dict[str, Any]:
         """As Loader.stats(), of the recorded steps."""
         return self._recorded().stats
@@ -340,7 +345,8 @@ class profile:  # named as torch.profiler.profile is
         compresses it.
 
         It lines up with a trace of torch.profiler's of the same process:
-        scripts/merge_traces puts both in one file. OSError as open() has it.
+        feedline.torch.profile writes both in one file, and
+        feedline.merged_traces makes one of two. OSError as open() has it.
         """
         target = os.fspath(path)
         trace = self._recorded().trace

@@ -6,7 +6,8 @@
 DataLoader is torch's, using the engine wherever possible; `collated` makes a
 collate_fn that keeps it native. ImageFolder, ImageList and Images are data sets
 that decode whole batches even if a framework builds the loader. BlockSampler is
-shuffle="block" where there are several ranks.
+shuffle="block" where there are several ranks. profile is torch.profiler's,
+with the loader's threads in its traces.
 """
 
 from torch.utils.data.dataloader import default_collate, default_convert
@@ -20,6 +21,7 @@ from .dataloader import DataLoader
 from .decision import FallbackWarning
 from .folders import ImageFolder, ImageList
 from .native import Plan, plan
+from .profiler import profile
 
 __all__ = [
     "BlockSampler",
@@ -35,6 +37,7 @@ __all__ = [
     "default_convert",
     "get_worker_info",
     "plan",
+    "profile",
 ]
 
 

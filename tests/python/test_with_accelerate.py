@@ -359,3 +359,26 @@ def test_two_processes(image_folder: Path) -> None:
         assert sorted(result["gathered"]) == sorted([0, 1, 2] * 8)
         assert result["samples"] == 45  # three epochs of 15, padded
     assert results[0]["own"] != results[1]["own"]
+
+
+def test_scalars_are_in_its_trackers(
+    image_folder: Path, tmp_path: Path
+) -> None:
+    """Through `log` of the Accelerator, which is a sink as it is."""
+    pytest.importorskip("tensorboard")
+    import sinks
+    from feedline.integrations.scalars import Scalars
+
+    accelerator = Accelerator(
+        cpu=True, log_with="tensorboard", project_dir=str(tmp_path)
+    )
+    accelerator.init_trackers("runs")
+    data = training.dataset(image_folder)
+    loader = prepare_loader(DataLoader(data, 4, num_workers=2), accelerator)
+    scalars = Scalars(loader, accelerator, every=2)
+    for step, _ in enumerate(loader):
+        scalars.step(step)
+    accelerator.end_training()
+    found = sinks.tensorboard(tmp_path)
+    assert [step for step, _ in found["feedline/wait_fraction"]] == [2, 4]
+    assert [value for _, value in found["feedline/workers"]] == [2, 2]

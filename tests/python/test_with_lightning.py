@@ -321,3 +321,46 @@ def test_two_processes(image_folder: Path) -> None:
         came = [i for r in results for b in r["labels"][epoch] for i in b]
         assert sorted(came) == sorted([0, 1, 2] * 8)
     assert results[0]["labels"][:3] != results[0]["labels"][3:]
+
+
+# ---- Scalars ---------------------------------------------------------------
+
+
+def test_scalars_are_in_tensorboard(image_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    import sinks
+    from feedline.integrations.lightning import LoaderScalars
+
+    logger = lightning.pytorch.loggers.TensorBoardLogger(str(tmp_path))
+    fit(
+        DataLoader(training.dataset(image_folder), 4, num_workers=2),
+        2,
+        logger=logger,
+        log_every_n_steps=4,
+        callbacks=[LoaderScalars()],
+    )
+    found = sinks.tensorboard(tmp_path)
+    assert [step for step, _ in found["feedline/wait_fraction"]] == [4, 8, 12]
+    assert [value for _, value in found["feedline/workers"]] == [2, 2, 2]
+
+
+def test_scalars_of_several_loaders_have_names(
+    image_folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorboard")
+    import sinks
+    from feedline.integrations.lightning import LoaderScalars
+
+    class Two(Module):
+        def training_step(self, batch: Any, index: int) -> Any:
+            return super().training_step(batch["b"], index)
+
+    data = training.dataset(image_folder)
+    loaders = {name: DataLoader(data, 4, num_workers=1) for name in "ab"}
+    logger = lightning.pytorch.loggers.TensorBoardLogger(str(tmp_path))
+    trainer(
+        logger=logger, log_every_n_steps=6, callbacks=[LoaderScalars("x/")]
+    ).fit(Two(), loaders)
+    found = sinks.tensorboard(tmp_path)
+    for name in "ab":
+        assert [step for step, _ in found["x/%s/workers" % name]] == [6]

@@ -177,3 +177,33 @@ def test_two_processes(image_folder: Path, tmp_path: Path) -> None:
     for epoch in (slice(0, 3), slice(3, 6)):
         came = [i for r in results for b in r["labels"][epoch] for i in b]
         assert sorted(came) == sorted([0, 1, 2] * 8)
+
+
+def test_scalars_are_where_the_trainer_reports(
+    image_folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorboard")
+    import sinks
+    from feedline.integrations.transformers import LoaderScalars
+
+    data = training.dataset(image_folder)
+    ours = trainer(
+        NativeTrainer,
+        tmp_path,
+        data,
+        report_to=["tensorboard"],
+        logging_strategy="steps",
+        logging_steps=4,
+        eval_strategy="epoch",
+    )
+    ours.add_callback(LoaderScalars(ours))
+    with training.natively():
+        ours.train()
+    found = sinks.tensorboard(tmp_path)
+    name = "train/feedline/%s"  # as the Trainer's own callback calls them
+    assert [s for s, _ in found[name % "wait_fraction"]] == [4, 8, 12]
+    assert [v for _, v in found[name % "workers"]] == [2, 2, 2]
+    # The log that is shown and kept stays as it is.
+    assert not any(
+        "feedline" in k for row in ours.state.log_history for k in row
+    )

@@ -20,7 +20,7 @@ Trainer's own loader.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Iterator, Optional
 
 import torch
 import transformers
@@ -30,6 +30,7 @@ from feedline.torch import DataLoader
 from feedline.torch.collated import Collated, collated
 
 from . import accelerate as adapter
+from .scalars import Intervals
 
 # The function of its module by which the Trainer goes on within an epoch.
 SKIPPING = "skip_first_batches"
@@ -127,3 +128,37 @@ def _skipping_natively() -> Iterator[None]:
         yield
     finally:
         names[SKIPPING] = former
+
+
+class LoaderScalars(transformers.TrainerCallback):
+    """Hands the loader's numbers (docs/metrics.md) to whatever the Trainer
+    reports to, each time that it logs its loss.
+
+        trainer.add_callback(LoaderScalars(trainer))
+
+    They go to the callbacks of TensorBoard, W&B, MLflow and others as a log of
+    their own, so progress bars and the printed log stay as they are. On the
+    first process only, as all that these write.
+    """
+
+    SHOWN = (transformers.PrinterCallback, transformers.ProgressCallback)
+
+    def __init__(
+        self, trainer: transformers.Trainer, prefix: str = "feedline/"
+    ) -> None:
+        self._handler = trainer.callback_handler
+        self._prefix = prefix
+        self._intervals: Optional[Intervals] = None
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: Any = None, **more: Any
+    ) -> None:
+        """Of a training step; evaluation and the end have no "loss"."""
+        if not state.is_world_process_zero or "loss" not in (logs or {}):
+            return
+        if self._intervals is None:
+            self._intervals = Intervals(more["train_dataloader"])
+        values = self._intervals.read(self._prefix)
+        for other in list(self._handler.callbacks) if values else []:
+            if other is not self and not isinstance(other, self.SHOWN):
+                other.on_log(args, state, control, logs=dict(values), **more)

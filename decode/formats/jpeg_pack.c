@@ -81,8 +81,9 @@ static int32_t guarded(struct pack *p, int32_t (*step)(struct pack *p))
     if (setjmp(p->escape) == 0)
         return step(p);
     struct jpeg_compress_struct *c = &p->parts.out;
-    if (p->out_there && c->mem && c->dest) /* else its buffer is lost */
+    if (p->parts.writing) /* else its buffer is lost */
         c->dest->term_destination(c);
+    p->parts.writing = false;
     return p->status;
 }
 
@@ -401,6 +402,7 @@ static int32_t rebuild(struct pack *p)
     jpeg_create_compress(c);
     p->parts.packed = &p->packed;
     p->parts.spliced.n = 0;
+    p->parts.writing = false;
     free(p->parts.written);
     p->parts.written = NULL;
     p->parts.written_bytes = 0;

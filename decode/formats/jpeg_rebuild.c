@@ -205,6 +205,7 @@ static void write_file(struct fdl_jpeg_parts *p, int scans)
 {
     struct jpeg_compress_struct *c = &p->out;
     jpeg_mem_dest(c, &p->written, &p->written_bytes);
+    p->writing = true;
     jpeg_copy_critical_parameters(&p->in, c);
     c->write_JFIF_header = FALSE;
     c->write_Adobe_marker = FALSE;

@@ -19,6 +19,7 @@ struct fdl_jpeg_parts {
     struct fdl_jpeg_coefficients components[FDL_PACKED_PLANES];
     jvirt_barray_ptr arrays[FDL_PACKED_PLANES]; /* of `out` */
     jpeg_scan_info *script;
+    bool writing;           /* libjpeg has a buffer, told by the end of `out` */
     unsigned char *written; /* by libjpeg; for free() */
     unsigned long written_bytes;
     struct fdl_bytes spliced;

@@ -8,6 +8,7 @@
 #include "tests/wrap_memory.h"
 
 #include <errno.h>
+#include <jerror.h>
 #include <zlib.h>
 
 WRAP(void *, aligned_alloc, size_t align, size_t n)
@@ -18,6 +19,27 @@ WRAP(void *, aligned_alloc, size_t align, size_t n)
 WRAP(int, posix_memalign, void **p, size_t align, size_t n)
 {
     return memory_fails(n) ? ENOMEM : __real_posix_memalign(p, align, n);
+}
+
+static void no_buffer(j_compress_ptr c)
+{
+    (void)c;
+    fail_msg("libjpeg has no buffer to tell of");
+}
+
+/* The destination is made, and then there is no memory for its buffer. */
+WRAP(void, jpeg_mem_dest, j_compress_ptr c, unsigned char **out,
+     unsigned long *bytes)
+{
+    if (!memory_fails(1)) {
+        __real_jpeg_mem_dest(c, out, bytes);
+        return;
+    }
+    c->dest =
+        c->mem->alloc_small((j_common_ptr)c, JPOOL_PERMANENT, sizeof(*c->dest));
+    c->dest->term_destination = no_buffer;
+    c->err->msg_code = JERR_OUT_OF_MEMORY;
+    c->err->error_exit((j_common_ptr)c);
 }
 
 enum { SIDE = 50 };

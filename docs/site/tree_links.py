@@ -3,7 +3,8 @@
 
 A link to a file that is no page of the site leads to one that shows it, made
 here; one to a folder, to its README or a list of its files. Where the text has
-the name of a function, a verdict, a class or a file as a literal, it leads there.
+the name of a function, a verdict, a class or a file as a literal, it leads
+there.
 """
 import html
 import os

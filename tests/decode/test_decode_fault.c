@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <jerror.h>
+#include <jpeglib.h>
+#include <stdio.h>
 #include <zlib.h>
 
 WRAP(void *, aligned_alloc, size_t align, size_t n)

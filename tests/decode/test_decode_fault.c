@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The n-th allocation fails, for every n: ENOMEM, nothing leaks, and the same
  * decoder works when there is memory again. */
+#include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_pack.h"
 #include "make_jpeg.h"
 #include "make_png.h"
@@ -184,7 +185,8 @@ TEST(packing_survives)
             fail_msg("only %d and %d allocations were reached", packed.failures,
                      back.failures);
         assert_int_equal(back.size, size);
-        check_survival(packed.bytes, packed.size, false, 6);
+        if (fdl_jpeg_entropy_memory() > 0) /* built with jpegint.h */
+            check_survival(packed.bytes, packed.size, false, 6);
         free(packed.bytes);
         free(back.bytes);
         free(file);

@@ -194,6 +194,7 @@ TEST(real_files)
              folder ? folder : "");
     if (!folder || glob(pattern, 0, NULL, &found) != 0)
         test_skip("no real files");
+    need_packed();
     struct decoders all = make_decoders(1u << 25);
     uint64_t seed = test_seed(), before = 0, after = 0;
     long n = files(20), count = 0, same = 0, all_files = (long)found.gl_pathc;

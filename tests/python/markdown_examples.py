@@ -52,14 +52,18 @@ def imports_any(text: str, modules: Sequence[str]) -> bool:
     return False
 
 
-FRAMEWORKS = (
-    "accelerate",
-    "ffcv",
-    "nvidia.dali",
-    "tensorflow",
-    "timm",
-    "webdataset",
-)
+# What an example imports -> the package that it needs for that.
+FRAMEWORKS = {
+    "accelerate": "accelerate",
+    "ffcv": "ffcv",
+    "nvidia.dali": "nvidia.dali",
+    "opentelemetry": "opentelemetry",
+    "prometheus": "prometheus_client",
+    "tensorboard": "tensorboard",
+    "tensorflow": "tensorflow",
+    "timm": "timm",
+    "webdataset": "webdataset",
+}
 
 
 def installed(name: str) -> bool:
@@ -76,7 +80,11 @@ CALLS = {"feedline.progress(": "tqdm"}
 
 def can_run(text: str) -> bool:
     """Whether the frameworks that an example imports are installed."""
-    needed = [name for name in FRAMEWORKS if imports_any(text, [name])]
+    needed = [
+        package
+        for name, package in FRAMEWORKS.items()
+        if imports_any(text, [name])
+    ]
     needed += [module for call, module in CALLS.items() if call in text]
     return all(map(installed, needed))
 

@@ -36,7 +36,8 @@ def run_pages(folder: Path, *pages_and_choice: str) -> None:
     done = subprocess.run(
         [sys.executable, *QUIET, str(PROGRAM), *pages_and_choice],
         cwd=folder,
-        env=dict(os.environ, TQDM_DISABLE="1"),  # its bars belong there
+        # tqdm's bars and lines of torch's profiler belong there.
+        env={**os.environ, "TQDM_DISABLE": "1", "KINETO_LOG_LEVEL": "99"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

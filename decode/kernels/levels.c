@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of each instruction set: of x86-64, of ARM64, or plain C for a
- * processor that has no others here. ARM64's compiler makes vectors of plain
- * C's loops, too, as every processor has them: what has none of its own there
- * gains little. */
+ * processor that has no others here. Where ARM64 has none by hand, the compiler
+ * makes vectors of most loops of plain C (CMakeLists.txt). */
 #include "decode/kernels/levels.h"
 
 #define PLAIN_C                                                                \

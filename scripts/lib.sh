@@ -18,7 +18,7 @@ packages_test=("${packages_build[@]}" libcmocka-dev python3 python3-pil
 packages_ci=("${packages_test[@]}" g++ clang-14 lld clang-format-14 valgrind
     mmdebstrap shellcheck codespell git chromium tmux black pyflakes3 python3-venv
     python3-torch python3-torchvision libopenmpi-dev mpich slurmctld slurmd
-    slurm-client munge nginx-light spin)
+    slurm-client munge nginx-light spin meson)
 
 say() {
     printf '%s\n' "$*"

@@ -113,6 +113,11 @@ class Dataset:
 
         Raises InvalidArgument for a path with a NUL in it.
         """
+        if isinstance(paths, (str, bytes, os.PathLike)):
+            raise InvalidArgument(
+                "paths takes a list of paths, not one; of a folder of classes "
+                "Dataset.open('folder:...') makes a data set"
+            )
         found = list(paths)
         count = len(found)
         names = joined(found)
@@ -179,7 +184,14 @@ class Dataset:
         and must not change. Sample i is called "memory:i" in messages. labels:
         an int64 for each, or None for all 0. classes: names by label.
         """
-        buffers = [HeldBuffer(item) for item in images]
+        found = list(images)
+        for item in found:
+            if isinstance(item, (str, os.PathLike)):
+                raise InvalidArgument(
+                    "memory takes the bytes of images, not %r; "
+                    "Dataset.paths takes names of files" % (item,)
+                )
+        buffers = [HeldBuffer(item) for item in found]
         addresses = [buffer.address for buffer in buffers]
         sizes = [buffer.nbytes for buffer in buffers]
         return cls._at(addresses, sizes, labels, buffers, classes)
@@ -713,6 +725,11 @@ def _pixel_shape(buffer: HeldBuffer) -> Tuple[int, int, int, int]:
         raise InvalidArgument(
             "pixels are uint8 of shape [N, H, W] or [N, H, W, C], not %d-byte "
             "items of shape %s" % (buffer.itemsize, list(buffer.shape))
+        )
+    if shape[3] not in (1, 3) and shape[1] in (1, 3):
+        raise InvalidArgument(
+            "pixels with %d channels: [N, H, W, C] has 1 or 3; of [N, C, H, W] "
+            "give images.transpose(0, 2, 3, 1)" % shape[3]
         )
     if max(shape[1:]) > 0x7FFFFFFF:
         raise RangeError("an image of %d x %d pixels" % (shape[2], shape[1]))

@@ -110,8 +110,8 @@ class Loader(Observable):
         """
         if not isinstance(dataset, Dataset):
             raise InvalidArgument(
-                "a loader takes a feedline.Dataset, not %s"
-                % type(dataset).__name__
+                "a loader takes a feedline.Dataset, not %s; %s"
+                % (type(dataset).__name__, _how_to_open(dataset))
             )
         self.dataset: Dataset = dataset
         self.pipeline: Pipeline = as_pipeline(pipeline)
@@ -240,6 +240,10 @@ class Loader(Observable):
         self, status: int, timeout: Optional[float], batch: Batch
     ) -> int:
         """What is not a batch that is ready at once. Returns OK or END."""
+        if not isinstance(timeout, (int, float, type(None))):
+            raise TypeError(
+                "timeout=%r: seconds as a number, or None" % (timeout,)
+            )
         left = None if timeout is None else max(0, round(timeout * 1e9))
         while status in (_c.TIMEOUT, _c.INTERRUPTED):
             log_lines.tell()
@@ -675,7 +679,7 @@ class Loader(Observable):
             raise SystemExit
         if self._closing and self._handle is not None:
             raise StateError("the loader is being closed by another thread")
-        raise StateError("the loader was closed")
+        raise StateError("the loader was closed; make another one")
 
     def _refuse_in_callback(self) -> None:
         if self._python and in_callback():
@@ -761,6 +765,20 @@ class Loader(Observable):
         return "<feedline.Loader of %s%s>" % (made_of, options)
 
 
+def _how_to_open(given: Any) -> str:
+    """What makes a Dataset of what is none."""
+    if isinstance(given, (str, os.PathLike)):
+        place = os.fsdecode(given)
+        where = place if ":" in place else "folder:" + place
+        return "feedline.Dataset.open(%r) makes one" % where
+    if hasattr(given, "read"):
+        return "feedline.Dataset.source(...) makes one of what has read(i)"
+    return (
+        "feedline.Dataset has functions that make one; "
+        "feedline.torch.DataLoader takes those of torch"
+    )
+
+
 def _gpu_of(config: Config) -> Optional[str]:
     """The "cuda:N" that option or environment names; None on the host."""
     device = str(json.loads(config.json())["device"])
@@ -822,6 +840,11 @@ class EpochIterator(Iterator[Batch]):
             self._loader = None
         log_lines.tell()
         raise StopIteration
+
+    def __repr__(self) -> str:
+        if self._loader is None:
+            return "<feedline.EpochIterator, at its end>"
+        return "<feedline.EpochIterator of %r>" % (self._loader,)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -31,13 +31,17 @@ class Phase:
     9th level, InvalidArgument for a name above 31 bytes.
     """
 
-    __slots__ = ("_begin", "_end")
+    __slots__ = ("_name", "_begin", "_end")
 
     def __init__(
-        self, begin: Callable[[], object], end: Callable[[], object]
+        self, name: str, begin: Callable[[], object], end: Callable[[], object]
     ) -> None:
+        self._name = name
         self._begin = begin
         self._end = end
+
+    def __repr__(self) -> str:
+        return "<feedline.Phase %r>" % self._name
 
     def __enter__(self) -> "Phase":
         self._begin()
@@ -152,7 +156,7 @@ class Observable:
     def phase(self, name: str) -> Phase:
         """A context that attributes the consumer's time in it to `name`.
 
-        Use it on the consumer's thread. Phases nest, up to 8 deep. Raises
+        name: such as "forward". Use it on the consumer's thread. Phases nest, up to 8 deep. Raises
         RangeError for a name above 31 bytes or a 33rd name.
         """
         encoded = name.encode()
@@ -165,7 +169,7 @@ class Observable:
             with self._consumer:
                 check(lib.loader_phase_end(self.handle))
 
-        return Phase(begin, end)
+        return Phase(name, begin, end)
 
     def trace_save(self, path: "str | os.PathLike[str]") -> None:
         """Writes a trace for ui.perfetto.dev: the last 4096 events of each

@@ -18,7 +18,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _c
 from ._library import lib
-from .errors import UnknownName, check, read_text
+from .errors import Error, UnknownName, check, error, read_text
 
 Number = Union[int, float]
 Value = Union[None, bool, int, float, str, "os.PathLike[str]", Tuple[Any, ...]]
@@ -121,7 +121,9 @@ def to_text(value: Any) -> str:
         return os.fsdecode(value)
     if isinstance(value, (tuple, list)):
         return ",".join(to_text(item) for item in value)
-    if hasattr(value, "item"):  # a number of numpy's or torch's
+    if hasattr(value, "item") and not isinstance(
+        value, type
+    ):  # a number of numpy's or torch's
         return to_text(value.item())
     raise TypeError(
         "an option is a str, a number, a bool, a path or a tuple of numbers, "
@@ -134,6 +136,36 @@ def _time_text(value: Any) -> str:
     if isinstance(value, numbers.Real) and value is not True:
         return "%dns" % round(float(value) * 1e9)
     return to_text(value)
+
+
+def _text_of(name: str, value: Any, option: Optional[Option]) -> str:
+    is_time = option is not None and option.kind == "time"
+    try:
+        return _time_text(value) if is_time else to_text(value)
+    except TypeError as wrong:
+        raise TypeError("%s=%r: %s" % (name, value, wrong)) from None
+
+
+# What torch's DataLoader calls an option, and where it is none.
+_OF_TORCH = {
+    "num_workers": "workers=4, or leave it out: it is tuned",
+    "prefetch_factor": "depth=8, batches in all, or leave it out: it is tuned",
+    "sampler": 'order="given", and Loader.append for each batch',
+    "batch_sampler": 'order="given", and Loader.append for each batch',
+    "pin_memory": 'device="cuda:0", which delivers to the GPU',
+    "collate_fn": "batch.images and batch.labels, for any function of them",
+    "generator": "seed=0",
+}
+
+
+def _named(wrong: Error, name: str) -> Error:
+    """With what a user of torch looks for."""
+    if isinstance(wrong, UnknownName) and name in _OF_TORCH:
+        wrong.text += "; where torch has %s, a feedline.Loader has %s" % (
+            name,
+            _OF_TORCH[name],
+        )
+    return wrong
 
 
 class Config:
@@ -152,12 +184,12 @@ class Config:
             if value is None:
                 continue
             option = known.get(name.replace("-", "_"))
-            is_time = option is not None and option.kind == "time"
-            text = _time_text(value) if is_time else to_text(value)
-            check(
-                lib.config_set(self.handle, name.encode(), os.fsencode(text)),
-                UnknownName,
+            text = _text_of(name, value, option)
+            status = lib.config_set(
+                self.handle, name.encode(), os.fsencode(text)
             )
+            if status < 0:
+                raise _named(error(status, UnknownName), name)
 
     def json(self) -> str:
         """All options and their values, as JSON."""

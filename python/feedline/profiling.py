@@ -172,6 +172,13 @@ def engine_of(loader: Any) -> Any:
     return loader if hasattr(loader, "trace_save") else None
 
 
+def is_observed(loader: Any) -> bool:
+    """Whether it has an engine, or may have one."""
+    return hasattr(loader, "_feedline_observed") or hasattr(
+        loader, "trace_save"
+    )
+
+
 def why_no_engine(loader: Any) -> str:
     """In words, for an error."""
     reason = getattr(loader, "fallback_reason", None)
@@ -206,6 +213,12 @@ class profile:  # named as torch.profiler.profile is
         schedule: Optional[Schedule] = None,
         on_trace_ready: Optional[Callable[["profile"], Any]] = None,
     ) -> None:
+        if not is_observed(loader):
+            raise InvalidArgument(
+                "feedline.profile takes a feedline.Loader or a "
+                "feedline.torch.DataLoader, not %s; any other loader as "
+                "feedline.watch(loader)" % type(loader).__name__
+            )
         self.loader = loader
         self.schedule: Schedule = schedule or always
         self.on_trace_ready = on_trace_ready
@@ -243,6 +256,13 @@ class profile:  # named as torch.profiler.profile is
 
     def __exit__(self, *unused: Any) -> None:
         self.stop()
+
+    def __repr__(self) -> str:
+        return "<feedline.profile of %r: step %d, %s>" % (
+            self.loader,
+            self.step_num,
+            self._action.lower(),
+        )
 
     def _ask(self) -> str:
         """The name of this step's action, by our schedule or torch's."""

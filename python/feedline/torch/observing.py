@@ -159,4 +159,4 @@ class Observing:
             if begun:
                 begun.pop().__exit__()
 
-        return Phase(begin, end)
+        return Phase(name, begin, end)

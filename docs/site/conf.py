@@ -18,12 +18,14 @@ release = ".".join(re.findall(
     (TREE / "include/feedline/feedline.h").read_text(encoding="utf-8")))
 version = release
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "tree_links", "docstrings"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "tree_links", "docstrings",
+              "mended"]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "CONTRIBUTING.md", "SECURITY.md",
                     "bench/results/*.md", "findings/README.md"]
 exclude_patterns = ["docs/site/**"]
 nitpicky = True
+smartquotes = False  # --help is no dash
 
 # Headings have the anchors that GitHub gives them.
 myst_heading_anchors = 6

@@ -7,7 +7,7 @@ import signal
 import statistics
 import subprocess
 
-from support import (IMAGES, TOOL, contains, damage, equal, expect,
+from support import (IMAGES, TOOL, contains, damage, equal, expect, fits,
                      files_below, generate, main, measured, read, tool)
 
 NUMBER = (int, float)
@@ -60,6 +60,13 @@ def case_document(tmp):
     equal(doc["transfer"], None)
     equal(doc["interrupted"], False)
     assert "runs" not in doc
+
+
+def case_text_fits(tmp):
+    folder = generate(tmp)
+    for arguments in ((), ("--model", "vit_b16@rtx3090"), ("--tuner", "off")):
+        fits(expect(tool("run", folder, "--seconds", 0.4, "--batch-size", 4,
+                         *arguments), 0).out)
 
 
 def case_sums(tmp):

@@ -47,25 +47,27 @@ void run_text_subject(const json_t *doc)
 
 static void print_header(const json_t *doc)
 {
-    const json_t *shape = doc_at(doc, "run.batch_shape");
+    const json_t *axes = doc_at(doc, "run.batch_shape");
     printf("%s: %.0f images, %.0f classes\n", doc_text(doc, "dataset.uri"),
            doc_or_0(doc, "dataset.samples"), doc_or_0(doc, "dataset.classes"));
     long long sides[4];
     for (size_t i = 0; i < 4; i++)
-        sides[i] = json_integer_value(json_array_get(shape, i));
+        sides[i] = json_integer_value(json_array_get(axes, i));
+    char shape[96], steps[48] = "";
     if (sides[2] == 0)
-        printf("batches of %lld of any size", sides[0]);
+        snprintf(shape, sizeof(shape), "%lld of any size", sides[0]);
     else
-        printf("batches of %lldx%lldx%lldx%lld", sides[0], sides[1], sides[2],
-               sides[3]);
-    printf(" %s %s; " TOOL_COUNT ", depth %.0f, reader %s",
-           doc_text(doc, "config.dtype"), doc_text(doc, "config.layout"),
-           TOOL_COUNT_OF(doc_or_0(doc, "tuner.workers"), "worker"),
-           doc_or_0(doc, "tuner.depth"), doc_text(doc, "config.reader"));
+        snprintf(shape, sizeof(shape), "%lldx%lldx%lldx%lld", sides[0],
+                 sides[1], sides[2], sides[3]);
     double consumer = doc_or_0(doc, "run.consumer_ms");
     if (consumer > 0)
-        printf("; consumer %g ms a batch", consumer);
-    printf("\nmachine: ");
+        snprintf(steps, sizeof(steps), "; consumer %g ms a batch", consumer);
+    cli_print(
+        "batches of %s %s %s; " TOOL_COUNT ", depth %.0f, reader %s%s", shape,
+        doc_text(doc, "config.dtype"), doc_text(doc, "config.layout"),
+        TOOL_COUNT_OF(doc_or_0(doc, "tuner.workers"), "worker"),
+        doc_or_0(doc, "tuner.depth"), doc_text(doc, "config.reader"), steps);
+    printf("machine: ");
     print_cores(doc);
     printf(", %.1f GiB, %s, Linux %s\n\n",
            doc_or_0(doc, "machine.memory_limit_bytes") / 1073741824,
@@ -89,19 +91,21 @@ static void print_result(const json_t *doc)
 {
     double batches = doc_or_0(doc, "result.batches");
     double seconds = doc_or_0(doc, "result.seconds");
+    char each[48] = "";
     printf("%s%.0f images/s%s", BOLD, doc_or_0(doc, "result.images_per_second"),
            PLAIN);
     print_range(doc);
     printf(", %.0f per CPU second\n",
            doc_or_0(doc, "result.images_per_cpu_second"));
-    printf(TOOL_COUNT " in %.0f batch%s in %.2f s",
-           TOOL_COUNT_OF(doc_or_0(doc, "result.images"), "image"), batches,
-           batches == 1 ? "" : "es", seconds);
     if (batches > 0)
-        printf(", %.1f ms a batch", 1e3 * seconds / batches);
-    printf("; first batch after %.0f ms; peak memory %.0f MiB\n",
-           1e3 * doc_or_0(doc, "result.first_batch_seconds"),
-           doc_or_0(doc, "result.max_rss_bytes") / 1048576);
+        snprintf(each, sizeof(each), ", %.1f ms a batch",
+                 1e3 * seconds / batches);
+    cli_print(TOOL_COUNT " in %.0f batch%s in %.2f s%s; first batch after "
+                         "%.0f ms; peak memory %.0f MiB",
+              TOOL_COUNT_OF(doc_or_0(doc, "result.images"), "image"), batches,
+              batches == 1 ? "" : "es", seconds, each,
+              1e3 * doc_or_0(doc, "result.first_batch_seconds"),
+              doc_or_0(doc, "result.max_rss_bytes") / 1048576);
     if (json_is_string(doc_at(doc, "result.stream_hash")))
         printf("stream %s\n", doc_text(doc, "result.stream_hash"));
 }
@@ -218,17 +222,20 @@ static void print_settled(const json_t *doc)
     double settled = doc_or_0(doc, "tuner.converged_seconds");
     double begin = doc_or_0(doc, "run.begin_seconds");
     double end = begin + doc_or_0(doc, "result.seconds");
-    if (!json_is_number(doc_at(doc, "tuner.converged_batch")))
-        printf(".\nIt had not settled by the end, so the speed above is an "
-               "average over the settings it\ntried. 'loaderbench tune' runs "
-               "until it has settled.\n");
-    else if (settled > begin && settled < end)
-        printf("; settled at batch %.0f.\nThat was %.1f s into the "
-               "measurement: the speed above includes what it tried before.\n",
-               doc_or_0(doc, "tuner.converged_batch"), settled - begin);
-    else
-        printf("; settled at batch %.0f.\n",
-               doc_or_0(doc, "tuner.converged_batch"));
+    double batch = doc_or_0(doc, "tuner.converged_batch");
+    if (!json_is_number(doc_at(doc, "tuner.converged_batch"))) {
+        printf(".\n");
+        cli_print("It had not settled by the end, so the speed above is an "
+                  "average over the settings it tried. 'loaderbench tune' runs "
+                  "until it has settled.");
+    } else if (settled > begin && settled < end) {
+        printf("; settled at batch %.0f.\n", batch);
+        cli_print("That was %.1f s into the measurement: the speed above "
+                  "includes what it tried before.",
+                  settled - begin);
+    } else {
+        printf("; settled at batch %.0f.\n", batch);
+    }
 }
 
 static void print_tuner(const json_t *doc)
@@ -307,6 +314,15 @@ static void print_failures(const json_t *doc)
         printf("  and %zu more (--json lists them)\n", files - shown);
 }
 
+static void print_verdict(const json_t *doc, const char *level)
+{
+    const char *code = doc_text(doc, "verdict.code");
+    printf("\n%s%s%s ", level_style(level), code, PLAIN);
+    cli_print_wrapped(doc_text(doc, "verdict.sentence"), 0, strlen(code) + 1);
+    if (*doc_text(doc, "verdict.action"))
+        cli_print("%s", doc_text(doc, "verdict.action"));
+}
+
 void run_text(const json_t *doc, const char *table)
 {
     print_header(doc);
@@ -323,10 +339,6 @@ void run_text(const json_t *doc, const char *table)
     print_failures(doc);
     const char *level = doc_text(doc, "verdict.level");
     if (*level)
-        printf("\n%s%s%s %s\n", level_style(level),
-               doc_text(doc, "verdict.code"), PLAIN,
-               doc_text(doc, "verdict.sentence"));
-    if (*doc_text(doc, "verdict.action"))
-        printf("%s\n", doc_text(doc, "verdict.action"));
+        print_verdict(doc, level);
     model_text(json_object_get(doc, "model"));
 }

@@ -82,10 +82,48 @@ def case_compare_bad_input(tmp):
     stopped = put(tmp, run_of(0), "stopped.json")
     expect(tool("compare", a), 2, "two files")
     expect(tool("compare", a, a, a), 2, "not 3")
+    expect(tool("compare", *[a] * 10), 2, "six pairs")  # 5: too few
+    expect(tool("compare", *[a] * 13), 2, "not 13")
+    expect(tool("compare", *[a] * 11, stopped), 3, "no positive number")
     expect(tool("compare", a, sweep), 3, "'sweep'")
     expect(tool("compare", a, other), 3, "schema_version 7")
     expect(tool("compare", stopped, a), 3, "no positive number")
     expect(tool("compare", a, os.path.join(tmp, "none.json")), 2, "none.json")
+
+
+def paired(tmp, pairs, *arguments, rc=0):
+    paths = []
+    for i, (a, b) in enumerate(pairs):
+        paths += [put(tmp, run_of(a), "a%d.json" % i),
+                  put(tmp, run_of(b), "b%d.json" % i)]
+    return json_of("compare", *paths, *arguments, rc=rc), paths
+
+
+def case_compare_pairs(tmp):
+    """What slows a pair down slows down both of it, and a spoilt one is one."""
+    machine = (1000.0, 500.0, 900.0, 300.0, 1200.0, 700.0, 650.0, 980.0)
+    doc, paths = paired(tmp, [(x, 0.95 * x) for x in machine] +
+                        [(980.0, 2000.0)], rc=1)
+    equal(doc["pairs"], 9)
+    # Of 9 values the second and the last but one are the interval's ends.
+    for key in ("change", "low", "high"):
+        assert abs(doc[key + "_fraction"] + 0.05) < 1e-8, doc
+    equal(doc["verdict"], "fail")
+    done = expect(tool("compare", *paths), 1)
+    contains(done.out, "-5.0 % in the median of 9 pairs")
+
+
+def case_compare_pairs_of_noise(tmp):
+    """A loss in the median that the interval does not confirm is none."""
+    ratios = (0.80, 0.85, 0.9, 0.95, 0.96, 1.1, 1.15, 1.2)
+    doc, _ = paired(tmp, [(1000.0, 1000 * r) for r in ratios])
+    assert doc["change_fraction"] < -0.03, doc
+    assert doc["low_fraction"] <= -0.2 < 0.2 <= doc["high_fraction"], doc
+    equal(doc["verdict"], "pass")
+    # The ends of the interval by the number of pairs, as tables have them.
+    for n, rank in ((6, 1), (8, 1), (9, 2), (12, 3), (20, 6), (25, 8)):
+        doc, _ = paired(tmp, [(100.0, 101.0 + i) for i in range(n)])
+        assert abs(doc["low_fraction"] - rank / 100) < 1e-8, (n, doc)
 
 
 def case_compare_real_runs(tmp):

@@ -6,6 +6,11 @@
  * One run says little, as two runs of the same program differ. With --repeat a
  * document has its raw values, and half their range is taken for the noise of
  * the median; that of both is added. A loss that is smaller than this is none.
+ *
+ * On a machine that others use, the two sides take turns: A B A B ... Whatever
+ * slows the machine down for a while then slows both runs of a pair, and their
+ * ratio stays. The change is the median of the ratios, and its interval is by
+ * their order alone (the sign test's), so a few spoilt pairs do no harm.
  */
 #include "tools/loaderbench/cli/commands.h"
 #include "tools/loaderbench/doc.h"
@@ -60,9 +65,13 @@ const struct cli_command command_compare = {
     .summary = "two runs, before and after: has it become slower",
     .about =
         "Compares two runs, A before a change and B after it.\n\n"
-        "Both are documents that run wrote with --json. The exit status is 1 "
-        "if B is worse by more than --fail-below and by more than the noise, "
-        "which is known if both were measured with --repeat.",
+        "Both are documents that run wrote with --json, or the statistics of a "
+        "loader. The exit status is 1 if B is worse by more than --fail-below "
+        "and by more than the noise, which is known if both were measured with "
+        "--repeat.\n\n"
+        "On a machine that others use let them take turns and give all "
+        "documents in that order, A1 B1 A2 B2 ..., at least six pairs: then "
+        "the median of the pairs' ratios counts, and its 95 % interval.",
     .example = "compare before.json after.json --fail-below 3%",
     CLI_TABLE(.fail_below = "3%"),
     .run = compare_main,
@@ -95,12 +104,9 @@ static json_t *differences(const json_t *a, const json_t *b)
     return names;
 }
 
-static json_t *compare(const json_t *a, const json_t *b, const struct metric *m,
-                       double tolerated)
+static json_t *result_json(const struct metric *m, double before, double after,
+                           double change, double noise, double tolerated)
 {
-    double before = doc_or_0(a, m->path), after = doc_or_0(b, m->path);
-    double change = before > 0 ? after / before - 1 : 0;
-    double noise = noise_of(a, m) + noise_of(b, m);
     double loss = m->more_is_better ? -change : change;
     bool fail = loss > tolerated && (isnan(noise) || loss > noise);
     json_t *doc = document_new("compare");
@@ -110,8 +116,65 @@ static json_t *compare(const json_t *a, const json_t *b, const struct metric *m,
     json_object_set_new(doc, "change_fraction", json_real(change));
     json_object_set_new(doc, "noise_fraction", doc_known(noise));
     json_object_set_new(doc, "fail_below", json_real(tolerated));
-    json_object_set_new(doc, "differences", differences(a, b));
     json_object_set_new(doc, "verdict", json_string(fail ? "fail" : "pass"));
+    return doc;
+}
+
+static json_t *compare(const json_t *a, const json_t *b, const struct metric *m,
+                       double tolerated)
+{
+    double before = doc_or_0(a, m->path), after = doc_or_0(b, m->path);
+    double change = before > 0 ? after / before - 1 : 0;
+    double noise = noise_of(a, m) + noise_of(b, m);
+    json_t *doc = result_json(m, before, after, change, noise, tolerated);
+    json_object_set_new(doc, "differences", differences(a, b));
+    return doc;
+}
+
+/* ---- Pairs -------------------------------------------------------------- */
+
+/* The largest k for which the k-th smallest and the k-th largest of n values
+ * hold the median between them with 95 %: at most 2.5 % of n tosses of a coin
+ * show fewer than k heads. 0: n is too small for any. */
+static size_t sign_rank(size_t n)
+{
+    double term = pow(0.5, (double)n), sum = 0;
+    size_t k = 0;
+    for (; k < n && sum + term <= 0.025; k++) {
+        sum += term;
+        term *= (double)(n - k) / (double)(k + 1);
+    }
+    return k;
+}
+
+/* docs: A1 B1 A2 B2 ... */
+static json_t *compare_pairs(json_t *const *docs, size_t pairs,
+                             const struct metric *m, double tolerated)
+{
+    double *ratio = calloc(pairs, sizeof(*ratio));
+    double *a = calloc(pairs, sizeof(*a)), *b = calloc(pairs, sizeof(*b));
+    json_t *doc = NULL;
+    if (ratio && a && b) {
+        for (size_t i = 0; i < pairs; i++) {
+            a[i] = doc_or_0(docs[2 * i], m->path);
+            b[i] = doc_or_0(docs[2 * i + 1], m->path);
+            ratio[i] = b[i] / a[i];
+        }
+        size_t k = sign_rank(pairs);
+        double change = tool_median(ratio, pairs) - 1; /* sorts */
+        double low = ratio[k - 1] - 1, high = ratio[pairs - k] - 1;
+        /* The side of the interval where there is no change. */
+        double noise = (change < 0) ? high - change : change - low;
+        doc = result_json(m, tool_median(a, pairs), tool_median(b, pairs),
+                          change, noise, tolerated);
+        json_object_set_new(doc, "pairs", json_integer((json_int_t)pairs));
+        json_object_set_new(doc, "low_fraction", json_real(low));
+        json_object_set_new(doc, "high_fraction", json_real(high));
+        json_object_set_new(doc, "differences", differences(docs[0], docs[1]));
+    }
+    free(ratio);
+    free(a);
+    free(b);
     return doc;
 }
 
@@ -123,7 +186,11 @@ static void print(const json_t *doc)
     printf("%s: %.6g before, %.6g after, %+.1f %%", doc_text(doc, "metric"),
            doc_or_0(doc, "before"), doc_or_0(doc, "after"),
            100 * doc_or_0(doc, "change_fraction"));
-    if (isnan(noise))
+    if (json_object_get(doc, "pairs"))
+        printf(" in the median of %.0f pairs, %+.1f to %+.1f %% with 95 %%\n",
+               doc_or_0(doc, "pairs"), 100 * doc_or_0(doc, "low_fraction"),
+               100 * doc_or_0(doc, "high_fraction"));
+    else if (isnan(noise))
         printf("; measure both with --repeat to know the noise\n");
     else
         printf(", noise %.1f %%%s\n", 100 * noise,
@@ -156,41 +223,59 @@ static int read_run(const char *name, const char *path, json_t **doc)
     return rc;
 }
 
-static int compare_files(const char *const *paths,
-                         const struct compare_options *o, double tolerated)
+static json_t *result_of(json_t *const *docs, size_t n, const struct metric *m,
+                         double tolerated)
 {
-    const struct metric *m = metric_of(o->metric);
-    json_t *docs[2] = {NULL, NULL}, *result = NULL;
+    return n == 2 ? compare(docs[0], docs[1], m, tolerated)
+                  : compare_pairs(docs, n / 2, m, tolerated);
+}
+
+static int deliver(const json_t *result, const struct compare_options *o)
+{
     int rc = TOOL_DONE;
-    for (size_t i = 0; rc == TOOL_DONE && i < 2; i++)
-        rc = read_run(paths[i], m->path, &docs[i]);
-    if (rc != TOOL_DONE)
-        goto out;
-    result = compare(docs[0], docs[1], m, tolerated);
+    if (!result)
+        return tool_no_memory();
     if (output_is_free(o->quiet, o->json, NULL))
         print(result);
     if (o->json)
         rc = document_write(result, o->json);
     if (rc == TOOL_DONE && strcmp(doc_text(result, "verdict"), "fail") == 0)
         rc = TOOL_MISSED;
-out:
-    json_decref(result);
-    json_decref(docs[0]);
-    json_decref(docs[1]);
+    return rc;
+}
+
+static int compare_files(const char *const *paths, size_t n,
+                         const struct compare_options *o, double tolerated)
+{
+    const struct metric *m = metric_of(o->metric);
+    json_t **docs = calloc(n, sizeof(*docs));
+    int rc = docs ? TOOL_DONE : tool_no_memory();
+    for (size_t i = 0; rc == TOOL_DONE && i < n; i++)
+        rc = read_run(paths[i], m->path, &docs[i]);
+    if (rc == TOOL_DONE) {
+        json_t *result = result_of(docs, n, m, tolerated);
+        rc = deliver(result, o);
+        json_decref(result);
+    }
+    for (size_t i = 0; docs && i < n; i++)
+        json_decref(docs[i]);
+    free(docs);
     return rc;
 }
 
 int compare_main(void *values, const struct cli_parsed *parsed)
 {
     const struct compare_options *o = values;
+    size_t n = parsed->positionals.n;
     double tolerated = 0;
-    if (parsed->positionals.n != 2) {
-        tool_say("compare takes two files, A.json and B.json, not %zu",
-                 parsed->positionals.n);
+    if (n != 2 && (n % 2 || sign_rank(n / 2) == 0)) {
+        tool_say("compare takes two files, A.json and B.json, or six pairs and "
+                 "more, A1.json B1.json A2.json B2.json ..., not %zu files",
+                 n);
         return TOOL_USAGE;
     }
     int rc = tool_parse_fraction("fail-below", o->fail_below, &tolerated);
     return rc == TOOL_DONE
-               ? compare_files(parsed->positionals.items, o, tolerated)
+               ? compare_files(parsed->positionals.items, n, o, tolerated)
                : rc;
 }

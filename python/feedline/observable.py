@@ -157,7 +157,8 @@ class Observable:
         """A context that attributes the consumer's time in it to `name`.
 
         name: such as "forward". Use it on the consumer's thread. Phases nest,
-        up to 8 deep. Raises RangeError for a name above 31 bytes or a 33rd name.
+        up to 8 deep. Raises RangeError for a name above 31 bytes or a 33rd
+        name.
         """
         encoded = name.encode()
 

@@ -24,7 +24,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-LANGUAGES = ("python", "c", "sh", "cmake", "text", "diff")
+LANGUAGES = ("python", "c", "sh", "cmake", "meson", "text", "diff")
 NOT_CODE = ("text", "diff")
 BLOCK = re.compile(
     r"(?:^ *<!-- not run: (?P<reason>[^\n]*?) -->\n)?"

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 
-from support import (TOOL, contains, equal, expect, fits, generate, json_of,
+from support import (contains, equal, expect, fits, generate, json_of,
                      main, on_terminal, read, tool)
 
 BRIEF = ("--seconds", 0.2, "--warmup", 1, "--batch-size", 8)

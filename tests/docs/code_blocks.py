@@ -33,7 +33,10 @@ BLOCK = re.compile(
 INDENTED = re.compile(r"(?<=\n\n)(?:    \S[^\n]*\n)+")
 # Pages whose Python other tests run, and recipes, whose steps are indented.
 RUN_BY = {"docs/recipes.md": "tests/python/test_torch_recipes.py",
-          "docs/ray.md": "tests/python/test_ray.py"}
+          "docs/ray.md": "tests/python/test_ray.py",
+          **{"docs/migrate/from-%s.md" % name:
+             "tests/python/test_migration_examples.py"
+             for name in ("dali", "ffcv", "tfdata", "torch", "webdataset")}}
 # What the tree does not have, and a reader may.
 COMMANDS = ("apt", "apt-get", "cc", "cmake", "ctest", "export", "git", "nsys",
             "pip", "python", "python3", "sed", "sh", "sudo", "true",

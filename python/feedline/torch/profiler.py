@@ -22,8 +22,8 @@ from ..merged_traces import load, merge
 class profile(torch.profiler.profile):  # named as torch.profiler.profile is
     """torch.profiler.profile, whose traces have the loader's threads as well.
 
-    loader: feedline.torch.DataLoader, feedline.Loader or feedline.watch. All
-    else is torch's: arguments, tables, and handlers such as
+    loader: feedline.torch.DataLoader, feedline.Loader or feedline.watch.
+    arguments: torch's, and so are tables and handlers such as
     torch.profiler.tensorboard_trace_handler. export_chrome_trace writes reads,
     decoding, augmentation and copies beside the operators, on the same clock.
     As with feedline.profile, statistics begin anew with each recording.
@@ -57,7 +57,10 @@ class profile(torch.profiler.profile):  # named as torch.profiler.profile is
 
     def export_chrome_trace(self, path: str, *how: Any, **more: Any) -> None:
         """Writes both as one trace, or torch's alone where the loader was not
-        iterated; a warning said so. Further arguments are for torch."""
+        iterated; a warning said so.
+
+        path: of the file. how, more: further arguments of torch's.
+        """
         if not self._feedline.recorded:
             super().export_chrome_trace(path, *how, **more)
             return

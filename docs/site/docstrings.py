@@ -3,6 +3,7 @@
 import re
 
 import plain_text
+from sphinx.util import inspect
 
 # Types of others, whose pages are not here; variables of types; C's structs;
 # what no program has in its hands.
@@ -13,6 +14,16 @@ NOT_OURS = [("py:.*", pattern) for pattern in (
 
 def convert(app, what, name, obj, options, lines):
     lines[:] = plain_text.rest("\n".join(lines))
+
+
+def of_init(app, what, name, obj, options, signature, returned):
+    """The arguments of a class of ours that stands on one of torch's, which is
+    not there and takes anything."""
+    if what == "class" and signature == "(*args: Any, **kwargs: Any)":
+        found = inspect.signature(obj.__init__, bound_method=True)
+        return inspect.stringify_signature(
+            found, unqualified_typehints=True), None
+    return None
 
 
 def to_public(app, env, node, contnode):
@@ -33,5 +44,6 @@ def to_public(app, env, node, contnode):
 
 def setup(app):
     app.connect("autodoc-process-docstring", convert)
+    app.connect("autodoc-process-signature", of_init)
     app.connect("missing-reference", to_public)
     return {"parallel_read_safe": True}

@@ -13,11 +13,11 @@ MENDED = (
     # What is wider than a phone scrolls, by keys too.
     (r'<pre(?=>)', r'\g<0> tabindex="0"'),
     (r'<div class="table-wrapper[^"]*"(?=>)', r'\g<0> tabindex="0"'),
+    # That says nothing.
+    (r'<p>Bases: <code[^>]*><span class="pre">object</span></code></p>\n', ""),
     # Arguments on lines of their own are no list of definitions.
-    (
-        r"<dl>\n((?:<dd>.*</dd>\n)+)</dl>",
-        r'<span class="arguments">\n\1</span>',
-    ),
+    (r"<dl>\n((?:<dd>.*</dd>\n)+)</dl>",
+     r'<span class="arguments">\n\1</span>'),
     (r"(?<=\n)<dd>(.*)</dd>(?=\n(?:<dd>|</span>))", r"<span>\1</span>"),
 )
 SEARCH = (r'(<article role="main"[^>]*>)', r"\1<h1>Search</h1>")

@@ -76,9 +76,12 @@ def one(lines):
         return literal(lines)
     if ITEM.match(lines[0]) or any(line.startswith("- ") for line in lines):
         return listed(lines)
-    first = [line for line in lines if indent_of(line) == 0]
-    if all(TERM.match(line) for line in first):
-        return terms(lines)
+    told = items(lines, lambda line: indent_of(line) == 0)
+    n = next((n for n, item in enumerate(told)
+              if not TERM.match(" ".join(item))), len(told))
+    if n == len(told) or n >= 2 and len(told) < len(lines):
+        after = [line for item in told[n:] for line in item]
+        return terms(told[:n]) + (one(after) if after else [])
     split = next((n for n, line in enumerate(lines)
                   if n and indent_of(line) >= 4), None)
     if split and indent_of(lines[-1]) >= 2:  # an example that follows at once
@@ -100,13 +103,12 @@ def listed(lines):
     return found + (one(lines[tail:]) if lines[tail:] else [])
 
 
-def terms(lines):
+def terms(told):
+    """What each of some names means."""
     found = []
-    for item in items(lines, lambda line: indent_of(line) == 0):
-        name, rest = TERM.match(item[0]).groups()
-        found.append("``%s``" % name)
-        text = inline("\n".join([rest] + item[1:]))
-        found += ["    " + text.replace("\n", "\n    ")]
+    for item in told:
+        name, words = TERM.match(" ".join(item)).groups()
+        found += ["``%s``" % name, "    " + inline(words)]
     return found + [""]
 
 

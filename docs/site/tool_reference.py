@@ -61,9 +61,11 @@ def page(text, help_of):
     """reStructuredText of a manual; help_of: from a command to its help."""
     found = ["loaderbench", "===========", ""]
     command = None
+    told = set()
 
     def close():
         if command in help_of:
+            told.add(command)
             found.extend(["``loaderbench %s --help-all``:" % command, "",
                           ".. code-block:: text", ""])
             found.extend(plain_text.indented(help_of[command], 4) + [""])
@@ -80,6 +82,9 @@ def page(text, help_of):
         found += ["", title, "-" * len(title), ""]
         found += block(lines[1:]) if lines[1:] else []
     close()
+    untold = set(help_of) - told
+    if untold:
+        raise SystemExit("the manual does not tell of %s" % ", ".join(untold))
     return "\n".join(found)
 
 

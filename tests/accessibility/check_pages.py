@@ -41,6 +41,8 @@ class Checker:
         seen = set()
         for look in LOOKS:
             self.browser.look_like(*look)
+            if not os.path.isfile(page):  # else: the browser's own page
+                sys.exit("%s: no such file" % page)
             self.browser.open(page)
             self.browser.value(self.axe + ";0")
             for fault in self.answer(RUN):

@@ -148,6 +148,14 @@ def case_complete(tmp):
     assert len(complete("")) > 10
 
 
+def case_completion_is_of_what_help_has(tmp):
+    for command, _ in commands():
+        text = expect(tool(command, "--help-all"), 0).out
+        shown = set(re.findall(r"^  (--[a-z0-9-]+)", text, re.M))
+        equal(set(complete(command, "--")), shown | {"--help", "--help-all"},
+              command)
+
+
 def case_completion_bash(tmp):
     os.makedirs(os.path.join(tmp, "photos of mine"))
     with open(os.path.join(tmp, "pages.json"), "w", encoding="utf-8"):

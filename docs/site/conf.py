@@ -44,8 +44,10 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 72
 c_maximum_signature_line_length = 72
+# The options of a Loader have a page of their own.
 nitpick_ignore_regex = docstrings.NOT_OURS + [
-    ("c:identifier", r"u?int\d+_t|size_t|FILE")]
+    ("c:identifier", r"u?int\d+_t|size_t|FILE"),
+    ("py:class", r"feedline\._option_types\..*")]
 
 highlight_language = "text"  # a block without a language is no code
 pygments_style = "a11y-high-contrast-light"

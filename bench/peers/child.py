@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+ENDS = signal.SIGTERM, signal.SIGHUP
+
 
 class Failed(Exception):
     """There is no result; the text says why not."""
@@ -41,9 +43,17 @@ def run(command, cores, limit):
 
 def run_group(command, cores, limit, out, err):
     """Its exit status, as subprocess has it; None: it was over the limit."""
-    child = subprocess.Popen(command, stdout=out, stderr=err,
-                             preexec_fn=pinned(cores), start_new_session=True)
+    # A signal that comes while the child begins would leave it to nobody.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     try:
+        child = subprocess.Popen(command, stdout=out, stderr=err,
+                                 preexec_fn=settled(cores, before),
+                                 start_new_session=True)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return child.wait(timeout=limit)
     except subprocess.TimeoutExpired:
         return None
@@ -56,9 +66,13 @@ def run_group(command, cores, limit, out, err):
         child.wait()
 
 
-def pinned(cores):
-    """For subprocess: the child and its threads stay on these cores."""
-    return lambda: os.sched_setaffinity(0, cores)
+def settled(cores, signals):
+    """For subprocess: the child and its threads stay on these cores, and hear
+    the signals that this program heard before."""
+    def begin():
+        os.sched_setaffinity(0, cores)
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+    return begin
 
 
 def end_with_its_child():
@@ -67,7 +81,7 @@ def end_with_its_child():
     def leave(number, _frame):
         sys.exit("ended by " + signal_name(number))
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in ENDS:
         signal.signal(number, leave)
 
 

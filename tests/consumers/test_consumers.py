@@ -186,7 +186,8 @@ def case_newer_is_refused(tmp):
                 "project(newer LANGUAGES NONE)\n"
                 "find_package(feedline 99.0 CONFIG REQUIRED)\n")
     done = subprocess.run(
-        ["cmake", "-G", "Ninja", "-S", folder, "-B", os.path.join(folder, "build"),
+        ["cmake", "-G", "Ninja", "-S", folder,
+         "-B", os.path.join(folder, "build"),
          "-DCMAKE_PREFIX_PATH=" + feedline.prefix], check=False, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode != 0, done.stdout

@@ -153,7 +153,7 @@ DEVICE void two_of(int32_t first, const int32_t v[8], uint32_t shift,
 /* A block that is being done, between two steps. */
 struct block {
     int32_t values[8 * STRIDE]; /* columns, then halfway */
-    uint8_t any[LANES];         /* a column has more than its row 0 */
+    uint8_t any[LANES];         /* stored are more of a column than row 0 */
 };
 
 /* Where number i of a job's blocks is; false: nowhere. */
@@ -193,10 +193,11 @@ DEVICE void load_column(const struct place *at, struct block *b, uint32_t lane)
     uint32_t any = 0;
     for (uint32_t y = 0; y < 8; y++) {
         uint32_t k = y * 8 + lane;
-        uint32_t x = product(READ(at->from + k), READ(&at->plane->quant[k]));
-        b->values[y * STRIDE + lane] = of_16_bits(x);
+        int16_t x = READ(at->from + k);
+        b->values[y * STRIDE + lane] =
+            of_16_bits(product(x, READ(&at->plane->quant[k])));
         if (y > 0 && !(y == 4 && at->side == 4))
-            any |= (uint32_t)of_16_bits(x);
+            any |= (uint16_t)x;
     }
     b->any[lane] = any != 0;
     OPS(24);

@@ -175,40 +175,70 @@ AVX2 FDL_INLINE void store_columns(const __m256i *v, uint8_t zero, uint8_t *to,
     }
 }
 
-/* libjpeg-turbo leaves out the first pass where rows 1 to 7 of a block are
- * zero. That is the same as long as row 0 times 2^PASS1_BITS has 16 bits. */
-AVX2 FDL_INLINE bool fits(__m256i row)
+AVX2 FDL_INLINE __m256i stored_row(const int16_t *coefficients, int i)
 {
-    __m256i up = _mm256_slli_epi16(row, PASS1_BITS);
-    __m256i same = _mm256_cmpeq_epi16(_mm256_srai_epi16(up, PASS1_BITS), row);
-    return _mm256_movemask_epi8(same) == -1;
+    const void *at = coefficients + (size_t)i * 16;
+    return _mm256_load_si256(at);
 }
 
-AVX2 static void first_pass_of_large(__m256i *v)
+AVX2 FDL_INLINE __m256i row_of(const int16_t *coefficients,
+                               const uint16_t *quant, int i)
 {
-    const __m256i nothing = _mm256_setzero_si256();
-    __m256i any = v[1];
-    for (int i = 2; i < 8; i++)
-        any = _mm256_or_si256(any, v[i]);
-    __m256i zero = _mm256_cmpeq_epi64(any, nothing);
-    zero = _mm256_and_si256(zero, _mm256_shuffle_epi32(zero, 0x4e));
-    __m256i flat = _mm256_slli_epi16(v[0], PASS1_BITS);
-    pass(v, CONST_BITS - PASS1_BITS);
-    for (int i = 0; i < 8; i++)
-        v[i] = _mm256_blendv_epi8(v[i], flat, zero);
+    const void *q = quant + (size_t)i * 8;
+    return _mm256_mullo_epi16(stored_row(coefficients, i),
+                              _mm256_broadcastsi128_si256(_mm_loadu_si128(q)));
 }
 
 AVX2 FDL_INLINE void load_rows(__m256i *v, int16_t *coefficients,
                                const uint16_t *quant, int rows)
 {
     for (int i = 0; i < rows; i++) {
-        __m256i *at = (__m256i *)(void *)(coefficients + (size_t)i * 16);
-        const __m128i *q = (const __m128i *)(const void *)(quant + i * 8);
-        v[i] =
-            _mm256_mullo_epi16(_mm256_load_si256(at),
-                               _mm256_broadcastsi128_si256(_mm_loadu_si128(q)));
-        _mm256_store_si256(at, _mm256_setzero_si256());
+        v[i] = row_of(coefficients, quant, i);
+        _mm256_store_si256((__m256i *)(void *)(coefficients + (size_t)i * 16),
+                           _mm256_setzero_si256());
     }
+}
+
+/* libjpeg-turbo leaves out the first pass where rows 1 to 7 of a block are
+ * zero. That is the same as long as row 0 times 2^PASS1_BITS has 16 bits. */
+AVX2 FDL_INLINE bool is_large(const int16_t *coefficients,
+                              const uint16_t *quant)
+{
+    __m256i row = row_of(coefficients, quant, 0);
+    __m256i up = _mm256_slli_epi16(row, PASS1_BITS);
+    __m256i same = _mm256_cmpeq_epi16(_mm256_srai_epi16(up, PASS1_BITS), row);
+    return _mm256_movemask_epi8(same) != -1;
+}
+
+/* The blocks whose rows 1 to 7 are zero, before they are multiplied: a factor
+ * of a damaged table may be zero. Without `row4`, that one does not count. */
+AVX2 static __m256i flat_blocks(const int16_t *coefficients, bool row4)
+{
+    const __m256i nothing = _mm256_setzero_si256();
+    __m256i any = nothing;
+    for (int i = 1; i < 8; i++)
+        if (i != 4 || row4)
+            any = _mm256_or_si256(any, stored_row(coefficients, i));
+    __m256i zero = _mm256_cmpeq_epi64(any, nothing);
+    return _mm256_and_si256(zero, _mm256_shuffle_epi32(zero, 0x4e));
+}
+
+/* In flat blocks n rows become row 0. */
+AVX2 FDL_INLINE void keep_flat(__m256i *rows, int n, __m256i row0, __m256i flat)
+{
+    row0 = _mm256_slli_epi16(row0, PASS1_BITS);
+    for (int i = 0; i < n; i++)
+        rows[i] = _mm256_blendv_epi8(rows[i], row0, flat);
+}
+
+AVX2 static void first_pass_of_large(__m256i *v, int16_t *coefficients,
+                                     const uint16_t *quant)
+{
+    __m256i flat = flat_blocks(coefficients, true);
+    load_rows(v, coefficients, quant, 8);
+    __m256i row0 = v[0];
+    pass(v, CONST_BITS - PASS1_BITS);
+    keep_flat(v, 8, row0, flat);
 }
 
 /* 8 samples of each block. */
@@ -244,19 +274,17 @@ AVX2 static void pair(int16_t *coefficients, const uint16_t *quant,
             _mm_storeu_si128((__m128i *)(to + (size_t)i * stride), row);
         return;
     }
-    bool corner = last <= CORNER_LAST;
-    load_rows(v, coefficients, quant, corner ? 4 : 8);
-    if (FDL_UNLIKELY(!fits(v[0]))) {
-        for (int i = 4; i < 8 && corner; i++)
-            v[i] = _mm256_setzero_si256();
-        first_pass_of_large(v);
+    if (FDL_UNLIKELY(is_large(coefficients, quant))) {
+        first_pass_of_large(v, coefficients, quant);
         transpose(v);
         pass(v, second);
-    } else if (corner) {
+    } else if (last <= CORNER_LAST) {
+        load_rows(v, coefficients, quant, 4);
         corner_pass(v, first, false);
         transpose_corner(v);
         corner_pass(v, second, true);
     } else {
+        load_rows(v, coefficients, quant, 8);
         pass(v, first);
         transpose(v);
         pass(v, second);
@@ -283,20 +311,6 @@ AVX2 FDL_INLINE void four_of(__m256i first, __m256i v26, __m256i v13,
     out[3] = _mm256_srai_epi32(_mm256_sub_epi32(sum, outer), shift);
 }
 
-/* As first_pass_of_large. Row 4 does not count, here and above. */
-AVX2 static void first_rows_of_large(const __m256i *v, __m256i rows[4])
-{
-    const __m256i nothing = _mm256_setzero_si256();
-    __m256i any = _mm256_or_si256(_mm256_or_si256(v[1], v[2]), v[3]);
-    for (int i = 5; i < 8; i++)
-        any = _mm256_or_si256(any, v[i]);
-    __m256i zero = _mm256_cmpeq_epi64(any, nothing);
-    zero = _mm256_and_si256(zero, _mm256_shuffle_epi32(zero, 0x4e));
-    __m256i flat = _mm256_slli_epi16(v[0], PASS1_BITS);
-    for (int i = 0; i < 4; i++)
-        rows[i] = _mm256_blendv_epi8(rows[i], flat, zero);
-}
-
 AVX2 static void pair_of_4(int16_t *coefficients, const uint16_t *quant,
                            unsigned last, uint8_t zero, uint8_t *to,
                            size_t stride)
@@ -312,6 +326,8 @@ AVX2 static void pair_of_4(int16_t *coefficients, const uint16_t *quant,
             _mm_storel_epi64((__m128i *)(to + (size_t)i * stride), row);
         return;
     }
+    bool large = is_large(coefficients, quant);
+    __m256i flat = large ? flat_blocks(coefficients, false) : none;
     load_rows(v, coefficients, quant, 8);
     four_of(mixed(none, v[0], LOW), mixed(v[2], v[6], LOW),
             mixed(v[1], v[3], LOW), mixed(v[5], v[7], LOW), first, low);
@@ -319,8 +335,8 @@ AVX2 static void pair_of_4(int16_t *coefficients, const uint16_t *quant,
             mixed(v[1], v[3], HIGH), mixed(v[5], v[7], HIGH), first, high);
     for (int i = 0; i < 4; i++)
         rows[i] = _mm256_packs_epi32(low[i], high[i]);
-    if (FDL_UNLIKELY(!fits(v[0])))
-        first_rows_of_large(v, rows);
+    if (FDL_UNLIKELY(large))
+        keep_flat(rows, 4, v[0], flat);
 
     /* Columns 0 and 1, 2 and 3, ... of 4 values each. */
     __m256i a = _mm256_unpacklo_epi16(rows[0], rows[1]);

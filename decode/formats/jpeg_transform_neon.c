@@ -188,41 +188,50 @@ FDL_INLINE void store_columns(const int16x8_t *v, uint8_t zero, uint8_t *to,
     }
 }
 
-/* See jpeg_transform.c. */
-FDL_INLINE bool fits(int16x8_t row)
+FDL_INLINE int16x8_t row_of(const int16_t *coefficients, const uint16_t *quant,
+                            int i)
 {
-    int16x8_t up = vshlq_n_s16(row, PASS1_BITS);
-    uint16x8_t same = vceqq_s16(vshrq_n_s16(up, PASS1_BITS), row);
-    return vminvq_u16(same) != 0;
-}
-
-FDL_INLINE bool is_zero(int16x8_t x)
-{
-    return vmaxvq_u16(vreinterpretq_u16_s16(x)) == 0;
-}
-
-static void first_pass_of_large(int16x8_t *v)
-{
-    int16x8_t any = v[1], flat = vshlq_n_s16(v[0], PASS1_BITS);
-    for (int i = 2; i < 8; i++)
-        any = vorrq_s16(any, v[i]);
-    if (!is_zero(any)) {
-        pass(v, CONST_BITS - PASS1_BITS);
-        return;
-    }
-    for (int i = 0; i < 8; i++)
-        v[i] = flat;
+    int16x8_t q = vreinterpretq_s16_u16(vld1q_u16(quant + (size_t)i * 8));
+    return vmulq_s16(vld1q_s16(coefficients + (size_t)i * ROW), q);
 }
 
 FDL_INLINE void load_rows(int16x8_t *v, int16_t *coefficients,
                           const uint16_t *quant, int rows)
 {
     for (int i = 0; i < rows; i++) {
-        int16_t *at = coefficients + (size_t)i * ROW;
-        int16x8_t q = vreinterpretq_s16_u16(vld1q_u16(quant + i * 8));
-        v[i] = vmulq_s16(vld1q_s16(at), q);
-        vst1q_s16(at, vdupq_n_s16(0));
+        v[i] = row_of(coefficients, quant, i);
+        vst1q_s16(coefficients + (size_t)i * ROW, vdupq_n_s16(0));
     }
+}
+
+/* See jpeg_transform.c, also for what is flat. */
+FDL_INLINE bool is_large(const int16_t *coefficients, const uint16_t *quant)
+{
+    int16x8_t row = row_of(coefficients, quant, 0);
+    int16x8_t up = vshlq_n_s16(row, PASS1_BITS);
+    uint16x8_t same = vceqq_s16(vshrq_n_s16(up, PASS1_BITS), row);
+    return vminvq_u16(same) == 0;
+}
+
+static bool is_flat(const int16_t *coefficients, bool row4)
+{
+    int16x8_t any = vdupq_n_s16(0);
+    for (int i = 1; i < 8; i++)
+        if (i != 4 || row4)
+            any = vorrq_s16(any, vld1q_s16(coefficients + (size_t)i * ROW));
+    return vmaxvq_u16(vreinterpretq_u16_s16(any)) == 0;
+}
+
+static void first_pass_of_large(int16x8_t *v, int16_t *coefficients,
+                                const uint16_t *quant)
+{
+    bool flat = is_flat(coefficients, true);
+    load_rows(v, coefficients, quant, 8);
+    int16x8_t row0 = vshlq_n_s16(v[0], PASS1_BITS);
+    if (!flat)
+        pass(v, CONST_BITS - PASS1_BITS);
+    for (int i = 0; i < 8 && flat; i++)
+        v[i] = row0;
 }
 
 /* The sample that a block has where there is but its first coefficient, which
@@ -242,18 +251,19 @@ FDL_INLINE void block(int16_t *coefficients, const uint16_t *quant, bool corner,
     const int first = CONST_BITS - PASS1_BITS;
     const int second = CONST_BITS + PASS1_BITS + 3;
     int16x8_t v[8];
-    load_rows(v, coefficients, quant, corner ? 4 : 8);
-    for (int i = 4; i < 8 && corner; i++)
-        v[i] = vdupq_n_s16(0);
-    if (FDL_UNLIKELY(!fits(v[0]))) {
-        first_pass_of_large(v);
+    if (FDL_UNLIKELY(is_large(coefficients, quant))) {
+        first_pass_of_large(v, coefficients, quant);
         transpose(v);
         pass(v, second);
     } else if (corner) {
+        load_rows(v, coefficients, quant, 4);
+        for (int i = 4; i < 8; i++)
+            v[i] = vdupq_n_s16(0);
         corner_pass(v, first, false);
         transpose(v);
         corner_pass(v, second, true);
     } else {
+        load_rows(v, coefficients, quant, 8);
         pass(v, first);
         transpose(v);
         pass(v, second);
@@ -309,13 +319,6 @@ FDL_INLINE void first_four(const int16x8_t v[8], int16x8_t rows[4])
     four_of(part_of[1], shift, high);
     for (int i = 0; i < 4; i++)
         rows[i] = saturated(low[i], high[i]);
-    if (FDL_LIKELY(fits(v[0])))
-        return;
-    int16x8_t any = vorrq_s16(vorrq_s16(v[1], v[2]), v[3]);
-    for (int i = 5; i < 8; i++)
-        any = vorrq_s16(any, v[i]);
-    for (int i = 0; i < 4 && is_zero(any); i++)
-        rows[i] = vshlq_n_s16(v[0], PASS1_BITS);
 }
 
 static void block_of_4(int16_t *coefficients, const uint16_t *quant,
@@ -326,8 +329,12 @@ static void block_of_4(int16_t *coefficients, const uint16_t *quant,
     int16x8_t v[8], rows[8];
     int16x4_t columns[8];
     int32x4_t out[4];
+    bool flat = FDL_UNLIKELY(is_large(coefficients, quant)) &&
+                is_flat(coefficients, false);
     load_rows(v, coefficients, quant, 8);
     first_four(v, rows);
+    for (int i = 0; i < 4 && flat; i++)
+        rows[i] = vshlq_n_s16(v[0], PASS1_BITS);
     for (int i = 4; i < 8; i++)
         rows[i] = vdupq_n_s16(0);
     transpose(rows);

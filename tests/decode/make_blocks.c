@@ -45,17 +45,22 @@ static void fill(struct jpeg_compress_struct *c, jvirt_barray_ptr *arrays,
     }
 }
 
-/* Factors of one, of photos, of bytes, or of 16 bits. */
+/* Factors of one, of photos, of bytes, or of 16 bits; some are zero, as they
+ * are in damaged files. */
 static void set_tables(struct jpeg_compress_struct *c, uint64_t *seed,
                        bool mild)
 {
     static const int32_t most[] = {1, 40, 255, 32767};
     int32_t top = most[mild ? 0 : make_within(seed, 0, 3)];
+    int32_t zeros = mild ? 0 : make_within(seed, 0, 5);
     for (int i = 0; i < 2; i++) {
         unsigned table[DCTSIZE2];
         for (int k = 0; k < DCTSIZE2; k++)
             table[k] = (unsigned)make_within(seed, 1, top);
-        jpeg_add_quant_table(c, i, table, 100, FALSE);
+        jpeg_add_quant_table(c, i, table, 100, FALSE); /* makes 1 of 0 */
+        for (int k = 1; k < DCTSIZE2; k++)
+            if (make_within(seed, 1, 6) <= zeros)
+                c->quant_tbl_ptrs[i]->quantval[k] = 0;
     }
 }
 

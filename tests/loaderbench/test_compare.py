@@ -111,15 +111,18 @@ def case_compare_pairs(tmp):
     equal(doc["verdict"], "fail")
     done = expect(tool("compare", *paths), 1)
     contains(done.out, "-5.0 % in the median of 9 pairs")
+    assert "too wide" not in done.out, done.out
 
 
 def case_compare_pairs_of_noise(tmp):
     """A loss in the median that the interval does not confirm is none."""
     ratios = (0.80, 0.85, 0.9, 0.95, 0.96, 1.1, 1.15, 1.2)
-    doc, _ = paired(tmp, [(1000.0, 1000 * r) for r in ratios])
+    doc, paths = paired(tmp, [(1000.0, 1000 * r) for r in ratios])
     assert doc["change_fraction"] < -0.03, doc
     assert doc["low_fraction"] <= -0.2 < 0.2 <= doc["high_fraction"], doc
     equal(doc["verdict"], "pass")
+    # 24.5 % to the interval's end, to see 3 %: (24.5 / 3)^2 times 8 pairs.
+    contains(expect(tool("compare", *paths), 0).out, "take about 534 pairs")
     # The ends of the interval by the number of pairs, as tables have them.
     for n, rank in ((6, 1), (8, 1), (9, 2), (12, 3), (20, 6), (25, 8)):
         doc, _ = paired(tmp, [(100.0, 101.0 + i) for i in range(n)])

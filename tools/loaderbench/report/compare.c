@@ -178,6 +178,19 @@ static json_t *compare_pairs(json_t *const *docs, size_t pairs,
     return doc;
 }
 
+/* The interval becomes narrower with the square root of the pairs. */
+static void print_pairs(const json_t *doc, double noise, double tolerated)
+{
+    double pairs = doc_or_0(doc, "pairs"), times = noise / tolerated;
+    printf(" in the median of %.0f pairs, %+.1f to %+.1f %% with 95 %%", pairs,
+           100 * doc_or_0(doc, "low_fraction"),
+           100 * doc_or_0(doc, "high_fraction"));
+    if (tolerated > 0 && times > 1)
+        printf(", too wide for what is to be seen: take about %.0f pairs",
+               ceil(pairs * times * times));
+    printf("\n");
+}
+
 static void print(const json_t *doc)
 {
     const json_t *differ = json_object_get(doc, "differences");
@@ -187,9 +200,7 @@ static void print(const json_t *doc)
            doc_or_0(doc, "before"), doc_or_0(doc, "after"),
            100 * doc_or_0(doc, "change_fraction"));
     if (json_object_get(doc, "pairs"))
-        printf(" in the median of %.0f pairs, %+.1f to %+.1f %% with 95 %%\n",
-               doc_or_0(doc, "pairs"), 100 * doc_or_0(doc, "low_fraction"),
-               100 * doc_or_0(doc, "high_fraction"));
+        print_pairs(doc, noise, tolerated);
     else if (isnan(noise))
         printf("; measure both with --repeat to know the noise\n");
     else

@@ -16,6 +16,7 @@
 #include "loader/order/state.h"
 #include "loader/report/recorder.h"
 #include "loader/watch/account.h"
+#include "loader/watch/loader_number.h"
 #include "profiler/system/ranks.h"
 
 #include <inttypes.h>
@@ -111,6 +112,7 @@ static int32_t make_reports(feedline_loader *l)
         .engine = l->engine,
         .watch = &l->watch,
         .control = l->control,
+        .number = l->number,
         .started_ns = fdl_now_ns(),
     };
     name_rank(&l->sources);
@@ -120,10 +122,8 @@ static int32_t make_reports(feedline_loader *l)
         status = fdl_exports_init(&l->exports, &l->sources);
     if (status < 0)
         return status;
-    if (l->exports.page) {
-        l->sources.page = fdl_live_page_number(l->exports.page);
-        fdl_control_set_page(l->control, l->sources.page);
-    }
+    if (l->exports.page)
+        fdl_control_set_page(l->control, l->number);
     fdl_control_set_job(l->control, l->sources.job);
     return FEEDLINE_OK;
 }
@@ -139,6 +139,7 @@ int32_t fdl_loader_create(const struct fdl_options *options,
         return fdl_fail_memory(sizeof(*l), "a loader");
     memset(l, 0, sizeof(*l));
     l->fork_generation = fdl_fork_generation();
+    l->number = fdl_loader_number_take();
     int32_t status =
         make_engine(l, options, ds, p, backend_ops, backend_config);
     if (status >= 0)
@@ -165,6 +166,7 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_control_destroy(l->control);
     fdl_engine_destroy(l->engine);
     fdl_watch_fini(&l->watch);
+    fdl_loader_number_give(l->number);
     free(l);
 }
 

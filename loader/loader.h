@@ -23,6 +23,7 @@
 
 struct feedline_loader {
     uint32_t fork_generation;
+    uint32_t number; /* see loader_number.h */
     struct fdl_engine *engine;
     struct fdl_watch watch;
     struct fdl_control *control; /* its thread runs with a run */

@@ -59,7 +59,7 @@ static void serve_files(void *user, bool last)
 static int32_t make_page(struct fdl_exports *e)
 {
     struct fdl_subscriber live = {.serve = serve_live, .user = e};
-    int32_t status = fdl_live_page_create(&e->page);
+    int32_t status = fdl_live_page_create(e->from->number, &e->page);
     if (status == FEEDLINE_ENOSYS) {
         fdl_log(FDL_LOG_WARNING, "%s", fdl_last_error());
         fdl_clear_error();

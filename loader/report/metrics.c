@@ -252,7 +252,7 @@ void fdl_metrics_write(const struct fdl_sources *from,
 {
     struct feedline_device_stats device;
     struct metrics m = {.text = text};
-    begin(&m, getpid(), from->page, from->rank);
+    begin(&m, getpid(), from->number, from->rank);
     family(&m, "build_info", "gauge", "The library, as labels of a 1.");
     value(&m, "build_info", 1, "version", fdl_version(), NULL, NULL);
     write_moment(&m, stats);

@@ -20,7 +20,7 @@ struct fdl_sources {
     int64_t started_ns;
     uint32_t rank, world; /* of the job, also where others share out samples */
     uint64_t job;         /* its number, the same on all ranks; 0: none */
-    uint32_t page;        /* number of its live page; 0: none */
+    uint32_t number;      /* of this loader, see loader_number.h */
 };
 
 #endif

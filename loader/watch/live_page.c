@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,53 +27,9 @@ struct layout {
 
 struct fdl_live_page {
     struct layout *shared;
-    int fd; /* by which others find it */
-    uint32_t number;
+    int fd;     /* by which others find it */
     uint64_t n; /* updates so far */
 };
-
-/* ---- Numbers ------------------------------------------------------------ */
-
-/* Live loaders have different numbers, the lowest free ones, so the loader of
- * each epoch gets the number of the one before. */
-#define NUMBERS 1024u
-
-static _Atomic uint64_t taken[NUMBERS / 64];
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-
-/* In the child of a fork(), on its only thread. */
-static void forget_numbers(void)
-{
-    for (uint32_t i = 0; i < NUMBERS / 64; i++)
-        atomic_store_explicit(&taken[i], 0, memory_order_relaxed);
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, forget_numbers);
-}
-
-static bool take_number(uint32_t *out)
-{
-    pthread_once(&fork_once, watch_forks);
-    for (uint32_t i = 0; i < NUMBERS; i++) {
-        uint64_t bit = UINT64_C(1) << (i % 64);
-        uint64_t before =
-            atomic_fetch_or_explicit(&taken[i / 64], bit, memory_order_relaxed);
-        if (!(before & bit)) {
-            *out = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void give_number(uint32_t number)
-{
-    atomic_fetch_and_explicit(&taken[number / 64],
-                              ~(UINT64_C(1) << (number % 64)),
-                              memory_order_relaxed);
-}
 
 /* ---- Its life ----------------------------------------------------------- */
 
@@ -122,17 +76,12 @@ static int32_t fail_with(struct fdl_live_page *p, const char *what)
     return status;
 }
 
-int32_t fdl_live_page_create(struct fdl_live_page **out)
+int32_t fdl_live_page_create(uint32_t number, struct fdl_live_page **out)
 {
     struct fdl_live_page *p = calloc(1, sizeof(*p));
     if (!p)
         return fdl_fail_memory(sizeof(*p), "a live page");
     p->fd = -1;
-    p->number = NUMBERS;
-    if (!take_number(&p->number)) {
-        errno = EMFILE;
-        return fail_with(p, "loaders of one process");
-    }
     p->fd = open_memory();
     if (p->fd < 0)
         return fail_with(p, "memfd_create");
@@ -146,7 +95,7 @@ int32_t fdl_live_page_create(struct fdl_live_page **out)
     struct fdl_live_header *h = &p->shared->header;
     h->version = FDL_LIVE_VERSION;
     h->pid = getpid();
-    h->loader = p->number;
+    h->loader = number;
     h->header_bytes = sizeof(*h);
     h->started_unix_ns = unix_ns();
     h->stats_bytes = sizeof(struct feedline_live_stats);
@@ -172,14 +121,7 @@ void fdl_live_page_destroy(struct fdl_live_page *p)
     }
     if (p->fd >= 0)
         close(p->fd);
-    if (p->number < NUMBERS)
-        give_number(p->number);
     free(p);
-}
-
-uint32_t fdl_live_page_number(const struct fdl_live_page *p)
-{
-    return p->number;
 }
 
 /* ---- Updates ------------------------------------------------------------ */

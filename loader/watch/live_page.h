@@ -51,15 +51,13 @@ struct fdl_live_header {
 
 struct fdl_live_page;
 
-/* ENOSYS: the system lacks such memory, or forbids it. */
-int32_t fdl_live_page_create(struct fdl_live_page **out);
+/* number: of its loader (loader_number.h). ENOSYS: the system lacks such
+ * memory, or forbids it. */
+int32_t fdl_live_page_create(uint32_t number, struct fdl_live_page **out);
 
 /* One thread at a time. */
 void fdl_live_page_publish(struct fdl_live_page *p,
                            const struct feedline_live_stats *stats);
 void fdl_live_page_destroy(struct fdl_live_page *p);
-
-/* The loader's number in this process. */
-uint32_t fdl_live_page_number(const struct fdl_live_page *p);
 
 #endif

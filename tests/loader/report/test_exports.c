@@ -428,6 +428,23 @@ TEST_WITH(metrics_can_be_asked_for, setup, teardown)
     feedline_live_detach(live);
 }
 
+/* With pages and without: an endpoint has the metrics of them all. */
+TEST_WITH(metrics_tell_loaders_apart, setup, teardown)
+{
+    static char text[1 << 17];
+    uint64_t needed;
+    feedline_loader *l[3] = {begin("live=false", 1), begin("workers=1", 1),
+                             begin("live=false", 1)};
+    for (int i = 0; i < 3; i++) {
+        char label[32];
+        snprintf(label, sizeof(label), ",loader=\"%d\",", i);
+        assert_ok(feedline_loader_metrics(l[i], text, sizeof(text), &needed));
+        assert_non_null(strstr(text, label));
+    }
+    for (int i = 0; i < 3; i++)
+        feedline_loader_destroy(l[i]);
+}
+
 /* A page of a loader with a device, whose counters of kernels it lacks. */
 TEST(metrics_of_a_page_leave_out_what_it_lacks)
 {

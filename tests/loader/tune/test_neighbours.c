@@ -131,7 +131,7 @@ static pid_t greedy_child(void)
     assert_true(pid >= 0);
     if (pid == 0) {
         struct fdl_live_page *page;
-        if (fdl_live_page_create(&page) < 0)
+        if (fdl_live_page_create(0, &page) < 0)
             _exit(1);
         for (bool first = true;; first = false) {
             int64_t now = fdl_now_ns();
@@ -263,7 +263,7 @@ TEST_WITH(loaders_of_one_process, setup, teardown)
     double wants[FDL_NEIGHBOURS_MAX];
     rig_put(&images, "/proc/self/cgroup", "0::/\n");
     for (uint32_t i = 0; i < 3; i++)
-        assert_ok(fdl_live_page_create(&pages[i]));
+        assert_ok(fdl_live_page_create(i, &pages[i]));
     assert_true(fdl_neighbours_find(&n, &self));
     assert_int_equal(n.n, 3);
     for (uint32_t t = 1; t <= 2; t++) {

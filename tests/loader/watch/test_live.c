@@ -6,6 +6,7 @@
 #include "dice.h"
 #include "loader/watch/live_page.h"
 #include "loader/watch/live_reader.h"
+#include "loader/watch/loader_number.h"
 #include "tests/loader/fixture.h"
 
 #include <fcntl.h>
@@ -40,8 +41,7 @@ TEST(attach_and_read)
 {
     struct fdl_live_page *page;
     struct feedline_live_stats in = {.struct_size = sizeof(in)}, out;
-    assert_ok(fdl_live_page_create(&page));
-    assert_int_equal(fdl_live_page_number(page), 0);
+    assert_ok(fdl_live_page_create(0, &page));
     in.stats.samples = 123;
     in.n_decisions = 2;
     strcpy(in.decisions[1], "workers 2 -> 4");
@@ -71,7 +71,7 @@ TEST(small_struct)
     struct fdl_live_page *page;
     struct feedline_live_stats out;
     feedline_live *live;
-    assert_ok(fdl_live_page_create(&page));
+    assert_ok(fdl_live_page_create(0, &page));
     assert_ok(feedline_live_attach(getpid(), 0, &live));
     memset(&out, 0x5a, sizeof(out));
     out.struct_size = 16;
@@ -136,29 +136,45 @@ TEST(command_lines)
     }
 }
 
-TEST(list_and_numbers)
+TEST(pages_are_listed)
 {
     struct fdl_live_page *pages[3], *again;
     struct feedline_live_info info;
     struct feedline_live_stats out;
-    for (uint32_t i = 0; i < 3; i++) {
-        assert_ok(fdl_live_page_create(&pages[i]));
-        assert_int_equal(fdl_live_page_number(pages[i]), i);
-    }
+    for (uint32_t i = 0; i < 3; i++)
+        assert_ok(fdl_live_page_create(i, &pages[i]));
     assert_true(listed(getpid(), 2, &info));
     assert_int_equal(info.version, FDL_LIVE_VERSION);
     assert_non_null(strstr(info.command, "test_live"));
     assert_true(info.started_unix_ns > INT64_C(1600000000) * 1000000000);
-    /* The lowest number that is free. */
     fdl_live_page_destroy(pages[1]);
     assert_false(listed(getpid(), 1, &info));
     assert_error(read_once(getpid(), 1, &out), FEEDLINE_ENOENT, "it has 0, 2");
-    assert_ok(fdl_live_page_create(&again));
-    assert_int_equal(fdl_live_page_number(again), 1);
+    assert_ok(fdl_live_page_create(1, &again));
     assert_true(listed(getpid(), 1, &info));
     fdl_live_page_destroy(again);
     fdl_live_page_destroy(pages[0]);
     fdl_live_page_destroy(pages[2]);
+}
+
+TEST(a_loader_has_the_lowest_free_number)
+{
+    uint32_t n[3];
+    for (uint32_t i = 0; i < 3; i++)
+        n[i] = fdl_loader_number_take();
+    assert_true(n[0] < n[1] && n[1] < n[2]);
+    fdl_loader_number_give(n[1]);
+    assert_int_equal(fdl_loader_number_take(), n[1]);
+    uint32_t most = n[2];
+    while (fdl_loader_number_take() != FDL_LOADER_NUMBERS)
+        most++;
+    assert_int_equal(most, FDL_LOADER_NUMBERS - 1);
+    fdl_loader_number_give(FDL_LOADER_NUMBERS); /* nothing */
+    assert_int_equal(fdl_loader_number_take(), FDL_LOADER_NUMBERS);
+    for (uint32_t i = n[0]; i < FDL_LOADER_NUMBERS; i++)
+        fdl_loader_number_give(i);
+    assert_int_equal(fdl_loader_number_take(), n[0]);
+    fdl_loader_number_give(n[0]);
 }
 
 TEST(nobody_there)
@@ -184,7 +200,7 @@ TEST(owner_only)
     struct fdl_live_page *page;
     char path[64], target[64];
     bool seen = false;
-    assert_ok(fdl_live_page_create(&page));
+    assert_ok(fdl_live_page_create(0, &page));
     for (int fd = 0; fd < 64; fd++) {
         struct stat st;
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -234,7 +250,7 @@ TEST(read_while_written)
     struct feedline_live_stats s = {.struct_size = sizeof(s)};
     int64_t last = 0;
     uint32_t moved = 0, reads = 0;
-    assert_ok(fdl_live_page_create(&page));
+    assert_ok(fdl_live_page_create(0, &page));
     assert_ok(feedline_live_attach(getpid(), 0, &live));
     assert_int_equal(pthread_create(&writer, NULL, write_on, page), 0);
     /* On one core each move costs the writer's share of time. */
@@ -271,7 +287,7 @@ TEST(loader_goes)
     struct fdl_live_page *page;
     feedline_live *live;
     struct feedline_live_stats s = {.struct_size = sizeof(s)};
-    assert_ok(fdl_live_page_create(&page));
+    assert_ok(fdl_live_page_create(0, &page));
     assert_ok(feedline_live_attach(getpid(), 0, &live));
     assert_int_equal(feedline_live_read(live, &s), FEEDLINE_OK);
     s.stats.batches = 99;
@@ -297,7 +313,7 @@ static pid_t child_with_page(uint64_t batches)
         struct fdl_live_page *page;
         struct feedline_live_stats s = {.struct_size = sizeof(s)};
         s.stats.batches = batches;
-        if (fdl_live_page_create(&page) < 0 || fdl_live_page_number(page) != 0)
+        if (fdl_live_page_create(0, &page) < 0)
             _exit(1);
         fdl_live_page_publish(page, &s);
         if (write(ready[1], "x", 1) != 1)
@@ -343,7 +359,7 @@ TEST(forked)
     struct feedline_live_info info;
     struct feedline_live_stats s;
     feedline_live *live;
-    assert_ok(fdl_live_page_create(&page));
+    assert_ok(fdl_live_page_create(0, &page));
     assert_ok(feedline_live_attach(getpid(), 0, &live));
     pid_t child = fork();
     if (child == 0) {
@@ -377,7 +393,7 @@ TEST(another_user)
     if (geteuid() != 0)
         test_skip("only root can become another user");
     struct fdl_live_page *page;
-    assert_ok(fdl_live_page_create(&page));
+    assert_ok(fdl_live_page_create(0, &page));
     int32_t parent = getpid();
     pid_t child = fork();
     if (child == 0) {

@@ -182,7 +182,8 @@ static const char *limit_words(const char *by)
         {"lock",
          "Workers wait for a lock that all calls of a custom operation share, "
          "such as the interpreter's. Use one of this library's operations "
-         "instead, or code that releases the lock."},
+         "instead, or calls on whole arrays that release the lock (NumPy, "
+         "OpenCV, C)."},
         {"memory",
          "A memory budget is used up. Raise memory_budget or, on a GPU, "
          "device_memory_budget, lower batch_size, or use dtype=u8."},

@@ -134,16 +134,18 @@ bool fdl_judge_lock(const struct fdl_facts *f, struct fdl_draft *d)
             fdl_say_workers(f).at, name.at, fdl_say_percent(k->calls).at,
             fdl_say_percent(k->waits).at, fdl_say_percent(k->held).at);
     fdl_act(d,
-            "In place of %s use an operation of this library, or C code that "
-            "releases the lock; or a free-threaded interpreter",
+            "In place of %s use an operation of this library, or calls on "
+            "whole arrays that release the lock (NumPy, OpenCV, C); or a "
+            "free-threaded interpreter",
             name.at);
     if (useful < f->workers) {
         fdl_act(d, "; or fewer workers: ");
         fdl_move_workers(f, d, useful);
         fdl_act(d, ", which get as much done");
         d->aside = true;
-        d->instead = "Use an operation of this library in its place, or C code "
-                     "that releases the lock.";
+        d->instead = "Use an operation of this library in its place, or calls "
+                     "on whole arrays that release the lock (NumPy, OpenCV, "
+                     "C).";
     }
     fdl_act(d, ".");
     fdl_note(d, "lock", k->waits);

@@ -290,7 +290,7 @@ static const struct verdict_row rows[] = {
       LOCK("blur", 120, 80, 40), WAITED(WORKER_WAIT, 60 * SEC)},
      SAYS("LOCK_BOUND", "HIGH", 0.25),
      {"2 workers", "20 % goes to waiting", "held 80 % of the time."},
-     "use an operation of this library, or C code"},
+     "use an operation of this library, or calls on whole arrays"},
     {"one worker waits for a lock that the consumer has",
      {RUN, .workers = 1, .cpus_usable = 8, .worker_busy_ns = 100 * SEC,
       .worker_cpu_ns = 40 * SEC, .worker_sleep_ns = 60 * SEC,

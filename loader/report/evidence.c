@@ -283,6 +283,7 @@ void fdl_evidence_gather(const struct fdl_sources *from,
     add_machine(&watched, out);
     add_gpu(&gpu, out);
     out->cpus_usable = fdl_engine_affinity(from->engine)->usable;
+    out->cpus_allowed = fdl_machine_get()->cpus_allowed;
     if (fdl_machine_get()->cpu_quota > 0)
         out->cpu_quota = fdl_machine_get()->cpu_quota;
     out->world = fdl_engine_sampler(from->engine)->world;

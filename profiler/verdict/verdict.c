@@ -7,8 +7,9 @@
  *     evidence --digest--> facts --rules--> drafts --order--> verdicts
  *
  * The gain of a cause: without its wait the same work takes wall - cause, so
- * throughput grows by wall / (wall - cause) - 1. That is an upper bound, since
- * the second-largest cause may then be the first.
+ * throughput grows by wall / (wall - cause) - 1. That is an upper bound, which
+ * rules lower to what their action can do, and to the next limit
+ * (verdict_limits.c).
  */
 #include "profiler/verdict/verdict.h"
 
@@ -131,7 +132,7 @@ static void judge_cause(const struct fdl_facts *f, enum fdl_cause cause,
         fdl_say(d, "; %s of that was %s", fdl_say_percent(share).at,
                 words[cause]);
     judges[cause](f, d);
-    if (f->e->gpu_memory_used >= 0.9 &&
+    if (f->e->gpu_memory_used >= GPU_FULL &&
         (cause == CAUSE_PREP || cause == CAUSE_FETCH))
         fdl_say(d, " GPU memory is %s full, which is unrelated.",
                 fdl_say_percent(f->e->gpu_memory_used).at);

@@ -201,6 +201,7 @@ struct fdl_evidence {
     /* The workers. */
     uint32_t workers;
     uint32_t cpus_usable;
+    uint32_t cpus_allowed; /* whatever a quota grants of them; 0: not known */
     int64_t
         worker_busy_ns;    /* over all workers: cpu + runq + throttle + sleep */
     int64_t worker_cpu_ns; /* 0: not known */
@@ -332,8 +333,10 @@ struct fdl_verdict {
     const char *code;  /* of the list above, static */
     const char *level; /* "FED" "MINOR" "MODERATE" "HIGH" "UNKNOWN", static */
     uint32_t confidence_ppm; /* grows with the batches and the cause's share */
-    double predicted_gain;   /* upper bound, if the action removes the cause;
-                                0.25 is a quarter more throughput */
+    double predicted_gain;   /* of the action, the first if it names several;
+                                at most what the next limit allows, see
+                                verdict_limits.c; 0.25 is a quarter more
+                                throughput */
     double share;            /* of the stall; 0: not a cause of it */
     bool tuner; /* the action turns knobs of the tuner: some of `moves` */
     struct fdl_moves moves;

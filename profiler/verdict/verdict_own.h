@@ -86,6 +86,8 @@ struct fdl_facts {
     double passed;       /* of long waits, later batch ready */
 };
 
+#define GPU_FULL 0.9 /* of its memory: said, as people look for it */
+
 /* A verdict being written. */
 struct fdl_draft {
     struct fdl_verdict v;
@@ -197,6 +199,26 @@ bool fdl_judge_gpu_bound(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_too_many(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_fed(const struct fdl_facts *f, struct fdl_draft *d);
 
+/* ---- verdict_limits.c ---- */
+
+/* Lowers the predicted gain to what workers and cores can do once the cause is
+ * gone, and says so; after the sentence's end. */
+void fdl_limit_gain(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* Gains of one action, each with the number that it needs, 0: not known. So
+ * many reads at once; the same where few are slow, with so many batches ahead;
+ * batches for the reads that are permitted; cores of a quota. */
+double fdl_limit_reads(const struct fdl_facts *f, struct fdl_draft *d);
+double fdl_limit_slow_reads(const struct fdl_facts *f, struct fdl_draft *d,
+                            double *depth);
+double fdl_limit_samples(const struct fdl_facts *f, struct fdl_draft *d);
+double fdl_limit_quota(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* The gain if nobody else had the workers' cores: other threads of the process,
+ * else other processes. And if workers never slept. */
+double fdl_limit_alone(const struct fdl_facts *f, bool foreign);
+double fdl_limit_awake(const struct fdl_facts *f);
+
 /* ---- verdict_advice.c ---- */
 
 /* Resolves contradictions among the n drafts; the first one has precedence. */
@@ -229,6 +251,11 @@ void fdl_act(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
 /* Appends an optional clause, all of it or nothing, so that what must follow
  * still fits. */
 void fdl_say_clause(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
+
+/* The same after the full stop, where only a remark on the GPU's memory may
+ * follow. */
+void fdl_say_last(const struct fdl_facts *f, struct fdl_draft *d,
+                  const char *fmt, ...) FDL_PRINTF(3, 4);
 
 /* The action names a number of workers, above or below the one in force. */
 void fdl_move_workers(const struct fdl_facts *f, struct fdl_draft *d,

@@ -51,14 +51,17 @@ void fdl_act_on_quota(const struct fdl_facts *f, struct fdl_draft *d)
                 fdl_say_cores(f).at);
         return;
     }
-    double fit = workers_that_fit(f);
+    double fit = workers_that_fit(f), to = fdl_limit_quota(f, d);
     d->instead = "Raise the CPU quota of the container, or let other threads "
                  "in it do less.";
+    fdl_act(d, "Raise the CPU quota of the container");
+    if (to > 0)
+        fdl_act(d, " to %s cores", fdl_say_number(to, true).at);
     if (!too_many_own(f) || fit >= f->workers) {
-        fdl_act(d, "%s", d->instead);
+        fdl_act(d, ", or let other threads in it do less.");
         return;
     }
-    fdl_act(d, "Raise the CPU quota of the container, or use fewer workers: ");
+    fdl_act(d, ", or use fewer workers: ");
     fdl_move_workers(f, d, fit);
     fdl_act(d, ", as many as it can run.");
     d->aside = true;

@@ -275,9 +275,18 @@ static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
+/* to: 0: not known */
+static void raise_to(const struct fdl_facts *f, struct fdl_draft *d,
+                     const char *before, const char *option, double to)
+{
+    fdl_act(d, "%s%s", before, fdl_say_option(f, option).at);
+    if (to > 0)
+        fdl_act(d, " to %s", fdl_say_number(to, false).at);
+}
+
 static void raise_io_depth(const struct fdl_facts *f, struct fdl_draft *d)
 {
-    fdl_act(d, "Raise %s", fdl_say_option(f, "io_depth").at);
+    raise_to(f, d, "Raise ", "io_depth", fdl_limit_reads(f, d));
     d->v.moves.io_depth = 1;
     d->instead = "Use faster storage, or keep the files in memory.";
 }
@@ -362,20 +371,19 @@ static void act_on_latency(const struct fdl_facts *f, struct fdl_draft *d,
         return;
     }
     if (!queued && waits_for_few(f)) {
-        fdl_act(d,
-                "Raise %s and %s: single reads are slow, and with more batches "
-                "ahead the others are read meanwhile.",
-                fdl_say_option(f, "depth").at,
-                fdl_say_option(f, "io_depth").at);
+        double depth, reads = fdl_limit_slow_reads(f, d, &depth);
+        raise_to(f, d, "Raise ", "depth", depth);
+        raise_to(f, d, " and ", "io_depth", reads);
+        fdl_act(d, ": single reads are slow, and with more batches ahead the "
+                   "others are read meanwhile.");
         d->v.moves.depth = d->v.moves.io_depth = 1;
         d->instead = "Use faster storage, or keep the files in memory.";
         return;
     }
     if (!queued && lacks_samples(f->e)) {
-        fdl_act(d,
-                "Raise %s: there are not enough samples ahead for %u reads "
-                "at once.",
-                fdl_say_option(f, "depth").at, f->e->io_depth);
+        raise_to(f, d, "Raise ", "depth", fdl_limit_samples(f, d));
+        fdl_act(d, ": there are not enough samples ahead for %u reads at once.",
+                f->e->io_depth);
         d->v.moves.depth = 1;
         d->instead = "Use faster storage, or keep the files in memory.";
         return;
@@ -422,14 +430,12 @@ static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
     d->instead = "Read the files from storage instead.";
 }
 
-void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
+static void judge_reads(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
     bool flat = is_flat(e);
     bool queued =
         e->ledger.ns[FDL_BUCKET_FETCH_QUEUE] > e->ledger.ns[FDL_BUCKET_FETCH];
-    if (judge_cold(f, d) || fdl_judge_variance(f, d))
-        return;
     say_rate(f, d);
     if (!e->reads_storage)
         say_copying(f, d);
@@ -443,6 +449,15 @@ void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
         say_bandwidth(f, d, flat);
     else
         say_latency(f, d, queued, flat);
+}
+
+void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    if (judge_cold(f, d))
+        return;
+    if (!fdl_judge_variance(f, d))
+        judge_reads(f, d);
+    fdl_limit_gain(f, d);
 }
 
 /* "; copies took 95 % of the time, at 12.1 of 25.0 GB/s" */
@@ -570,6 +585,7 @@ void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_act(d, "Raise %s.", fdl_say_option(f, "depth").at);
         d->v.moves.depth = 1;
     }
+    fdl_limit_gain(f, d);
     fdl_note(d, "slot_seconds", (double)ns[FDL_BUCKET_SLOT] / 1e9);
     fdl_note(d, "not_issued_seconds", (double)ns[FDL_BUCKET_NOT_ISSUED] / 1e9);
     fdl_note(d, "depth", f->e->depth);

@@ -7,6 +7,9 @@
  */
 #include "profiler/verdict/verdict_own.h"
 
+#include <math.h>
+#include <string.h>
+
 #define HALF 0.50
 
 /* Two parts of the queueing are reported as one. */
@@ -49,20 +52,32 @@ static bool cores_decide(const struct fdl_facts *f)
     return f->part[PART_OTHERS] + f->part[PART_FOREIGN] >= HALF;
 }
 
+/* Fewer workers gain nothing. */
+static double gain_of_cores(const struct fdl_facts *f,
+                            const struct fdl_draft *d)
+{
+    if (d->v.moves.workers)
+        return 0;
+    double gain = fdl_limit_alone(f, strcmp(d->v.code, "FOREIGN_CPU") == 0);
+    return f->lock.waits > 0 ? fmin(gain, f->lock.gain_of_cores) : gain;
+}
+
 void fdl_judge_prep(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double gain = d->v.predicted_gain;
-    d->v.predicted_gain = 0; /* unknown: what the cores would give */
+    d->v.predicted_gain = 0; /* unknown, unless the quota's rule knows it */
     if (fdl_judge_throttled(f, d))
         return;
     d->v.predicted_gain = gain;
-    if (!cores_decide(f) && !fdl_lock_is_taken(f) && fdl_judge_variance(f, d))
+    if (!cores_decide(f) && !fdl_lock_is_taken(f) && fdl_judge_variance(f, d)) {
+        fdl_limit_gain(f, d);
         return;
+    }
     if (fdl_judge_lock(f, d))
         return;
-    d->v.predicted_gain = 0;
-    if (fdl_judge_cores(f, d))
+    if (fdl_judge_cores(f, d)) {
+        d->v.predicted_gain = fmin(gain, gain_of_cores(f, d));
         return;
-    d->v.predicted_gain = gain;
+    }
     fdl_judge_work(f, d);
 }

@@ -9,6 +9,7 @@
 
 #define MOSTLY          0.50
 #define LARGE_IMAGES    16.0 /* times the pixels of the result */
+#define HUFFMAN_OF_FAST 0.90 /* of what quality=fast takes */
 #define MUCH_HUFFMAN    0.30
 #define MUCH_FOR_DEVICE 0.30 /* of it, for what a device could decode */
 
@@ -43,6 +44,11 @@ static void note_workers(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_note(d, "useful_workers", f->useful_workers);
     fdl_note(d, "on_core", f->part[PART_CORE]);
     fdl_note(d, "asleep", f->part[PART_SLEEP]);
+}
+
+static void bound_gain(struct fdl_draft *d, double most)
+{
+    d->v.predicted_gain = fmin(d->v.predicted_gain, most);
 }
 
 /* ---- Asleep ------------------------------------------------------------- */
@@ -128,6 +134,7 @@ static bool judge_asleep(const struct fdl_facts *f, struct fdl_draft *d)
     if (!is_asleep(f))
         return false;
     d->v.code = "PREP_BOUND_TUNABLE";
+    bound_gain(d, fdl_limit_awake(f));
     say_asleep(f, d);
     fdl_act(d, "Let the operation wait for less: keep what it fetches, or ask "
                "for several samples at once");
@@ -139,6 +146,13 @@ static bool judge_asleep(const struct fdl_facts *f, struct fdl_draft *d)
 }
 
 /* ---- The cores compute -------------------------------------------------- */
+
+/* Of the workers' time. */
+static double huffman_part(const struct fdl_facts *f)
+{
+    return fdl_facts_ratio((double)f->e->huffman_ns,
+                           (double)f->e->worker_busy_ns);
+}
 
 static double custom_part(const struct fdl_facts *f)
 {
@@ -159,6 +173,13 @@ static bool is_large(const struct fdl_facts *f)
     return times_the_output(f) >= LARGE_IMAGES && custom_part(f) < MOSTLY;
 }
 
+/* Huffman codes are nearly all that it leaves (docs/pixels.md). */
+static double gain_of_fast(const struct fdl_facts *f)
+{
+    double huffman = huffman_part(f);
+    return huffman > 0 ? fmax(HUFFMAN_OF_FAST / huffman - 1, 0) : MAX_GAIN;
+}
+
 static void say_large(const struct fdl_facts *f, struct fdl_draft *d)
 {
     d->v.code = "LARGE_IMAGES";
@@ -166,18 +187,12 @@ static void say_large(const struct fdl_facts *f, struct fdl_draft *d)
             fdl_say_number(f->e->source_pixels / 1e6, true).at,
             fdl_say_number(times_the_output(f), false).at);
     fdl_act(d,
-            "Store the images smaller, near the size trained on, or set %s, "
-            "which decodes large JPEGs at a fraction of their size.",
+            "Set %s, which decodes large JPEGs at a fraction of their size, or "
+            "store the images smaller, near the size trained on.",
             fdl_say_word(f, "quality", "fast").at);
+    bound_gain(d, gain_of_fast(f));
     fdl_note(d, "source_pixels", f->e->source_pixels);
     fdl_note(d, "output_pixels", f->e->output_pixels);
-}
-
-/* Of the workers' time. */
-static double huffman_part(const struct fdl_facts *f)
-{
-    return fdl_facts_ratio((double)f->e->huffman_ns,
-                           (double)f->e->worker_busy_ns);
 }
 
 /* A packed file takes some of that time, too. */
@@ -194,6 +209,7 @@ static void act_on_huffman(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_act(d, "let an index save a part of it (%s); ",
                 fdl_say_word(f, "jpeg_index", "true").at);
     fdl_act(d, "or use more cores.");
+    bound_gain(d, fdl_facts_gain(part, 1));
     fdl_note(d, "huffman", part);
 }
 
@@ -209,6 +225,7 @@ static void act_by_device(const struct fdl_facts *f, struct fdl_draft *d)
     if (f->e->huffman_ns > 0 && f->e->jpeg_index_off)
         fdl_act(d, ", with %s", fdl_say_word(f, "jpeg_index", "true").at);
     fdl_act(d, "; or use more cores.");
+    bound_gain(d, fdl_facts_gain(part, 1));
     fdl_note(d, "left_to_device", part);
 }
 
@@ -217,12 +234,13 @@ static void act_on_work(const struct fdl_facts *f, struct fdl_draft *d)
     double custom = custom_part(f);
     bool could =
         f->e->device_could && fdl_facts_device_part(f->e) >= MUCH_FOR_DEVICE;
-    if (custom >= MOSTLY)
+    if (custom >= MOSTLY) {
+        bound_gain(d, fdl_facts_gain(custom, 1));
         fdl_act(d,
                 "Make the custom operations cheaper, which take %s of the "
                 "workers' time, or use a machine with more cores.",
                 fdl_say_percent(custom).at);
-    else if (could)
+    } else if (could)
         act_by_device(f, d);
     else if (huffman_part(f) >= MUCH_HUFFMAN)
         act_on_huffman(f, d);
@@ -271,6 +289,8 @@ bool fdl_judge_large(const struct fdl_facts *f, struct fdl_draft *d)
     if (f->stall < FED_STALL || f->share[CAUSE_PREP] < CONTRIBUTING ||
         !is_large(f) || computed < MOSTLY)
         return false;
+    d->v.predicted_gain =
+        fdl_facts_gain(fdl_facts_lost(f, CAUSE_PREP), f->of_ns);
     d->weight = 0.9 * f->stall * f->share[CAUSE_PREP] * computed;
     fdl_say(d, "Decoding costs more than necessary: ");
     say_large(f, d);

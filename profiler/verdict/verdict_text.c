@@ -142,17 +142,32 @@ void fdl_act(struct fdl_draft *d, const char *fmt, ...)
 /* Room for what must follow: a full stop, and a remark on the GPU's memory. */
 #define KEPT_FREE 72u
 
-void fdl_say_clause(struct fdl_draft *d, const char *fmt, ...)
+static void append_if(struct fdl_draft *d, size_t kept, const char *fmt,
+                      va_list args)
 {
     char clause[256];
     size_t length = strlen(d->v.sentence);
+    int n = vsnprintf(clause, sizeof(clause), fmt, args);
+    if (n > 0 && (size_t)n < sizeof(clause) &&
+        length + (size_t)n + kept < sizeof(d->v.sentence))
+        memcpy(d->v.sentence + length, clause, (size_t)n + 1);
+}
+
+void fdl_say_clause(struct fdl_draft *d, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(clause, sizeof(clause), fmt, args);
+    append_if(d, KEPT_FREE, fmt, args);
     va_end(args);
-    if (n > 0 && (size_t)n < sizeof(clause) &&
-        length + (size_t)n + KEPT_FREE < sizeof(d->v.sentence))
-        memcpy(d->v.sentence + length, clause, (size_t)n + 1);
+}
+
+void fdl_say_last(const struct fdl_facts *f, struct fdl_draft *d,
+                  const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    append_if(d, f->e->gpu_memory_used >= GPU_FULL ? KEPT_FREE : 0, fmt, args);
+    va_end(args);
 }
 
 void fdl_move_workers(const struct fdl_facts *f, struct fdl_draft *d, double to)

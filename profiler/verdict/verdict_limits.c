@@ -54,12 +54,13 @@ static double by_threads(const struct fdl_facts *f)
     return (double)f->e->worker_busy_ns * (1 - held) / f->workers;
 }
 
-static double by_cores(const struct fdl_facts *f, double cores)
+/* gone: of the consumer's time, with the cores that it took. */
+static double by_cores(const struct fdl_facts *f, double cores, double gone)
 {
-    double consumer = fmax(f->e->consumer_cores, 0);
+    double consumer = fmax(f->e->consumer_cores, 0) * (wall_of(f) - gone);
     if (!(f->worker_cores > 0))
         return 0;
-    return (f->worker_cores + consumer) * wall_of(f) / cores;
+    return (f->worker_cores * wall_of(f) + consumer) / cores;
 }
 
 /* Whoever computes all the time leaves half to one that wakes now and then. */
@@ -69,11 +70,11 @@ static double cores_for_us(const struct fdl_facts *f)
     return fmax(left, f->granted / 2);
 }
 
-static struct limit after(const struct fdl_facts *f, double gain)
+static struct limit after(const struct fdl_facts *f, double gain, double gone)
 {
     struct limit l = {.gain = gain};
     lower(&l, gain_in(f, by_threads(f)), "workers");
-    lower(&l, gain_in(f, by_cores(f, cores_for_us(f))), "cores");
+    lower(&l, gain_in(f, by_cores(f, cores_for_us(f), gone)), "cores");
     return l;
 }
 
@@ -108,9 +109,9 @@ static void apply(const struct fdl_facts *f, struct fdl_draft *d,
                  fdl_say_number(rate * (1 + l->gain), false).at);
 }
 
-void fdl_limit_gain(const struct fdl_facts *f, struct fdl_draft *d)
+void fdl_limit_gain(const struct fdl_facts *f, struct fdl_draft *d, double gone)
 {
-    struct limit l = after(f, d->v.predicted_gain);
+    struct limit l = after(f, d->v.predicted_gain, gone);
     apply(f, d, &l);
 }
 
@@ -129,7 +130,7 @@ static double limit_reads(const struct fdl_facts *f, struct fdl_draft *d,
                           double depth)
 {
     const struct fdl_evidence *e = f->e;
-    struct limit l = after(f, d->v.predicted_gain);
+    struct limit l = after(f, d->v.predicted_gain, 0);
     double now = e->io_depth, most = fmax(most_reads(f, depth), now);
     lower(&l, gain_of_slots(f, depth), "slots");
     if (now > 0)
@@ -153,12 +154,12 @@ double fdl_limit_reads(const struct fdl_facts *f, struct fdl_draft *d)
 double fdl_limit_slow_reads(const struct fdl_facts *f, struct fdl_draft *d,
                             double *depth)
 {
-    double gain = after(f, d->v.predicted_gain).gain;
+    double gain = after(f, d->v.predicted_gain, 0).gain;
     double now = f->e->depth, most = fmin(STEP * now, MOST_BATCHES);
     double to = fmin(ceil(SPARE * slots_taken(f) * (1 + gain)), most);
     *depth = 0;
     if (!sets_depth(f) || to <= now) {
-        fdl_limit_gain(f, d);
+        fdl_limit_gain(f, d, 0);
         return 0;
     }
     *depth = to;
@@ -168,7 +169,7 @@ double fdl_limit_slow_reads(const struct fdl_facts *f, struct fdl_draft *d,
 double fdl_limit_samples(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
-    fdl_limit_gain(f, d);
+    fdl_limit_gain(f, d, 0);
     if (!sets_depth(f) || !(e->reads_under_way > 0))
         return 0;
     double more = fmin(1 + d->v.predicted_gain,
@@ -192,7 +193,7 @@ double fdl_limit_quota(const struct fdl_facts *f, struct fdl_draft *d)
     double gain = fmin(to / e->cpu_quota - 1,
                        gain_in(f, f->step_ns * (double)e->batches));
     gain = fmin(gain, gain_in(f, by_threads(f)));
-    d->v.predicted_gain = fmin(gain, gain_in(f, by_cores(f, to)));
+    d->v.predicted_gain = fmin(gain, gain_in(f, by_cores(f, to, 0)));
     return to;
 }
 
@@ -200,11 +201,11 @@ double fdl_limit_alone(const struct fdl_facts *f, bool foreign)
 {
     double kept = foreign ? f->outside : fmax(f->e->foreign_cores, 0);
     double cores = fmax(f->granted - kept, f->granted / 2);
-    return fmin(gain_in(f, by_threads(f)), gain_in(f, by_cores(f, cores)));
+    return fmin(gain_in(f, by_threads(f)), gain_in(f, by_cores(f, cores, 0)));
 }
 
 double fdl_limit_awake(const struct fdl_facts *f)
 {
     return fmin(fdl_facts_gain(f->part[PART_SLEEP], 1),
-                gain_in(f, by_cores(f, f->granted)));
+                gain_in(f, by_cores(f, f->granted, 0)));
 }

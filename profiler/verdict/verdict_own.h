@@ -202,8 +202,10 @@ bool fdl_judge_fed(const struct fdl_facts *f, struct fdl_draft *d);
 /* ---- verdict_limits.c ---- */
 
 /* Lowers the predicted gain to what workers and cores can do once the cause is
- * gone, and says so; after the sentence's end. */
-void fdl_limit_gain(const struct fdl_facts *f, struct fdl_draft *d);
+ * gone, and with it so many ns of the consumer's time, and says so; after the
+ * sentence's end. */
+void fdl_limit_gain(const struct fdl_facts *f, struct fdl_draft *d,
+                    double gone);
 
 /* Gains of one action, each with the number that it needs, 0: not known. So
  * many reads at once; the same where few are slow, with so many batches ahead;

@@ -457,7 +457,7 @@ void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
         return;
     if (!fdl_judge_variance(f, d))
         judge_reads(f, d);
-    fdl_limit_gain(f, d);
+    fdl_limit_gain(f, d, 0);
 }
 
 /* "; copies took 95 % of the time, at 12.1 of 25.0 GB/s" */
@@ -585,7 +585,7 @@ void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_act(d, "Raise %s.", fdl_say_option(f, "depth").at);
         d->v.moves.depth = 1;
     }
-    fdl_limit_gain(f, d);
+    fdl_limit_gain(f, d, 0);
     fdl_note(d, "slot_seconds", (double)ns[FDL_BUCKET_SLOT] / 1e9);
     fdl_note(d, "not_issued_seconds", (double)ns[FDL_BUCKET_NOT_ISSUED] / 1e9);
     fdl_note(d, "depth", f->e->depth);

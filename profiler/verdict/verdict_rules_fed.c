@@ -92,7 +92,7 @@ bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_say(d, "; most of its time is in phase %s",
                 fdl_say_name(e->phase).at);
     fdl_say(d, ".");
-    fdl_limit_gain(f, d);
+    fdl_limit_gain(f, d, own);
     fdl_act(d, "Look at what the program does between batches (checkpoints, "
                "logging, evaluation): less often, or on another thread.");
     fdl_note(d, "gaps", (double)e->gaps);

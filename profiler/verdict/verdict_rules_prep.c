@@ -70,7 +70,7 @@ void fdl_judge_prep(const struct fdl_facts *f, struct fdl_draft *d)
         return;
     d->v.predicted_gain = gain;
     if (!cores_decide(f) && !fdl_lock_is_taken(f) && fdl_judge_variance(f, d)) {
-        fdl_limit_gain(f, d);
+        fdl_limit_gain(f, d, 0);
         return;
     }
     if (fdl_judge_lock(f, d))

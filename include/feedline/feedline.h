@@ -715,7 +715,7 @@ FEEDLINE_API int32_t feedline_loader_get_phase(
 /* ---- Outliers: gaps, periods, slow samples (any thread) ----------------- */
 
 /* Gaps: steps in which the consumer itself took far longer than usual, more
- * than 5 times its median and 10 ms above it, for checkpoints, logging or
+ * than 3 times its median and 10 ms above it, for checkpoints, logging or
  * evaluation. No loader can help there. */
 struct feedline_gap_stats {
     uint32_t struct_size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gaps: steps in which the consumer itself took far longer than usual, more
- * than 5 times its median and 10 ms longer. No loader can help; it can only
+ * than 3 times its median and 10 ms longer. No loader can help; it can only
  * report how long and how often.
  *
  * The period is the distance between gaps, if most of the recent ones agree; so
@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FDL_GAP_FACTOR    5
+#define FDL_GAP_FACTOR    3
 #define FDL_GAP_LONGER_NS INT64_C(10000000)
 #define FDL_GAP_WINDOW    256u /* steps that the median is of */
 #define FDL_GAP_KNOWN     8u   /* steps before there can be a gap */

@@ -21,7 +21,7 @@
 #define NO_ROOM_MOST 0.50
 #define SLOWED       0.05 /* of the consumer's own time */
 #define SIGMAS       4.0
-#define SLOW_STARTS  3.0 /* of what a batch usually takes */
+#define SLOW_STARTS  3.0 /* of what a batch usually takes, or is waited for */
 #define LEAST_EPOCH  8   /* batches */
 #define BEFORE                                                                 \
   1.1 /* of the stall, which includes the first wait: a batch takes that long to
@@ -284,6 +284,15 @@ static bool epochs_are_short(const struct fdl_evidence *e, double edges)
     return batches < LEAST_EPOCH;
 }
 
+/* Where most of what is waited is waited at starts, they need not be longer than
+ * steps, which may be long. */
+static double least_start(const struct fdl_facts *f, const struct start *s,
+                          double wait)
+{
+    double starts = s->first_ns + s->edge_ns * s->edges;
+    return starts >= PRIMARY * f->stalled_ns ? wait : f->step_ns + wait;
+}
+
 /* The device's span has no first wait. */
 static struct start digest_start(const struct fdl_facts *f)
 {
@@ -294,10 +303,12 @@ static struct start digest_start(const struct fdl_facts *f)
     s.edges = fmax((double)e->epoch_edges, s.edge_ns > 0);
     if (s.first_ns > BEFORE * f->stalled_ns) /* the window began after it */
         s.first_ns = 0;
-    s.usual_ns = f->step_ns + usual_wait(f, &s);
-    if (s.first_ns < SLOW_STARTS * s.usual_ns)
+    double wait = usual_wait(f, &s);
+    double least = SLOW_STARTS * least_start(f, &s, wait);
+    s.usual_ns = f->step_ns + wait;
+    if (s.first_ns < least)
         s.first_ns = 0;
-    if (s.edge_ns < SLOW_STARTS * s.usual_ns || epochs_are_short(e, s.edges))
+    if (s.edge_ns < least || epochs_are_short(e, s.edges))
         s.edge_ns = 0;
     return s;
 }

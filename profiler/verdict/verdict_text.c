@@ -183,7 +183,10 @@ void fdl_say_stall(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_say(d,
             f->device ? "The GPU was idle for lack of images %s of the time "
                         "(%s of %s)"
-                      : "The consumer waited %s of the time (%s of %s)",
+            : f->stall >= FED_STALL && f->stall < 0.5
+                ? "The consumer waited %s of the time (%s of %s, the rest is "
+                  "its own work)"
+                : "The consumer waited %s of the time (%s of %s)",
             fdl_say_percent(f->stall).at, fdl_say_duration(f->stalled_ns).at,
             fdl_say_duration(f->of_ns).at);
 }

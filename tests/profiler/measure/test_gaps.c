@@ -34,11 +34,11 @@ TEST_WITH(both_limits_count, setup, NULL)
     assert_true(fdl_gaps_add(&gaps, 11 * MS + 1));
     setup();
     even_steps(8, 20 * MS);
-    assert_false(fdl_gaps_add(&gaps, 100 * MS)); /* not more than 5 times */
-    assert_true(fdl_gaps_add(&gaps, 101 * MS));
+    assert_false(fdl_gaps_add(&gaps, 60 * MS)); /* not more than 3 times */
+    assert_true(fdl_gaps_add(&gaps, 61 * MS));
     assert_int_equal(gaps.count, 1);
-    assert_int_equal(gaps.total_ns, 81 * MS);
-    assert_int_equal(gaps.longest_ns, 101 * MS);
+    assert_int_equal(gaps.total_ns, 41 * MS);
+    assert_int_equal(gaps.longest_ns, 61 * MS);
 }
 
 /* Too early to say what most steps take; a start is always long. */

@@ -171,7 +171,9 @@ static int32_t find_page(struct feedline_live *live, uint32_t loader)
                         live->pid, loader, s.others);
     return fdl_fail(FEEDLINE_ENOENT,
                     "process %" PRId32 " has no feedline loader that can be "
-                    "watched (option live)",
+                    "watched: none yet, or option live=false; one of another "
+                    "library is seen once its script calls "
+                    "feedline.watch(loader)",
                     live->pid);
 }
 

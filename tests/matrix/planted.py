@@ -3,7 +3,8 @@
 """planted.py: known causes, planted for real, and what the loader says first.
 
     tests/matrix/planted.py [--library build/libfeedline.so] [--only NAME]
-                            [--seconds S] [--follow] [--pairs N] [--verbose]
+                            [--seconds S] [--follow] [--gain] [--pairs N]
+                            [--verbose]
 
 Each cause is a program of its own: storage that is slow (pread is interposed),
 a CPU quota of the kernel's, Python functions that sleep or hold the
@@ -12,15 +13,18 @@ that take the cores. Printed is, for each, what was said first, whether anything
 in the whole explanation contradicts it, and the action. With --follow each is
 run again with exactly what the action asks for, where that can be done, in turn
 with runs as it was; medians of these pairs are compared (planted_follow.py).
-All of that takes 25 minutes.
+With --gain one command of the tool is asked instead, while the program runs,
+and what it predicts is compared with what the advice brings (planted_gain.py).
+All of that takes 20 to 25 minutes.
 
 What other jobs on the machine do is no part of it: programs whose causes are
 not about cores run with real-time precedence, the others above every nice
 value, where that is permitted. What is not permitted is skipped, and said.
 
 Exit status: 0 where the cause was said first in 19 of 20, nothing contradicts
-and all advice that was followed helped, 1 where not, 2 for a mistake in the
-arguments or where Pillow or a C compiler is missing.
+and all advice that was followed helped (with --gain: as predicted within 20 %),
+1 where not, 2 for a mistake in the arguments or where Pillow or a C compiler is
+missing.
 """
 
 from __future__ import annotations
@@ -38,11 +42,13 @@ from typing import Any, Dict, List, Optional
 
 from planted_causes import CAUSES, Cause
 from planted_follow import advised, compare, why_not
+from planted_gain import ask, compare_gain, predicted_step
 from planted_program import child, cores
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 ENOUGH = 0.95
+BEGINS = "begins\n"
 
 # ---- What was said ----------------------------------------------------------
 
@@ -132,8 +138,8 @@ def build_helpers(root: Path, library: Path) -> Dict[str, str]:
     return helpers
 
 
-def run(cause: Cause, arguments: Any, root: Path,
-        helpers: Dict[str, str]) -> Any:
+def run(cause: Cause, arguments: Any, root: Path, helpers: Dict[str, str],
+        asks: bool = False) -> Any:
     environment = dict(os.environ)
     environment["PYTHONPATH"] = str(TREE / "python")
     environment["FEEDLINE_LIBRARY"] = str(Path(arguments.library).resolve())
@@ -146,17 +152,29 @@ def run(cause: Cause, arguments: Any, root: Path,
                json.dumps(cause._asdict()), "--images",
                str(root / cause.images), "--helper", helpers["op"],
                "--seconds", str(arguments.seconds)]
+    told: Dict[str, Any] = {}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                           text=True) as process:
+        first = process.stdout.readline() if process.stdout else ""
+        if asks and first == BEGINS:
+            told = ask(arguments.tool, process.pid,
+                       max(arguments.seconds - 1.5, 1))
         out, _ = process.communicate()
     cores(helpers["op"]).cores_forget(process.pid)
     if process.returncode != 0:
         return {"failed": "ended with %d" % process.returncode}
-    return json.loads(out)
+    if asks and first == BEGINS and not told:
+        return {"failed": "the tool saw nothing"}
+    if first != BEGINS:
+        return json.loads(first)  # why it was skipped
+    found = json.loads(out)
+    found["verdict"].update(told)
+    return found
 
 
 class Score:
-    def __init__(self) -> None:
+    def __init__(self, outcome: str) -> None:
+        self.outcome = outcome
         self.runs = self.right = self.contradicting = 0
         self.followed = self.helped = 0
 
@@ -211,8 +229,8 @@ class Score:
         )
         if self.followed:
             print(
-                "%d of %d pieces of advice that were followed helped"
-                % (self.helped, self.followed)
+                "%d of %d pieces of advice that were followed %s"
+                % (self.helped, self.followed, self.outcome)
             )
         good = self.runs and self.right >= ENOUGH * self.runs
         good = good and self.helped == self.followed
@@ -240,6 +258,9 @@ def parse() -> Any:
     p.add_argument("--seconds", type=float, default=8)
     p.add_argument("--verbose", action="store_true")
     p.add_argument("--follow", action="store_true")
+    p.add_argument("--gain", action="store_true")
+    p.add_argument("--tool", default=str(
+        TREE / "build" / "tools" / "loaderbench" / "loaderbench"))
     p.add_argument("--pairs", type=int, default=3)
     p.add_argument("--list", action="store_true")
     p.add_argument("--child", help=argparse.SUPPRESS)
@@ -253,16 +274,22 @@ def follow(cause: Cause, found: Any, arguments: Any, root: Path,
     if "verdict" not in found:
         return
     steps = advised(cause, found)
+    if arguments.gain:
+        one = predicted_step(found, steps)
+        steps = [one] if one else []
     if not steps:
         print("%-26s       %s" % ("", why_not(found)))
-    before, after = [found], [[] for _ in steps]
+    before = [found]
+    after: List[List[Any]] = [[] for _ in steps]
     for pair in range(arguments.pairs):
         if steps and pair > 0:
-            before.append(run(cause, arguments, root, helpers))
+            before.append(
+                run(cause, arguments, root, helpers, arguments.gain))
         for runs, step in zip(after, steps):
             runs.append(run(step.cause, arguments, root, helpers))
     for runs, step in zip(after, steps):
-        score.add_followed(*compare(step, before, runs))
+        result = compare_gain if arguments.gain else compare
+        score.add_followed(*result(step, before, runs))
 
 
 def play_all(arguments: Any, score: Score) -> None:
@@ -272,9 +299,9 @@ def play_all(arguments: Any, score: Score) -> None:
         helpers = build_helpers(root, Path(arguments.library).resolve())
         for name in arguments.only or CAUSES:
             cause = CAUSES[name]
-            found = run(cause, arguments, root, helpers)
+            found = run(cause, arguments, root, helpers, arguments.gain)
             score.add(name, found, arguments.verbose)
-            if arguments.follow:
+            if arguments.follow or arguments.gain:
                 follow(cause, found, arguments, root, helpers, score)
 
 
@@ -294,7 +321,7 @@ def main() -> int:
     if not Path(arguments.library).exists():
         print("no library at %s: build it" % arguments.library, file=sys.stderr)
         return 2
-    score = Score()
+    score = Score("gained as predicted" if arguments.gain else "helped")
     play_all(arguments, score)
     return score.end()
 

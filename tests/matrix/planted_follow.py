@@ -3,9 +3,10 @@
 
 An action names one thing, or several with "or": each that can be done is a
 step. A number is taken as it is given; "raise" without one is four times as
-much, "faster", "more" and "fewer" of what is outside are twice and half of it.
-What the tuner does by itself is no request, and what only a programmer can do
-(look for something, another operation) is not carried out.
+much. What is outside goes away: a local disk has none of the planted slowness,
+other jobs end, what paused the program is done elsewhere. What the tuner does
+by itself is no request, and what only a programmer can do (look for something,
+another operation) is not carried out.
 
 Runs as it was and runs with the step are made in turn, and their medians are
 compared. A step helps if the images per second grow by more than such medians
@@ -24,7 +25,6 @@ from planted_causes import Cause
 
 GROWTH = 0.05
 FASTER = re.compile(r"^(Use|More reads at once gave no more: use) faster")
-LESS = {"sleepy": "nap5", "nap5": "nap2"}
 
 
 class Step(NamedTuple):
@@ -50,12 +50,13 @@ def workers(cause: Cause, action: str) -> List[Step]:
 
 def raised(cause: Cause, action: str) -> List[Step]:
     """Of "Raise depth and io_depth" both at once."""
-    more = {
-        name: 4 * cause.options[name]
-        for name in ("depth", "io_depth")
-        if name in cause.options
-        and re.search(r"Raise (\w+ and )?%s\b" % name, action)
-    }
+    more = {}
+    for name in ("depth", "io_depth"):
+        found = re.search(
+            r"Raise (?:\w+(?: to \d+)? and )?%s\b(?: to (\d+))?" % name,
+            action)
+        if found and name in cause.options:
+            more[name] = int(found[1] or 4 * cause.options[name])
     if not more:
         return []
     what = ", ".join("%s=%d" % pair for pair in more.items())
@@ -70,32 +71,23 @@ def quality(cause: Cause, action: str) -> List[Step]:
 
 def storage(cause: Cause, action: str) -> List[Step]:
     """Where io_depth is the first thing to try, that is tried."""
-    rate = [int(n) for n in cause.reads.split()] if cause.reads else []
-    if not FASTER.search(action) or not rate:
+    if not FASTER.search(action) or not cause.reads:
         return []
-    faster = [rate[0] // 2, 2 * rate[1], rate[2] // 2, rate[3]]
-    return [
-        Step(
-            "storage twice as fast",
-            cause._replace(reads=" ".join(map(str, faster))),
-        )
-    ]
+    return [Step("a local disk", cause._replace(reads=""))]
 
 
 def quota(cause: Cause, action: str) -> List[Step]:
-    if "Raise the CPU quota" not in action or not cause.quota:
+    found = re.search(r"Raise the CPU quota[a-z ]* to ([\d.]+) cores", action)
+    if not found or not cause.quota:
         return []
-    return [
-        Step("a quota of %.1f cores" % (2 * cause.quota),
-             cause._replace(quota=2 * cause.quota))
-    ]
+    cores = float(found[1])
+    return [Step("a quota of %.1f cores" % cores, cause._replace(quota=cores))]
 
 
 def others(cause: Cause, action: str) -> List[Step]:
     if "Other jobs" not in action or not cause.neighbours:
         return []
-    n = cause.neighbours // 2
-    return [Step("%d neighbours" % n, cause._replace(neighbours=n))]
+    return [Step("no other jobs", cause._replace(neighbours=0))]
 
 
 def own_threads(cause: Cause, action: str) -> List[Step]:
@@ -106,17 +98,17 @@ def own_threads(cause: Cause, action: str) -> List[Step]:
 
 
 def operation(cause: Cause, action: str) -> List[Step]:
-    less = LESS.get(cause.function, "")
-    if "wait for less" not in action or not less:
+    if "wait for less" not in action or not cause.function:
         return []
-    return [Step("the operation waits for less", cause._replace(function=less))]
+    return [
+        Step("the operation waits for nothing", cause._replace(function=""))]
 
 
 def pauses(cause: Cause, action: str) -> List[Step]:
-    if "less often" not in action or cause.consumer != "pauses":
+    if "on another thread" not in action or cause.consumer != "pauses":
         return []
-    return [
-        Step("pauses half as often", cause._replace(every=2 * cause.every))]
+    return [Step("what paused is on another thread",
+                 cause._replace(consumer="step"))]
 
 
 STEPS: Tuple[Callable[[Cause, str], List[Step]], ...] = (workers, raised,

@@ -74,6 +74,7 @@ def most_memory_mb() -> float:
 
 
 def play(cause: Cause, images: str, helper: str, seconds: float) -> Any:
+    """Prints a line when it begins: from then on others can look at it."""
     import feedline
 
     pipeline = feedline.Pipeline("none").add("resize", width=224, height=224)
@@ -82,11 +83,12 @@ def play(cause: Cause, images: str, helper: str, seconds: float) -> Any:
     if cause.operation:
         pipeline.load(helper).add(cause.operation)
     options = {"batch_size": 16, "reader": "pread", "dtype": "u8",
-               "live": False, "seed": 1, "shuffle": True, **cause.options}
+               "seed": 1, "shuffle": True, **cause.options}
     loader = feedline.Loader(feedline.Dataset.open("folder:" + images),
                              pipeline, **options)
     if cause.spin:
         ctypes.CDLL(helper).planted_spin(cause.spin)
+    print("begins", flush=True)
     began = time.monotonic()
     kept: List[Any] = []  # until explain() has seen them
     batches = consume(loader, cause, began + seconds, kept)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What axe-core finds on HTML files, as a desktop and a phone show them by day
-and by night, and as they are printed.
+and by night, and as they are printed; and whether they must be moved sideways.
 
     check_pages.py AXE.min.js PAGE.html... | --selftest
 """
@@ -18,6 +18,14 @@ SKIPPED = 77
 LOOKS = ((1280, "light", "screen"), (1280, "dark", "screen"),
          (390, "light", "screen"), (390, "dark", "screen"),
          (794, "light", "print"))
+# Asked of every look: a page that has to be moved sideways is hard to read.
+SIDEWAYS = """(({clientWidth, scrollWidth}) => scrollWidth > clientWidth ? [{
+    rule: "reflow", help: "What is wider than the page must scroll by itself",
+    where: [...document.body.querySelectorAll("*")].filter(e =>
+        e.getBoundingClientRect().right > clientWidth).map(e =>
+        e.localName + (e.id && "#" + e.id)).join(" > "),
+    html: "", why: `It is ${scrollWidth} pixels wide.`}] : []
+    )(document.documentElement)"""
 RUN = """axe.run(document, {resultTypes: ["violations"]}).then(found =>
     found.violations.flatMap(rule => rule.nodes.map(node => ({
         rule: rule.id, help: rule.help, where: node.target.join(" "),
@@ -45,7 +53,7 @@ class Checker:
                 sys.exit("%s: no such file" % page)
             self.browser.open(page)
             self.browser.value(self.axe + ";0")
-            for fault in self.answer(RUN):
+            for fault in self.answer(RUN) + self.browser.value(SIDEWAYS):
                 key = (fault["rule"], fault["where"])
                 if key not in seen:
                     seen.add(key)
@@ -93,6 +101,7 @@ PLANTED = (  # the rule that sees it, the look that shows it first, the page
         ENGLISH, "@media (max-width: 600px) { %s }" % PALE, "")),
     ("color-contrast", LOOKS[4], PAGE % (
         ENGLISH, "@media print { %s }" % PALE, "")),
+    ("reflow", LOOKS[2], PAGE % (ENGLISH, "main { width: 1000px }", "")),
 )
 
 

@@ -61,6 +61,17 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_search_summary = False  # needs a server
+html_search_scorer = str(HERE / "search_order.js")
 html_theme_options = {
     "navigation_with_keys": False,
+    "light_css_variables": {
+        "color-code-background": "#f6f8fa",
+        "color-added": "#0f6b45",
+        "color-removed": "#a8201a",
+    },
+    "dark_css_variables": {
+        "color-code-background": "#202020",
+        "color-added": "#5fd09c",
+        "color-removed": "#ff8f86",
+    },
 }

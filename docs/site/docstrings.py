@@ -13,6 +13,9 @@ NOT_OURS = [("py:.*", pattern) for pattern in (
 
 
 def convert(app, what, name, obj, options, lines):
+    if what == "module":  # the page's title has its name
+        lines[0] = re.sub("^feedline: (.)", lambda m: m.group(1).upper(),
+                          lines[0])
     lines[:] = plain_text.rest("\n".join(lines))
 
 

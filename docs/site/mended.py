@@ -13,6 +13,8 @@ MENDED = (
     # What is wider than a phone scrolls, by keys too.
     (r'<pre(?=>)', r'\g<0> tabindex="0"'),
     (r'<div class="table-wrapper[^"]*"(?=>)', r'\g<0> tabindex="0"'),
+    # Nothing is a heading of nothing.
+    (r'<th class="(head[^"]*)"><p></p></th>', r'<td class="\1"></td>'),
     # That says nothing.
     (r'<p>Bases: <code[^>]*><span class="pre">object</span></code></p>\n', ""),
     # Arguments on lines of their own are no list of definitions.

@@ -30,10 +30,20 @@ def inline(text):
             found.append("`%s <%s>`__" % (m.group(4), m.group(5)))
         else:
             name = " ".join((m.group(1) or m.group(2) or m.group(3)).split())
-            # A literal touches words only behind an escaped blank.
-            found.append("\\ ``%s``\\ " % name if name else "")
+            found.append(marked("``%s``" % name) if name else "")
         at = m.end()
-    return "".join(found + [escaped(text[at:])])
+    return joined(found + [escaped(text[at:])])
+
+
+def marked(text):
+    """What is marked touches words only behind an escaped blank."""
+    return "\\ %s\\ " % text
+
+
+def joined(parts):
+    """Of a paragraph. An escaped blank at the end of a line would join it with
+    the next one."""
+    return re.sub(r"\\ (?=\n|$)", "", "".join(parts))
 
 
 def indent_of(line):
@@ -41,14 +51,22 @@ def indent_of(line):
 
 
 def paragraphs(text):
-    """Lists of lines, between blank ones."""
-    part = []
+    """Lists of lines, between blank ones; those of an example are in it."""
+    parts, part = [], []
     for line in text.expandtabs().splitlines() + [""]:
         if line.strip():
             part.append(line.rstrip())
-        elif part:
-            yield part
+        elif part and parts and is_example(part) and is_example(parts[-1]):
+            parts[-1] += [""] + part
             part = []
+        elif part:
+            parts.append(part)
+            part = []
+    return parts
+
+
+def is_example(lines):
+    return indent_of(lines[0]) >= 2
 
 
 def indented(lines, by):
@@ -56,7 +74,7 @@ def indented(lines, by):
 
 
 def literal(lines):
-    least = min(map(indent_of, lines))
+    least = min(indent_of(line) for line in lines if line)
     return ["::", ""] + ["    " + line[least:] for line in lines] + [""]
 
 
@@ -72,7 +90,7 @@ def items(lines, begin):
 
 def one(lines):
     """A paragraph: a list, terms or running text."""
-    if indent_of(lines[0]) >= 2:
+    if is_example(lines):
         return literal(lines)
     if ITEM.match(lines[0]) or any(line.startswith("- ") for line in lines):
         return listed(lines)

@@ -121,7 +121,8 @@ def main():
     (reference / "loaderbench.rst").write_text(tool_reference.page(
         manual.read_text(encoding="utf-8"),
         tool_reference.help_texts(program)), encoding="utf-8")
-    add(target, "docs/reference/tool.md", menu(["loaderbench"]))
+    add(target, "docs/reference/tool.md",
+        tool_reference.commands(program) + menu(["loaderbench"]))
     replace(target, "docs/reference/verdicts.md", verdict_reference.page(tree))
     add(target, "docs/measurements.md", menu(
         "/bench/results/" + path.stem

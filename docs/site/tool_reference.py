@@ -10,7 +10,8 @@ import subprocess
 
 import plain_text
 
-COMMAND_PART = re.compile(r"[A-Z0-9]+")
+LISTED = re.compile(
+    r"^  ([a-z0-9]+)(?: \S+)*? {2,}(\S.*(?:\n {10,}\S.*)*)", re.M)
 
 
 def inline(text):
@@ -20,10 +21,11 @@ def inline(text):
     found, at = [], 0
     for m in re.finditer(r"\*([^*\n]+)\*|(?<!\w)_([^_\n][^\n]*?)_(?!\w)", text):
         found.append(plain_text.escaped(text[at:m.start()]))
-        found.append("\\ ``%s``\\ " % m.group(1) if m.group(1) else
-                     "\\ *%s*\\ " % plain_text.escaped(m.group(2)))
+        found.append(plain_text.marked(
+            "``%s``" % m.group(1) if m.group(1) else
+            "*%s*" % plain_text.escaped(m.group(2))))
         at = m.end()
-    return "".join(found + [plain_text.escaped(text[at:])])
+    return plain_text.joined(found + [plain_text.escaped(text[at:])])
 
 
 def block(lines):
@@ -75,10 +77,11 @@ def page(text, help_of):
             found += block(lines)
             continue
         close()
-        title = lines[0][2:].capitalize()
+        title = lines[0][2:].capitalize().replace("Uris", "URIs")
         command = lines[0][2:].lower()
         if command in help_of:
             title = "loaderbench " + command
+            found += ["", ".. _%s:" % title.replace(" ", "-")]
         found += ["", title, "-" * len(title), ""]
         found += block(lines[1:]) if lines[1:] else []
     close()
@@ -100,13 +103,26 @@ def paragraphs(text):
             part = []
 
 
+def said(program, *arguments):
+    return subprocess.run([program, *arguments], stdout=subprocess.PIPE,
+                          text=True, check=True).stdout
+
+
+def summaries(program):
+    """From each command of the program to what it is for."""
+    listed = said(program, "--help").split("Commands:", 1)[1].split("\n\n")[0]
+    return {name: " ".join(words.split())
+            for name, words in LISTED.findall(listed)}
+
+
 def help_texts(program):
     """From each command of the program to the lines of its --help-all."""
+    return {name: said(program, name, "--help-all").splitlines()
+            for name in summaries(program)}
 
-    def said(*arguments):
-        return subprocess.run([program, *arguments], stdout=subprocess.PIPE,
-                              text=True, check=True).stdout
 
-    listed = said("--help").split("Commands:", 1)[1].split("\n\n")[0]
-    names = re.findall(r"^  ([a-z0-9]+)\s", listed, re.M)
-    return {name: said(name, "--help-all").splitlines() for name in names}
+def commands(program):
+    """The list of them, for a page in Markdown."""
+    return "\n".join("- {ref}`loaderbench %s <loaderbench-%s>`: %s"
+                     % (name, name, words)
+                     for name, words in summaries(program).items()) + "\n"

@@ -23,6 +23,7 @@ PICTURES = (".svg", ".png")
 LINK = re.compile(r"(?<=\]\()([\w./-]+)(#[\w-]+)?(?=\))")
 NOT_RUN = re.compile(r"^( *)<!-- not run: (.*) -->\n *```(\w+)\n", re.M)
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
+PAGE = re.compile(r"(docs/[\w/]+\.md)\b")
 
 
 def said(m):
@@ -118,15 +119,35 @@ def link_names(app, doctree, docname):
     for node in list(doctree.findall(nodes.literal)):
         if node_is_link(node):
             continue
-        target = target_of(app, node.astext())
-        if target is None or target[0] == docname and not target[1]:
-            continue
-        uri = app.builder.get_relative_uri(docname, target[0])
-        if target[1]:
-            uri += "#" + target[1]
-        link = nodes.reference("", "", internal=True, refuri=uri)
-        node.replace_self(link)
-        link += node
+        link = link_to(app, docname, node.astext())
+        if link is not None:
+            node.replace_self(link)
+            link += node
+    for node in list(doctree.findall(nodes.Text)):
+        if PAGE.search(node) and isinstance(node.parent, nodes.paragraph):
+            node.parent.replace(node, [
+                linked(app, docname, part)
+                for part in PAGE.split(node) if part])
+
+
+def link_to(app, docname, text):
+    """An empty link to what a text names, or None."""
+    target = target_of(app, text)
+    if target is None or target[0] == docname and not target[1]:
+        return None
+    uri = app.builder.get_relative_uri(docname, target[0])
+    if target[1]:
+        uri += "#" + target[1]
+    return nodes.reference("", "", internal=True, refuri=uri)
+
+
+def linked(app, docname, text):
+    """A part of a paragraph: the name of a page is a link to it."""
+    link = link_to(app, docname, text) if PAGE.fullmatch(text) else None
+    if link is None:
+        return nodes.Text(text)
+    link += nodes.Text(text)
+    return link
 
 
 def node_is_link(node):

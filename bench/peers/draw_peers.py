@@ -22,7 +22,8 @@ THEMES = {
     "dark": {"text": "#e6edf3", "quiet": "#9198a1", "bar": "#4b5563",
              "ours": "#f0883e", "range": "#9198a1"},
 }
-WIDTH, LEFT, RIGHT, TOP = 720, 178, 60, 40
+# As wide as can still be read on a phone.
+WIDTH, LEFT, RIGHT, TOP = 480, 172, 44, 40
 PITCH, BAR = 25, 16
 FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 
@@ -72,9 +73,9 @@ def picture(result, table, theme):
     height = TOP + PITCH * len(rows) + 26
     scale = (WIDTH - LEFT - RIGHT) / max(row[3] for row in rows)
     cores = len(table["cores"])
-    title = "Images per second on %s, random resized crop to 224" % (
+    title = "Images per second on %s" % (
         "one core" if cores == 1 else "%d cores" % cores)
-    note = "%d ImageNet JPEGs, %s, %s, %s" % (
+    note = "%d ImageNet JPEGs, random resized crop to 224, %s, %s, %s" % (
         result["images"], table["dtype"],
         result["machine"]["cpu_model"].replace("(R)", ""), result["date"])
     lines = [

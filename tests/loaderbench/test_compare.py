@@ -4,7 +4,8 @@ import copy
 import os
 
 import report_document
-from support import contains, equal, expect, generate, json_of, main, put, tool
+from support import (contains, equal, expect, fits, generate, json_of, main,
+                     on_terminal, put, tool)
 
 
 def run_of(speed, spread=None, **result):
@@ -21,6 +22,19 @@ def run_of(speed, spread=None, **result):
 def compared(tmp, a, b, *arguments, rc=0):
     return json_of("compare", put(tmp, a, "a.json"), put(tmp, b, "b.json"),
                    *arguments, rc=rc)
+
+
+def case_narrow_terminal(tmp):
+    """Whole words, and numbers with their units."""
+    put(tmp, run_of(1000.0, 40.0), "a.json")
+    put(tmp, run_of(969.0, 40.0), "b.json")
+    with on_terminal(tmp, "compare", "a.json", "b.json", columns=40) as shown:
+        text = shown.rest()
+    equal(shown.returncode, 0, text)
+    fits(text, 40)
+    contains(" ".join(text.split()), "8.1 %: too much to see a change of 3 %")
+    for line in text.splitlines():
+        assert not line.startswith("%"), text
 
 
 def case_compare(tmp):

@@ -305,6 +305,7 @@ def case_small(tmp):
             assert top.screen.longest <= width, top.screen.longest
             title = top.screen.rows[0]  # it is cut, and nothing more is lost
             assert width - 10 < len(title) <= width or width == 200, title
+            assert title.endswith(">") or width == 200, title
             top.quits()
 
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,6 +82,15 @@ const char *tool_colour(const char *code)
 {
     const char *no = getenv("NO_COLOR");
     return !(no && *no) && tool_is_terminal(STDOUT_FILENO) ? code : "";
+}
+
+int tool_columns(void)
+{
+    struct winsize size = {0};
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    return known && size.ws_col > 0 && size.ws_col < TOOL_COLUMNS
+               ? size.ws_col
+               : TOOL_COLUMNS;
 }
 
 static double clock_seconds(clockid_t clock)

@@ -50,6 +50,11 @@ bool tool_is_terminal(int fd);
 /* Colour is for people: not in a pipe, not with NO_COLOR. */
 const char *tool_colour(const char *code); /* code, or "" */
 
+/* Of the lines on standard output: TOOL_COLUMNS, or what a narrower terminal
+ * has. */
+#define TOOL_COLUMNS 80
+int tool_columns(void);
+
 /* Seconds on the monotonic clock, and of CPU time of the process. */
 double tool_seconds(void);
 double tool_cpu_seconds(void);

@@ -184,11 +184,11 @@ void cli_overview(void);
  * is what has been typed of it; ":files" and ":folders" stand for those. */
 void cli_complete(int n, char **words);
 
-/* Words of `text` from column `at` on, further lines indented alike, within 80
- * columns. A newline in the text is kept. */
+/* Words of `text` from column `at` on, further lines indented alike, within
+ * tool_columns(). A newline in the text is kept. */
 void cli_print_wrapped(const char *text, size_t indent, size_t at);
 
-/* A paragraph in 80 columns. */
+/* A paragraph. */
 void cli_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The candidate closest to `name`, NULL if none is close. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What --help prints, from the tables, in 80 columns: what fits a screen, the
- * first line of each text, an example and the options that most people need.
- * --help-all, or 'help COMMAND options', prints everything, the loader's
- * options in groups.
+ * What --help prints, from the tables, in 80 columns or fewer: what fits a
+ * screen, the first line of each text, an example and the options that most
+ * people need. --help-all, or 'help COMMAND options', prints everything, the
+ * loader's options in groups.
  */
 #include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/tool.h"
@@ -14,11 +14,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMNS 80
-#define INDENT  26 /* where the words about an option or a command begin */
+#define INDENT 26 /* where the words about an option or a command begin */
+
+/* Of a word and, if it is a number, its unit: "83 %", "4.0 s)". */
+static size_t unbroken(const char *text)
+{
+    static const char letters[] = "%abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t word = strcspn(text, " \n");
+    bool number = word > 0 && text[word - 1] >= '0' && text[word - 1] <= '9';
+    if (!number || text[word] != ' ')
+        return word;
+    size_t unit = strspn(text + word + 1, letters);
+    if (unit == 0 || unit > 3)
+        return word;
+    return word + 1 + strcspn(text + word + 1, " \n");
+}
 
 void cli_print_wrapped(const char *text, size_t indent, size_t at)
 {
+    size_t columns = (size_t)tool_columns();
     while (*text) {
         if (*text == '\n') {
             putchar('\n');
@@ -27,10 +42,8 @@ void cli_print_wrapped(const char *text, size_t indent, size_t at)
             continue;
         }
         size_t spaces = strspn(text, " ");
-        size_t word = strcspn(text + spaces, " \n");
-        if (strncmp(text + spaces + word, " %", 2) == 0)
-            word += 1 + strcspn(text + spaces + word + 1, " \n");
-        if (at > indent && at + spaces + word > COLUMNS - 1) {
+        size_t word = unbroken(text + spaces);
+        if (at > indent && at + spaces + word > columns - 1) {
             putchar('\n');
             at = 0;
             text += spaces;

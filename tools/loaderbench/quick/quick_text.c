@@ -6,6 +6,7 @@
 #include "tools/loaderbench/quick/quick.h"
 #include "tools/loaderbench/tool.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -147,6 +148,16 @@ static void print_gain(const json_t *doc)
         row("Gain", "none: nothing that was tried is faster.");
 }
 
+/* Of doctor's words, which stand behind a level there. A name such as
+ * vm.overcommit_memory stays as it is. */
+static const char *sentence(const char *words, char *out, size_t room)
+{
+    snprintf(out, room, "%s", words);
+    if (out[strspn(out, "abcdefghijklmnopqrstuvwxyz")] == ' ')
+        out[0] = (char)toupper((unsigned char)out[0]);
+    return out;
+}
+
 /* Doctor's, the worst first. */
 static void print_also(const json_t *doc)
 {
@@ -158,9 +169,11 @@ static void print_also(const json_t *doc)
             const json_t *f = json_array_get(findings, i);
             if (strcmp(doc_text(f, "level"), levels[k]) != 0)
                 continue;
+            char text[PART_BYTES], remedy[PART_BYTES];
             if (found++ < ALSO_SHOWN)
-                row(found == 1 ? "Also" : "", "%s. %s", doc_text(f, "text"),
-                    doc_text(f, "remedy"));
+                row(found == 1 ? "Also" : "", "%s. %s.",
+                    sentence(doc_text(f, "text"), text, sizeof(text)),
+                    sentence(doc_text(f, "remedy"), remedy, sizeof(remedy)));
         }
     if (found > ALSO_SHOWN)
         row("", "and %zu more: 'loaderbench doctor'", found - ALSO_SHOWN);
@@ -173,9 +186,10 @@ static void print_next(const json_t *doc)
         where = "FOLDER";
     if (*doc_text(doc, "report"))
         row("Report", "%s", doc_text(doc, "report"));
-    printf("\nWith your own time of a training step, and all that the tool can "
-           "do:\n"
-           "  loaderbench run %s --consumer-ms 50\n"
+    putchar('\n');
+    cli_print("With your own time of a training step, and all that the tool "
+              "can do:");
+    printf("  loaderbench run %s --consumer-ms 50\n"
            "  loaderbench help\n",
            where);
 }

@@ -179,41 +179,55 @@ static json_t *compare_pairs(json_t *const *docs, size_t pairs,
 }
 
 /* The interval becomes narrower with the square root of the pairs. */
-static void print_pairs(const json_t *doc, double noise, double tolerated)
+static void put_pairs(const json_t *doc, char *out, size_t room)
 {
-    double pairs = doc_or_0(doc, "pairs"), times = noise / tolerated;
-    printf(" in the median of %.0f pairs, %+.1f to %+.1f %% with 95 %%", pairs,
-           100 * doc_or_0(doc, "low_fraction"),
-           100 * doc_or_0(doc, "high_fraction"));
+    double pairs = doc_or_0(doc, "pairs");
+    double tolerated = doc_or_0(doc, "fail_below");
+    double times = doc_or_0(doc, "noise_fraction") / tolerated;
+    int n = snprintf(
+        out, room, " in the median of %.0f pairs, %+.1f to %+.1f %% with 95 %%",
+        pairs, 100 * doc_or_0(doc, "low_fraction"),
+        100 * doc_or_0(doc, "high_fraction"));
     if (tolerated > 0 && times > 1)
-        printf(", too wide for what is to be seen: take about %.0f pairs",
-               ceil(pairs * times * times));
-    printf("\n");
+        snprintf(out + n, room - (size_t)n,
+                 ": too wide to see a change of %.3g %%; take about %.0f pairs",
+                 100 * tolerated, ceil(pairs * times * times));
+}
+
+/* What the change is to be seen beside. */
+static void put_noise(const json_t *doc, char *out, size_t room)
+{
+    double noise = doc_number(doc, "noise_fraction");
+    double tolerated = doc_or_0(doc, "fail_below");
+    if (json_object_get(doc, "pairs"))
+        put_pairs(doc, out, room);
+    else if (isnan(noise))
+        snprintf(out, room, "; measure both with --repeat to know the noise");
+    else if (noise > tolerated)
+        snprintf(out, room,
+                 ", noise %.1f %%: too much to see a change of %.3g %%; give "
+                 "--repeat a larger number",
+                 100 * noise, 100 * tolerated);
+    else
+        snprintf(out, room, ", noise %.1f %%", 100 * noise);
 }
 
 static void print(const json_t *doc)
 {
     const json_t *differ = json_object_get(doc, "differences");
-    double noise = doc_number(doc, "noise_fraction");
-    double tolerated = doc_or_0(doc, "fail_below");
-    printf("%s: %.6g before, %.6g after, %+.1f %%", doc_text(doc, "metric"),
-           doc_or_0(doc, "before"), doc_or_0(doc, "after"),
-           100 * doc_or_0(doc, "change_fraction"));
-    if (json_object_get(doc, "pairs"))
-        print_pairs(doc, noise, tolerated);
-    else if (isnan(noise))
-        printf("; measure both with --repeat to know the noise\n");
-    else
-        printf(", noise %.1f %%%s\n", 100 * noise,
-               noise > tolerated ? ", which is more than is to be seen: "
-                                   "--repeat more often"
-                                 : "");
+    char noise[200];
+    put_noise(doc, noise, sizeof(noise));
+    cli_print("%s: %.6g before, %.6g after, %+.1f %%%s",
+              doc_text(doc, "metric"), doc_or_0(doc, "before"),
+              doc_or_0(doc, "after"), 100 * doc_or_0(doc, "change_fraction"),
+              noise);
     for (size_t i = 0; i < json_array_size(differ); i++)
         printf("%s%s%s", i ? ", " : "different in both: ",
                json_string_value(json_array_get(differ, i)),
                i + 1 == json_array_size(differ) ? "\n" : "");
-    printf("%s: worse by more than %.3g %% fails\n", doc_text(doc, "verdict"),
-           100 * tolerated);
+    cli_print("%s: a loss of more than %.3g %% fails, if it is more than the "
+              "noise",
+              doc_text(doc, "verdict"), 100 * doc_or_0(doc, "fail_below"));
 }
 
 static const struct metric *metric_of(const char *name)

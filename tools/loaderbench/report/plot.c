@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH      64 /* of what is drawn on; with the axis below 80 */
+#define WIDTH      64 /* of what is drawn on, at most */
+#define AXIS       12 /* columns before it, and one behind */
 #define HEIGHT_MAX 24
 #define MARK       PLOT_LINES /* behind the lines */
 
@@ -20,7 +21,7 @@ struct cell {
 
 struct canvas {
     struct cell cells[HEIGHT_MAX][WIDTH];
-    int height;
+    int width, height;
     double left, right, top; /* of the values; the bottom is 0 */
 };
 
@@ -70,7 +71,7 @@ static int column_of(const struct canvas *c, double x)
 {
     double span = c->right - c->left;
     double part = span > 0 ? (x - c->left) / span : 0;
-    return (int)lround(part * (WIDTH - 1));
+    return (int)lround(part * (c->width - 1));
 }
 
 static int row_of(const struct canvas *c, double y)
@@ -86,7 +87,7 @@ static int row_of(const struct canvas *c, double y)
 static void put(struct canvas *c, int column, int row, enum what what,
                 size_t line)
 {
-    if (column < 0 || column >= WIDTH || row < 0 || row >= c->height)
+    if (column < 0 || column >= c->width || row < 0 || row >= c->height)
         return;
     struct cell *cell = &c->cells[row][column];
     if (what < (enum what)cell->what)
@@ -158,7 +159,7 @@ static void print_rows(const struct canvas *c, const struct plot *p)
                    bar);
         else
             printf("%9s %s", "", bar);
-        int last = WIDTH - 1;
+        int last = c->width - 1;
         while (last >= 0 && c->cells[row][last].what == NOTHING)
             last--;
         for (int i = 0; i <= last; i++) {
@@ -180,13 +181,14 @@ static void print_axis(const struct canvas *c, const struct plot *p)
     char words[WIDTH + 32];
     int used = 0;
     printf("%9s %s", "", corner);
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; i < c->width; i++)
         fputs(line, stdout);
     memset(words, ' ', sizeof(words));
     for (size_t i = 0; i < p->n_ticks; i++) {
         int n = (int)strlen(p->ticks[i].text);
         int at = column_of(c, p->ticks[i].x) - n / 2;
-        at = at < 0 ? 0 : at + n > WIDTH ? WIDTH - n : at;
+        at = at + n > c->width ? c->width - n : at;
+        at = at < 0 ? 0 : at;
         if (used && at <= used)
             continue;
         memcpy(words + at, p->ticks[i].text, (size_t)n);
@@ -213,7 +215,11 @@ static void print_legend(const struct plot *p, size_t n_lines)
 
 void plot_print(const struct plot *p)
 {
-    struct canvas c = {.height = p->height ? p->height : PLOT_HEIGHT};
+    struct canvas c = {.width = tool_columns() - AXIS,
+                       .height = p->height ? p->height : PLOT_HEIGHT};
+    c.width = c.width > WIDTH       ? WIDTH
+              : c.width < WIDTH / 8 ? WIDTH / 8
+                                    : c.width;
     size_t n = p->n_lines < PLOT_LINES ? p->n_lines : PLOT_LINES;
     if (c.height > HEIGHT_MAX || !find_range(&c, p))
         return;
@@ -224,5 +230,6 @@ void plot_print(const struct plot *p)
     printf("%s\n", p->title);
     print_rows(&c, p);
     print_axis(&c, p);
-    print_legend(p, n);
+    if (n > 1 || !isnan(p->mark_x) || !strstr(p->title, p->lines[0].label))
+        print_legend(p, n);
 }

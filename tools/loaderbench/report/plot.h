@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PLOT_LINES  8 /* further ones are left out, which is said */
-#define PLOT_HEIGHT 12
+#define PLOT_LINES  8  /* further ones are left out, which is said */
+#define PLOT_HEIGHT 13 /* each third row has a number, and so have both ends */
 
 struct plot_line {
     char label[32];

@@ -29,20 +29,29 @@ static const char *level_style(const char *level)
                                       : tool_colour("\033[33m");
 }
 
-static void print_cores(const json_t *doc)
+#define CORES_BYTES 64
+
+/* "2 of 4 cores, quota 1.5 cores" */
+static const char *cores(const json_t *doc, char out[CORES_BYTES])
 {
     double quota = doc_or_0(doc, "machine.cpu_quota");
-    printf("%.0f of %.0f cores", doc_or_0(doc, "machine.cpus_allowed"),
-           doc_or_0(doc, "machine.cpus_online"));
-    if (quota > 0)
-        printf(", quota %.3g cores", quota);
+    int n = snprintf(out, CORES_BYTES, "%.0f of %.0f cores",
+                     doc_or_0(doc, "machine.cpus_allowed"),
+                     doc_or_0(doc, "machine.cpus_online"));
+    if (quota > 0 && n > 0 && n < CORES_BYTES)
+        snprintf(out + n, (size_t)(CORES_BYTES - n), ", quota %.3g cores",
+                 quota);
+    return out;
 }
 
 void run_text_subject(const json_t *doc)
 {
-    printf("%s: %.0f images; ", doc_text(doc, "dataset.uri"),
-           doc_or_0(doc, "dataset.samples"));
-    print_cores(doc);
+    char text[CORES_BYTES], steps[48] = "";
+    double consumer = doc_or_0(doc, "run.consumer_ms");
+    if (consumer > 0)
+        snprintf(steps, sizeof(steps), "; consumer %g ms a batch", consumer);
+    cli_print("%s: %.0f images; %s%s", doc_text(doc, "dataset.uri"),
+              doc_or_0(doc, "dataset.samples"), cores(doc, text), steps);
 }
 
 static void print_header(const json_t *doc)
@@ -67,11 +76,12 @@ static void print_header(const json_t *doc)
         doc_text(doc, "config.dtype"), doc_text(doc, "config.layout"),
         TOOL_COUNT_OF(doc_or_0(doc, "tuner.workers"), "worker"),
         doc_or_0(doc, "tuner.depth"), doc_text(doc, "config.reader"), steps);
-    printf("machine: ");
-    print_cores(doc);
-    printf(", %.1f GiB, %s, Linux %s\n\n",
-           doc_or_0(doc, "machine.memory_limit_bytes") / 1073741824,
-           doc_text(doc, "machine.cpu_model"), doc_text(doc, "machine.kernel"));
+    char text[CORES_BYTES];
+    cli_print("machine: %s, %.1f GiB, %s, Linux %s", cores(doc, text),
+              doc_or_0(doc, "machine.memory_limit_bytes") / 1073741824,
+              doc_text(doc, "machine.cpu_model"),
+              doc_text(doc, "machine.kernel"));
+    putchar('\n');
 }
 
 /* " (1180 to 1240 in 5 runs)" */
@@ -217,7 +227,7 @@ static void print_knob(const json_t *doc, const char *knob, const char *words)
 }
 
 /* Was what was measured all of one piece? */
-static void print_settled(const json_t *doc)
+static void print_settled(const json_t *doc, size_t changes)
 {
     double settled = doc_or_0(doc, "tuner.converged_seconds");
     double begin = doc_or_0(doc, "run.begin_seconds");
@@ -225,9 +235,11 @@ static void print_settled(const json_t *doc)
     double batch = doc_or_0(doc, "tuner.converged_batch");
     if (!json_is_number(doc_at(doc, "tuner.converged_batch"))) {
         printf(".\n");
-        cli_print("It had not settled by the end, so the speed above is an "
-                  "average over the settings it tried. 'loaderbench tune' runs "
-                  "until it has settled.");
+        cli_print("It had not settled by the end%s. 'loaderbench tune' runs "
+                  "until it has settled.",
+                  changes ? ", so the speed above is an average over the "
+                            "settings it tried"
+                          : "");
     } else if (settled > begin && settled < end) {
         printf("; settled at batch %.0f.\n", batch);
         cli_print("That was %.1f s into the measurement: the speed above "
@@ -251,7 +263,7 @@ static void print_tuner(const json_t *doc)
         print_knob(doc, "workers", "workers");
         print_knob(doc, "depth", "depth");
         print_knob(doc, "io_depth", "I/O depth");
-        print_settled(doc);
+        print_settled(doc, n);
     }
 }
 
@@ -317,8 +329,8 @@ static void print_failures(const json_t *doc)
 static void print_verdict(const json_t *doc, const char *level)
 {
     const char *code = doc_text(doc, "verdict.code");
-    printf("\n%s%s%s ", level_style(level), code, PLAIN);
-    cli_print_wrapped(doc_text(doc, "verdict.sentence"), 0, strlen(code) + 1);
+    printf("\n%s%s%s: ", level_style(level), code, PLAIN);
+    cli_print_wrapped(doc_text(doc, "verdict.sentence"), 0, strlen(code) + 2);
     if (*doc_text(doc, "verdict.action"))
         cli_print("%s", doc_text(doc, "verdict.action"));
 }

@@ -213,7 +213,7 @@ static void print_header(const json_t *doc)
 {
     const json_t *settings = json_object_get(doc, "settings");
     run_text_subject(doc);
-    printf("\n%zu of %.0f settings, each measured ",
+    printf("%zu of %.0f settings, each measured ",
            json_array_size(json_object_get(doc, "grid")),
            doc_number(doc, "points"));
     if (doc_number(doc, "rounds") > 1)

@@ -2,6 +2,7 @@
 /* The ranks of a job, judged and shown; see top_job.h. */
 #include "tools/loaderbench/top/top_job.h"
 
+#include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/doc.h"
 #include "tools/loaderbench/report/document.h"
 #include "tools/loaderbench/report/straggler.h"
@@ -273,6 +274,6 @@ void job_print(const json_t *doc)
     }
     json_array_foreach(json_object_get(doc, "faults"), i, text)
         printf("%s\n", json_string_value(text));
-    printf("%s\n", doc_text(doc, "straggler.sentence"));
+    cli_print("%s", doc_text(doc, "straggler.sentence"));
     fflush(stdout);
 }

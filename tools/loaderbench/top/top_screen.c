@@ -23,6 +23,8 @@
 #define ENTER "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE "\033[0m\033[?7h\033[?25h\033[?1049l"
 
+#define CUT ">" /* where a line goes on, as less has it */
+
 /* Guards the rest: the thread that takes signals may leave too. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool entered, has_keys;
@@ -127,9 +129,12 @@ void top_screen_draw(const struct top_view *view, int width, int height)
     for (; i < (int)view->n && i < height; i++) {
         const struct top_line *line = &view->lines[i];
         const char *colour = colour_of(line->style);
-        int bytes = (int)cut(line->text, width);
-        at += (size_t)sprintf(frame + at, "%s\033[K%s%.*s%s", i ? "\r\n" : "",
-                              colour, bytes, line->text,
+        size_t bytes = cut(line->text, width);
+        bool whole = !line->text[bytes];
+        if (!whole)
+            bytes = cut(line->text, width - 1);
+        at += (size_t)sprintf(frame + at, "%s\033[K%s%.*s%s%s", i ? "\r\n" : "",
+                              colour, (int)bytes, line->text, whole ? "" : CUT,
                               *colour ? "\033[0m" : "");
     }
     if (i < height)

@@ -339,8 +339,8 @@ static void add_decisions(struct top_view *v,
                           const struct feedline_live_stats *now)
 {
     if (now->n_decisions)
-        add(v, DECISION, "decisions:");
-    for (uint32_t i = 0; i < now->n_decisions; i++)
+        add(v, DECISION, "decisions, the newest first:");
+    for (uint32_t i = now->n_decisions; i-- > 0;)
         add(v, DECISION, "  %s", now->decisions[i]);
 }
 

@@ -15,14 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_header(const json_t *doc)
-{
-    run_text_subject(doc);
-    if (doc_number(doc, "run.consumer_ms") > 0)
-        printf("; consumer %g ms a batch", doc_number(doc, "run.consumer_ms"));
-    printf("\n\n");
-}
-
 /* A change is a line with a dash; what follows it stands below its words. */
 static void print_story(const json_t *doc)
 {
@@ -79,12 +71,11 @@ static void print_charts(const json_t *doc)
         struct plot_line knobs[] = {{"workers", s.x, s.y[1], s.n, true},
                                     {"depth", s.x, s.y[2], s.n, true}};
         struct plot p = {"\nimages/s", &rate, 1,   ticks, 3,
-                         "seconds",    NAN,   NAN, "",    8};
+                         "seconds",    NAN,   NAN, "",    7};
         plot_print(&p);
-        p.title = "workers and depth";
+        p.title = "\nworkers and depth";
         p.lines = knobs;
         p.n_lines = 2;
-        p.height = 7;
         plot_print(&p);
     }
     free(s.x);
@@ -173,7 +164,8 @@ static void print_comparison(const json_t *doc)
 
 void tune_text(const json_t *doc)
 {
-    print_header(doc);
+    run_text_subject(doc);
+    putchar('\n');
     if (json_is_true(json_object_get(doc, "interrupted")))
         printf("Interrupted; results so far:\n");
     print_story(doc);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of top on numbers that are made up. */
+#include "test.h"
+#include "tools/loaderbench/top/top.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where a line begins with that; the number of lines: nowhere. */
+static size_t line_of(const struct top_view *view, const char *words)
+{
+    size_t i = 0;
+    while (i < view->n && !strstr(view->lines[i].text, words))
+        i++;
+    return i;
+}
+
+/* Of the tuner's decisions the newest is above, and stays the longest where
+ * there is no room. */
+TEST(newest_decision_first)
+{
+    static struct top_view view;
+    struct feedline_live_stats now = {.struct_size = sizeof(now)};
+    struct top_subject subject = {.keys = true};
+    struct top_rates rates;
+    now.n_decisions = 3;
+    for (uint32_t i = 0; i < now.n_decisions; i++)
+        snprintf(now.decisions[i], sizeof(now.decisions[i]), "change %u", i);
+    top_rates(NULL, &now, &rates);
+    view.width = 80;
+    top_view_make(&view, &subject, &now, &rates);
+    assert_true(line_of(&view, "change 2") < line_of(&view, "change 1"));
+    assert_true(line_of(&view, "change 1") < line_of(&view, "change 0"));
+    assert_true(line_of(&view, "change 0") < view.n);
+    for (size_t height = view.n; height-- > 0;) {
+        top_view_fit(&view, height);
+        assert_int_equal(view.n, height);
+        if (line_of(&view, "change 2") == view.n)
+            assert_int_equal(line_of(&view, "change 1"), view.n);
+        if (line_of(&view, "change 1") == view.n)
+            assert_int_equal(line_of(&view, "change 0"), view.n);
+    }
+}
+
+TEST_MAIN("top_view")

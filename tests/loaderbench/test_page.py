@@ -107,6 +107,20 @@ def case_what_it_feeds(tmp):
     contains(Shown(tmp, document).text, "More cores would not help")
 
 
+def case_one_of_something(tmp):
+    """In the singular, and without a column that has nothing in it."""
+    document = report_document.document()
+    document["gaps"]["count"] = 1
+    document["outliers"].update(count=1, median_wait_us=0)
+    for wait in document["outliers"]["last"]:
+        wait["path"] = None
+    page = Shown(tmp, document)
+    contains(page.text, "in 1 step the consumer")
+    contains(page.text, "most batches were there at once")
+    equal({len(row) for row in page.rows("Long waits")}, {5})
+    assert "because of" not in page.text, page.text
+
+
 def case_documents_of_different_kinds(tmp):
     """There is nothing to compare, so they are named in a line."""
     doctor = {"schema_version": 1, "command": "doctor", "findings": []}
@@ -504,7 +518,7 @@ def case_real_run(tmp):
     only_numbers(page)
     contains(page.each("h1")[0], folder)
     equal({r[0] for r in page.rows("Failures")}, {path})
-    contains(page.section("Where the time went"), "The consumer: wall")
+    contains(page.section("Where the time went"), "The consumer's time")
 
 
 def case_anything_anywhere(tmp):

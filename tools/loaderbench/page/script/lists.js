@@ -64,16 +64,20 @@ function slowSamples(doc) {
 
 function longWaits(doc) {
   if (!(num(doc, "outliers.count") > 0)) return null;
-  const rows = list(doc, "outliers.last").map((o) => [plain(o, "epoch"),
+  const last = list(doc, "outliers.last");
+  const known = last.some((o) => text(o, "path"));
+  const usual = time(at(doc, "outliers"), "median_wait");
+  const rows = last.map((o) => [plain(o, "epoch"),
     plain(o, "sequence"), data(time(o, "wait"), seconds),
     CAUSES[text(o, "cause")] ?? text(o, "cause"),
-    data(time(o, "cause"), seconds), h("td.path", text(o, "path"))]);
+    data(time(o, "cause"), seconds),
+    ...(known ? [h("td.path", text(o, "path"))] : [])]);
   return [h("h3", "Waits far longer than the others"),
     h("p", value(doc, "outliers.count"),
-      " in all; half of the waits are shorter than ",
-      data(time(at(doc, "outliers"), "median_wait"), seconds), "."),
+      " in all; ", usual === 0 ? "most batches were there at once."
+        : ["half of the waits are shorter than ", data(usual, seconds), "."]),
     table("Long waits", ["#epoch", "#batch", "#waited", "mostly for", "#of it",
-      "because of"], rows)];
+      ...(known ? ["because of"] : [])], rows)];
 }
 
 function samples(doc) {

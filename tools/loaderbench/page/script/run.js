@@ -49,7 +49,7 @@ function waits(doc) {
 function wall(doc) {
   const stats = at(doc, "stats");
   return isObject(stats) && [
-    h("h3", "The consumer: wall = user + wait + api"),
+    h("h3", "The consumer's time"),
     whole("The consumer's time, split", [
       ["user", "the consumer's own work", positive(time(stats, "user"))],
       ["wait", "waiting for a batch", positive(time(stats, "wait"))],
@@ -238,8 +238,8 @@ function headroom(doc) {
   const alone = at(doc, "headroom.stages");
   const some = alone && typeof alone === "object" && Object.keys(alone).length;
   return section("Headroom",
-    h("p", "What would be gained at most, of ",
-      value(doc, "headroom.batches_per_second"), " batches per second now:"),
+    h("p", "Now ", value(doc, "headroom.batches_per_second"),
+      " batches per second; what would be gained at most, with"),
     h("ul.gains", known.map(bar)),
     some > 0 && h("p", "Batches per second that each stage could do alone: ",
       any(alone), "."));
@@ -261,8 +261,9 @@ function gaps(doc) {
   const own = at(doc, "gaps");
   const period = num(doc, "gaps.period");
   return num(doc, "gaps.count") > 0 && h("p", h("b", "Gaps:"), " in ",
-    value(doc, "gaps.count"), " steps the consumer itself took more than 5 ",
-    "times as long as usual (", data(time(own, "median"), seconds), "), ",
+    value(doc, "gaps.count"), num(doc, "gaps.count") === 1 ? " step" : " steps",
+    " the consumer itself took more than 5 times as long as usual (",
+    data(time(own, "median"), seconds), "), ",
     data(time(own, "total"), seconds), " in all, the longest ",
     data(time(own, "longest"), seconds),
     period > 0 && [", every ", value(doc, "gaps.period"), " steps"],

@@ -23,7 +23,7 @@ install(FILES LICENSE CHANGES SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Help and messages name them as docs/NAME.md.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN *.md
-        PATTERN man EXCLUDE PATTERN pictures EXCLUDE)
+        PATTERN man EXCLUDE PATTERN pictures EXCLUDE PATTERN site EXCLUDE)
 install(FILES examples/minimal.c examples/train_cuda.c examples/train_cpu.c
               examples/train_gpu.cu examples/train_kernels.h
               examples/train_model.h

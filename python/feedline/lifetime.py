@@ -14,6 +14,7 @@ import _thread
 import atexit
 import ctypes
 import os
+import queue
 import signal
 import sys
 import threading
@@ -52,7 +53,7 @@ class Aside:
         try:
             _thread.start_new_thread(run, ())
         except RuntimeError:
-            run()
+            (_at_exit or _here)(run)
 
     def wait(self) -> None:
         """Until it is over; raises what it raised. Ctrl-C ends the wait."""
@@ -98,6 +99,31 @@ _under_way: Set[Aside] = set()
 os.register_at_fork(after_in_child=_under_way.clear)  # which has no threads
 
 
+def _here(work: Callable[[], None]) -> None:
+    work()
+
+
+# Python 3.12.0 and 3.12.1 start no thread once the program ends. Theirs is
+# started with the first loader; this hands work to it.
+NO_THREAD_AT_EXIT = (3, 12) <= sys.version_info < (3, 12, 2)
+_at_exit: Optional[Callable[[Callable[[], None]], None]] = None
+
+
+def _start_for_exit() -> None:
+    global _at_exit
+    work: "queue.SimpleQueue[Callable[[], None]]" = queue.SimpleQueue()
+
+    def run() -> None:
+        while True:
+            work.get()()
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:
+        return
+    _at_exit = work.put
+
+
 # ---- Loaders ----------------------------------------------------------------
 
 
@@ -123,6 +149,8 @@ EXIT_WAIT_S = 10.0
 
 def add(loader: Endable) -> None:
     """This loader is closed at exit, if it still exists."""
+    if NO_THREAD_AT_EXIT and _at_exit is None:
+        _start_for_exit()
     _live.add(weakref.ref(loader, _live.discard))
 
 
@@ -173,6 +201,8 @@ def _close_all() -> None:
 
 
 def _after_fork() -> None:
+    global _at_exit
+    _at_exit = None  # its thread stayed with the parent
     for loader in all_live():
         loader._renew_locks()
 

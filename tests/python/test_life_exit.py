@@ -169,3 +169,26 @@ def test_a_transform_that_does_not_end_holds_up_the_end_for_a_time(
         image_folder,
         limit=50,
     )
+
+
+def test_nor_does_it_where_no_thread_starts_at_the_end(
+    image_folder: Path,
+) -> None:
+    """As in Python 3.12.0: what ends a loader aside has no thread by then."""
+    run_clean(
+        """
+        import _thread, atexit
+        from feedline import lifetime
+
+        def refuse(*_):
+            raise RuntimeError("can't create new thread")
+
+        lifetime.EXIT_WAIT_S = 0.3
+        lifetime.NO_THREAD_AT_EXIT = True
+        loader, gate = blocked_loader()  # for 60 s
+        loader.next()
+        atexit.register(setattr, _thread, "start_new_thread", refuse)
+        """,
+        image_folder,
+        limit=50,
+    )

@@ -3,7 +3,8 @@
 users build them, and run: by pkg-config, CMake and Meson, in C and in C++.
 
 Nothing outside of the installed tree is known to those that use it: it is moved
-after it was installed.
+after it was installed. CONSUMERS_INSTALLED names one that is there already, such
+as /usr, in its place.
 """
 import glob
 import os
@@ -18,6 +19,7 @@ from support import contains, equal, main, read  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SOURCE = os.environ.get("CONSUMERS_SOURCE", ROOT)
 BUILD = os.environ.get("CONSUMERS_BUILD", os.path.join(SOURCE, "build"))
+INSTALLED = os.environ.get("CONSUMERS_INSTALLED", "")
 TOOL = os.environ.get("LOADERBENCH", "")
 CC, CXX = os.environ.get("CC", "cc"), os.environ.get("CXX", "c++")
 STRICT = ["-Wall", "-Wextra", "-Werror"]
@@ -46,17 +48,21 @@ def run(*command, where=None, env=None):
 
 
 class Installed:
-    """The build, installed into a folder that is then moved."""
+    """The build, installed into a folder that is then moved; or what is there."""
 
     def __init__(self, tmp):
-        self.prefix = os.path.join(tmp, "prefix")
-        first = os.path.join(tmp, "first")
-        run("cmake", "--install", BUILD, "--prefix", first)
-        os.rename(first, self.prefix)
+        self.prefix = INSTALLED or self.moved(tmp)
         found = glob.glob(self.prefix + "/lib/**/feedline.pc", recursive=True)
         self.pkgconfig = os.path.dirname(found[0])
         self.env = {"PKG_CONFIG_PATH": self.pkgconfig}
         self.found = {"LD_LIBRARY_PATH": os.path.dirname(self.pkgconfig)}
+
+    @staticmethod
+    def moved(tmp):
+        first, second = os.path.join(tmp, "first"), os.path.join(tmp, "prefix")
+        run("cmake", "--install", BUILD, "--prefix", first)
+        os.rename(first, second)
+        return second
 
     def flags(self, *arguments):
         return run("pkg-config", *arguments, "feedline", env=self.env).split()

@@ -108,7 +108,8 @@ struct launch {
     int area, socket;
     void *stack; /* its end, of the second one */
     int pid;
-    int error; /* errno; 0: it runs */
+    int error; /* errno of what this names; 0: it runs */
+    const char *failed;
 };
 
 /* Shares our memory, with descriptors of its own. */
@@ -119,6 +120,7 @@ FDL_UNSANITIZED static int run_program(void *arg)
     if (fcntl(l->area, F_SETFD, 0) == 0 && fcntl(l->socket, F_SETFD, 0) == 0)
         execve(l->path, l->arguments, l->environment);
     l->error = errno;
+    l->failed = l->path;
     syscall(SYS_exit_group, 127);
     return 0;
 }
@@ -135,26 +137,44 @@ FDL_UNSANITIZED static int run_between(void *arg)
     return 0;
 }
 
-/* errno of what failed; 0: the program runs. */
-static int launch(struct launch *l)
+/* Whether the program runs. */
+static bool launch(struct launch *l)
 {
     sigset_t all, before;
     char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stacks == MAP_FAILED)
-        return errno;
+    if (stacks == MAP_FAILED) {
+        l->error = errno;
+        return false;
+    }
     l->stack = stacks + STACK_BYTES;
     /* A handler of the program's would run on its memory. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int pid =
         clone(run_between, stacks + 2 * STACK_BYTES, CLONE_VM | CLONE_VFORK, l);
-    int error = pid < 0 ? errno : 0;
+    if (pid < 0)
+        l->error = errno;
     while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
         ;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     munmap(stacks, 2 * STACK_BYTES);
-    return error ? error : l->error;
+    return l->error == 0;
+}
+
+/* Linux refuses no such flags. QEMU's user mode, which makes system calls for a
+ * program, can only do what fork() does, with SIGCHLD in the end. */
+static int32_t fail_launch(const struct launch *l)
+{
+    if (l->error == EINVAL && l->failed != l->path)
+        return fdl_fail(FEEDLINE_ENOSYS,
+                        "isolate=decode: clone of a process that ends without "
+                        "a signal: %s; emulators as QEMU's user mode have no "
+                        "such processes: decode on a machine of its own kind, "
+                        "or with isolate=off",
+                        strerror(l->error));
+    return fdl_fail(l->error == ENOMEM ? FEEDLINE_ENOMEM : FEEDLINE_EIO,
+                    "isolate=decode: %s: %s", l->failed, strerror(l->error));
 }
 
 /* "NAME=value", where this process has it, in turn: what the dynamic linker and
@@ -193,11 +213,10 @@ static int32_t start_program(int area, int theirs,
                        .arguments = arguments,
                        .environment = environment,
                        .area = area,
-                       .socket = theirs};
-    int error = launch(&l);
-    if (error)
-        return fdl_fail(error == ENOMEM ? FEEDLINE_ENOMEM : FEEDLINE_EIO,
-                        "isolate=decode: %s: %s", path, strerror(error));
+                       .socket = theirs,
+                       .failed = "a process for the decoder"};
+    if (!launch(&l))
+        return fail_launch(&l);
     p->pid = l.pid;
     return FEEDLINE_OK;
 }

@@ -100,6 +100,13 @@ TEST(without_processes_nothing_is_decoded)
     check_missing(FEEDLINE_EIO, "temporarily unavailable");
 }
 
+/* As in QEMU's user mode. */
+TEST(without_ends_in_silence_nothing_is_decoded)
+{
+    lose(SYS_clone, CLONE_VM | CLONE_VFORK, EINVAL);
+    check_missing(FEEDLINE_ENOSYS, "isolate=decode: clone of a process that");
+}
+
 TEST(without_landlock_seccomp_is_enough)
 {
     char log[4096];

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <sys/prctl.h>
 
 #define COMMON (KIND(MEMORY) | KIND(THREAD) | KINDS_FILES)
 
@@ -202,6 +203,8 @@ const struct scenario fault_zero = {
 
 static const char *with_decoders(void)
 {
+    if (prctl(PR_GET_SECCOMP) < 0)
+        return "no seccomp, which holds a decoder in";
     setenv("FEEDLINE_DECODE_PROGRAM", TEST_DECODE_PROGRAM, 1);
     return fault_images_make();
 }

@@ -6,10 +6,19 @@
 #include "test.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/prctl.h>
 #include <unistd.h>
+
+/* Where nothing can hold a decoder in, none starts: in an emulator, say. */
+static inline void decoders_need_seccomp(void)
+{
+    if (prctl(PR_GET_SECCOMP) < 0)
+        test_skip("seccomp: %s", strerror(errno));
+}
 
 /* A line of /proc/PID/status behind its name; "" if there is none. */
 static inline const char *decoders_line(pid_t pid, const char *name)

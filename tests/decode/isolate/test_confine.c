@@ -4,7 +4,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/isolate/isolate_confine.h"
-#include "test.h"
+#include "tests/decode/isolate/decoders.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -28,6 +28,7 @@ static int end_of(void (*what)(int socket))
 {
     int ends[2], how;
     int32_t landlock;
+    decoders_need_seccomp();
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -250,6 +251,7 @@ TEST(landlock_is_asked_where_there_is_one)
 {
     int32_t landlock;
     long version = syscall(444, NULL, 0, 1u);
+    decoders_need_seccomp();
     pid_t pid = fork();
     if (pid == 0) {
         int32_t status = fdl_isolate_confine(0, MEMORY, &landlock);

@@ -15,6 +15,7 @@
 
 static void setup(void)
 {
+    decoders_need_seccomp();
     setenv("FEEDLINE_DECODE_PROGRAM", TEST_DECODE_PROGRAM, 1);
 }
 
@@ -447,7 +448,7 @@ TEST_WITH(it_has_given_up_what_it_does_not_need, setup, NULL)
     assert_int_equal(n, 4); /* /dev/null three times, and the socket */
 }
 
-TEST(a_program_that_is_missing_is_named)
+TEST_WITH(a_program_that_is_missing_is_named, setup, NULL)
 {
     struct fdl_decode_limits limits = {.isolate = true};
     struct fdl_decoder *d;

@@ -112,6 +112,7 @@ TEST(every_call_fails_in_turn)
     uint8_t *file = make_jpeg(&m, &size);
     struct fdl_encoded bytes = file_of(file, size);
     pid_t found;
+    decoders_need_seccomp();
     setenv("FEEDLINE_DECODE_PROGRAM", TEST_DECODE_PROGRAM, 1);
     assert_int_equal(live(&bytes), FEEDLINE_OK);
     uint32_t before = open_descriptors(), errors = 0;

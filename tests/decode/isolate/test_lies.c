@@ -2,6 +2,7 @@
 /* Whatever a decoder answers that somebody has taken over, the worker reads and
  * writes where it should, and the image has failed. */
 #include "decode/formats/jpeg_entries.h"
+#include "tests/decode/isolate/decoders.h"
 #include "tests/decode/make_jpeg.h"
 #include "tests/decode/rig.h"
 
@@ -11,6 +12,7 @@ static char folder[] = "/tmp/feedline_lies_XXXXXX";
 
 static void setup(void)
 {
+    decoders_need_seccomp();
     assert_non_null(mkdtemp(folder));
 }
 

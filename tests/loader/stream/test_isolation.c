@@ -10,6 +10,7 @@ static struct fixture images;
 
 static void setup(void)
 {
+    decoders_need_seccomp();
     setenv("FEEDLINE_DECODE_PROGRAM", TEST_DECODE_PROGRAM, 1);
     fixture_create(&images, N);
 }

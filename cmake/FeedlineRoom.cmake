@@ -67,11 +67,11 @@ function(feedline_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT"
                         "SOURCES;LIBRARIES;LABELS;LINK_OPTIONS;VARIANTS")
   # A time limit ends what hangs; it judges no speed, not of a slow machine that
-  # others use as well. Sanitizers cost a factor, and so do emulators.
+  # others use as well. Sanitizers cost a factor.
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  if(FEEDLINE_SANITIZE OR CMAKE_CROSSCOMPILING)
+  if(FEEDLINE_SANITIZE)
     math(EXPR arg_TIMEOUT "4 * ${arg_TIMEOUT}")
   endif()
   add_executable(test_${name} ${arg_SOURCES})
@@ -139,7 +139,8 @@ endfunction()
 
 # feedline_label(): each test of this folder has the folder's name as a label,
 # also those that come after this line. The directory's own LABELS would do, but
-# ctest 3.25 overlooks them in tests with a WORKING_DIRECTORY.
+# ctest 3.25 overlooks them in tests with a WORKING_DIRECTORY. What an emulator
+# runs has time enough for that.
 function(feedline_label)
   cmake_language(DEFER CALL feedline_label_all)
 endfunction()
@@ -149,6 +150,15 @@ function(feedline_label_all)
   get_property(tests DIRECTORY PROPERTY TESTS)
   if(tests)
     set_property(TEST ${tests} APPEND PROPERTY LABELS ${folder})
+  endif()
+  if(CMAKE_CROSSCOMPILING)
+    foreach(test ${tests})
+      get_property(limit TEST ${test} PROPERTY TIMEOUT)
+      if(limit)
+        math(EXPR limit "12 * ${limit}")
+        set_property(TEST ${test} PROPERTY TIMEOUT ${limit})
+      endif()
+    endforeach()
   endif()
   if(FEEDLINE_COVERAGE) # %m alone takes programs of the same rooms for one
     set(profraw ${PROJECT_BINARY_DIR}/profiles)

@@ -116,6 +116,20 @@ def case_images_of_any_size(tmp):
     contains(report.out, "of any size")
 
 
+def case_views(tmp):
+    folder = generate(tmp)
+    for views in (("--pipeline", "dino"),
+                  ("--op=resize size=40", "--op=five_crop size=32",
+                   "--shuffle")):
+        ten = (*views, "--batch-size", 10)
+        expected = fingerprint(folder, *ten, "--workers", 1)
+        equal(fingerprint(folder, *views, "--batch-size", 30, "--workers", 3),
+              expected, "batches of 30")
+        equal(fingerprint(folder, *ten, "--resume-at", 10), expected,
+              "resumed")
+        assert fingerprint(folder, *ten, "--seed", 1) != expected, views
+
+
 def case_repetitions_agree(tmp):
     doc = measured(generate(tmp), "--epochs", 1, "--sink", "hash", "--repeat",
                    2)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/loaderbench/run/hash.h"
 
+#include <feedline/views.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,37 +43,49 @@ static uint64_t item_bytes(int32_t dtype)
 
 /* Image i, which has a size of its own: that, and its pixels. */
 static void add_various(struct stream_hash *h,
-                        const struct feedline_batch_info *batch, uint32_t i)
+                        const struct feedline_batch_info *info, uint32_t i)
 {
-    const struct feedline_tensor *t = &batch->images;
-    const int32_t *size = batch->image_size[i];
+    const struct feedline_tensor *t = &info->images;
+    const int32_t *size = info->image_size[i];
     uint64_t channels = (uint64_t)(t->shape[1] + t->shape[3]);
     const uint8_t *pixels = t->data;
-    XXH3_64bits_update(h->state, size, sizeof(batch->image_size[i]));
-    XXH3_64bits_update(h->state, pixels + batch->image_offset[i],
+    XXH3_64bits_update(h->state, size, sizeof(info->image_size[i]));
+    XXH3_64bits_update(h->state, pixels + info->image_offset[i],
                        (uint64_t)size[0] * (uint64_t)size[1] * channels *
                            item_bytes(t->dtype));
 }
 
-void stream_hash_add(struct stream_hash *h,
-                     const struct feedline_batch_info *batch)
+/* Image i of those that its view has, one of each sample. */
+static int32_t add_view(struct stream_hash *h, const feedline_batch *batch,
+                        uint32_t views, uint32_t i)
 {
-    const struct feedline_tensor *t = &batch->images;
-    const int64_t *labels = batch->labels.data;
-    uint64_t item = item_bytes(t->dtype);
-    uint64_t bytes = (uint64_t)(t->shape[1] * t->shape[2] * t->shape[3]) * item;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        int64_t facts[3] = {batch->sample_index[i], labels[i],
-                            batch->sample_status[i]};
+    struct feedline_tensor t;
+    int32_t status = feedline_batch_get_view(batch, i % views, &t);
+    if (status < 0)
+        return status;
+    uint64_t item = item_bytes(t.dtype);
+    const uint8_t *pixels = t.data;
+    pixels += (uint64_t)(t.stride[0] * (i / views)) * item;
+    XXH3_64bits_update(h->state, pixels,
+                       (uint64_t)(t.shape[1] * t.shape[2] * t.shape[3]) * item);
+    return FEEDLINE_OK;
+}
+
+int32_t stream_hash_add(struct stream_hash *h, const feedline_batch *batch,
+                        const struct feedline_batch_info *info)
+{
+    const int64_t *labels = info->labels.data;
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; i < info->count && status == FEEDLINE_OK; i++) {
+        int64_t facts[3] = {info->sample_index[i], labels[i],
+                            info->sample_status[i]};
         XXH3_64bits_update(h->state, facts, sizeof(facts));
-        if (batch->image_size) {
-            add_various(h, batch, i);
-            continue;
-        }
-        const uint8_t *pixels = t->data;
-        pixels += (uint64_t)(t->stride[0] * i) * item;
-        XXH3_64bits_update(h->state, pixels, bytes);
+        if (info->image_size)
+            add_various(h, info, i);
+        else
+            status = add_view(h, batch, info->views, i);
     }
+    return status;
 }
 
 void stream_hash_text(const struct stream_hash *h, char text[STREAM_HASH_BYTES])

@@ -13,8 +13,8 @@ struct stream_hash;
 
 struct stream_hash *stream_hash_create(void); /* NULL without memory */
 void stream_hash_destroy(struct stream_hash *h);
-void stream_hash_add(struct stream_hash *h,
-                     const struct feedline_batch_info *batch);
+int32_t stream_hash_add(struct stream_hash *h, const feedline_batch *batch,
+                        const struct feedline_batch_info *info);
 
 /* "xxh3:" and 16 hexadecimal digits. */
 #define STREAM_HASH_BYTES 24

@@ -209,14 +209,14 @@ static int consume(struct measure *m, feedline_batch *batch)
     double delivered = tool_seconds();
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
     int32_t status = feedline_batch_get_info(batch, &info);
+    if (status == FEEDLINE_OK && m->hash)
+        status = stream_hash_add(m->hash, batch, &info);
     if (status < 0) {
         if (batch != m->kept)
             feedline_batch_release(batch);
         return tool_run_failed(status);
     }
     m->epoch = info.epoch;
-    if (m->hash)
-        stream_hash_add(m->hash, &info);
     count_samples(m, &info);
     int rc = take(m, batch, delivered);
     if (rc != TOOL_DONE)

@@ -284,8 +284,8 @@ static bool epochs_are_short(const struct fdl_evidence *e, double edges)
     return batches < LEAST_EPOCH;
 }
 
-/* Where most of what is waited is waited at starts, they need not be longer than
- * steps, which may be long. */
+/* Where most of what is waited is waited at starts, they need not be longer
+ * than steps, which may be long. */
 static double least_start(const struct fdl_facts *f, const struct start *s,
                           double wait)
 {

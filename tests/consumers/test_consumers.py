@@ -2,9 +2,9 @@
 """Programs are built against an installed feedline, or with its source, as
 users build them, and run: by pkg-config, CMake and Meson, in C and in C++.
 
-Nothing outside of the installed tree is known to those that use it: it is moved
-after it was installed. CONSUMERS_INSTALLED names one that is there already, such
-as /usr, in its place.
+Nothing outside of the installed tree is known to those that use it: it is
+moved after it was installed. CONSUMERS_INSTALLED names one that is there
+already, such as /usr, in its place.
 """
 import glob
 import os
@@ -48,7 +48,7 @@ def run(*command, where=None, env=None):
 
 
 class Installed:
-    """The build, installed into a folder that is then moved; or what is there."""
+    """The build, installed in a folder that is then moved; or what is there."""
 
     def __init__(self, tmp):
         self.prefix = INSTALLED or self.moved(tmp)

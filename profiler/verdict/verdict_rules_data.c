@@ -430,12 +430,23 @@ static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
     d->instead = "Read the files from storage instead.";
 }
 
+/* While reads come late, so does the work on what they bring. If they came in
+ * time, workers would do it ahead; fdl_limit_gain knows how much they can. */
+static double gain_of_reads(const struct fdl_facts *f)
+{
+    double lost = fdl_facts_lost(f, CAUSE_FETCH);
+    if (f->e->worker_busy_ns > 0)
+        lost += fdl_facts_lost(f, CAUSE_PREP);
+    return fdl_facts_gain(lost, f->of_ns);
+}
+
 static void judge_reads(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
     bool flat = is_flat(e);
     bool queued =
         e->ledger.ns[FDL_BUCKET_FETCH_QUEUE] > e->ledger.ns[FDL_BUCKET_FETCH];
+    d->v.predicted_gain = gain_of_reads(f);
     say_rate(f, d);
     if (!e->reads_storage)
         say_copying(f, d);

@@ -156,7 +156,8 @@ def _in_notebook(display: Callable[[Dict[str, str]], None]) -> Show:
         picture = ""
         if bar.total:
             picture = (
-                '<progress style="width:12em;vertical-align:middle" '
+                '<progress aria-label="batches" '
+                'style="width:12em;vertical-align:middle" '
                 'value="%d" max="%d"></progress> ' % (bar.n, bar.total)
             )
         page = '<div style="font-family:monospace">%s%s</div>'

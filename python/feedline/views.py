@@ -392,12 +392,15 @@ def html_page(stats: Stats, title: str) -> str:
         percent(rate["wait_fraction"]),
         stats["stats"]["wall_seconds"],
     )
-    parts = (
-        verdict_html(stats["verdict"]),
+    measured = (
         "<div%s>%s</div>" % (ABOVE, numbers),
         stall_bar(stats),
         "<div>%s</div>" % legend(stats),
         stage_table(stats),
+    )
+    parts = (
+        verdict_html(stats["verdict"]),
+        *(measured if stats["stats"]["batches"] else ()),
         "<div%s>%s</div>" % (ABOVE, html.escape(title)),
     )
     return PAGE % "".join(parts)

@@ -68,6 +68,8 @@ def test_runs_and_concludes(
     shown = [output for cell in cells for output in cell["outputs"]]
     kinds = {kind for output in shown for kind in output.get("data", ())}
     assert "text/html" in kinds  # the displays of loader and progress
+    made = "".join(o.get("text", "") for o in cells[0]["outputs"])
+    assert made.count("\n") <= 1, made  # and not a line for each photo
     warned = [o["text"] for o in shown if o.get("name") == "stderr"]
     assert warned == []
 

@@ -7,9 +7,11 @@ import html.parser
 import io
 import json
 import math
+import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Dict, List
 
@@ -273,6 +275,41 @@ def test_html_of_a_watch_leaves_out_what_nobody_sees() -> None:
         pass
     text = read(watched._repr_html_()).text
     assert "consume" in text and "decode" not in text
+
+
+def test_html_before_the_first_batch_has_no_empty_table(make: Any) -> None:
+    reader = read(make()._repr_html_())
+    assert "table" not in reader.tags and "samples/s" not in reader.text
+    assert "INSUFFICIENT_DATA" in reader.text and "Loader" in reader.text
+
+
+def test_html_is_for_everybody(loader: Any, tmp_path: Path) -> None:
+    """axe-core finds nothing, on white and on black."""
+    checker = Path(__file__).parents[1] / "accessibility" / "accessible"
+    if not checker.exists():
+        pytest.skip("no tests/accessibility")
+    shown = loader._repr_html_() + loader.verdict._repr_html_()
+    pages = []
+    for name, colours in (
+        ("day", "#000;background:#fff"),
+        ("night", "#fff;background:#111"),
+    ):
+        pages.append(str(tmp_path / (name + ".html")))
+        Path(pages[-1]).write_text(
+            '<!doctype html><html lang="en"><meta charset="utf-8">'
+            "<title>a</title><body style='color:%s'><main><h1>a</h1>%s"
+            "</main></body></html>" % (colours, shown),
+            encoding="utf-8",
+        )
+    done = subprocess.run(
+        [str(checker)] + pages,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+        check=False,
+    )
+    if done.returncode == 77:
+        pytest.skip(done.stdout.strip())
+    assert done.returncode == 0, done.stdout
 
 
 def test_html_of_a_closed_loader_says_so(make: Any) -> None:

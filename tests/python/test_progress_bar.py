@@ -138,7 +138,7 @@ def test_a_notebook_shows_one_picture(make: Any, monkeypatch: Any) -> None:
         pass
     last = shown[-1]
     assert "6/6 [" in last["text/plain"]
-    assert '<progress style="' in last["text/html"]
+    assert '<progress aria-label="' in last["text/html"]
     assert 'value="6" max="6"' in last["text/html"]
     assert "&lt;b&gt;: 100%" in last["text/html"]
 

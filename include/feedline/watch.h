@@ -19,7 +19,8 @@
  * (tuning.h) accepts it, loaderbench top shows it, and feedline_loader_destroy
  * destroys it. It knows nothing of the inside of the other loader: all of the
  * wait is residual_ns of feedline_wait_stats and its other parts are 0, and
- * there are no workers and no slow samples. Functions that need batches of the
+ * there are no workers and no slow samples; what its workers do is known as far
+ * as it is told (feedline_watch_spent). Functions that need batches of the
  * loader's own (start, next, begin, set_position, restore ...) are ESTATE.
  *
  * feedline_watch_begin and _end are for the thread that calls the other
@@ -78,6 +79,15 @@ FEEDLINE_API int32_t feedline_watch_end(feedline_loader *w, int32_t status,
 FEEDLINE_API int32_t feedline_watch_end_at(feedline_loader *w, int32_t status,
                                            uint64_t samples, uint64_t bytes,
                                            int64_t began_ns, int64_t ended_ns);
+
+/* Where the workers of the other loader spend their time, added to what was
+ * told before: wall_ns of one of them in a function of the program's, cpu_ns of
+ * it on a core. what: "train.py:14 in vignette", copied, truncated to 63 bytes;
+ * 64 functions are told apart; NULL: in none of them, or idle. Verdicts and
+ * explanations name it, and the statistics list it among the operations. Any
+ * thread. EINVAL: not 0 <= cpu_ns <= wall_ns. */
+FEEDLINE_API int32_t feedline_watch_spent(feedline_loader *w, const char *what,
+                                          int64_t wall_ns, int64_t cpu_ns);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -150,3 +150,11 @@ int32_t feedline_watch_end_at(feedline_loader *w, int32_t status,
                        : fdl_outside_end_at(&w->watch, status, samples, bytes,
                                             began_ns, ended_ns);
 }
+
+int32_t feedline_watch_spent(feedline_loader *w, const char *what,
+                             int64_t wall_ns, int64_t cpu_ns)
+{
+    int32_t status = enter(w);
+    return status < 0 ? status
+                      : fdl_outside_spent(&w->watch, what, wall_ns, cpu_ns);
+}

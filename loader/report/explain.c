@@ -203,13 +203,14 @@ static void add_headroom(const struct fdl_sources *from, struct fdl_text *t)
 void fdl_explain(const struct fdl_sources *from, struct fdl_text *t)
 {
     struct fdl_costs costs;
+    fdl_costs_get(from->watch, &costs);
     add_verdicts(from, t);
     fdl_text_add(t, "\n");
     if (from->watch->outside) {
         fdl_outside_explain(from->watch, t);
+        fdl_costs_say(&costs, t);
         return;
     }
-    fdl_costs_get(from->watch, &costs);
     fdl_costs_say(&costs, t);
     add_index(from, t);
     add_decoding(from, t);

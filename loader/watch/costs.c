@@ -3,7 +3,9 @@
 #include "loader/watch/costs.h"
 
 #include "base/compiler.h"
+#include "loader/watch/outside.h"
 #include "loader/watch/stats.h"
+#include "loader/watch/watcher.h"
 
 #include <string.h>
 
@@ -12,6 +14,9 @@
 /* An image worth a line: this large, and this much larger than the result. */
 #define LARGE_PIXELS 1e6
 #define MUCH_LARGER  4.0
+
+/* Of workers that somebody looks into now and then: less shows nothing. */
+#define LEAST_SEEN_NS INT64_C(500000000)
 
 #define BUILT_IN 3 /* decode, augment, mix */
 
@@ -37,13 +42,19 @@ static void take_op(struct fdl_watch *watch, uint32_t stage,
 /* Costliest first, ties in the order of the path. */
 static void insert(struct fdl_costs *c, const struct fdl_op_cost *op)
 {
+    if (c->n_ops == FDL_COSTS_MAX && c->ops[--c->n_ops].wall_ns >= op->wall_ns)
+        op = &c->ops[c->n_ops]; /* more functions than there is room for */
     uint32_t at = c->n_ops;
-    if (op->samples == 0)
-        return;
     for (; at > 0 && c->ops[at - 1].wall_ns < op->wall_ns; at--)
         c->ops[at] = c->ops[at - 1];
     c->ops[at] = *op;
     c->n_ops++;
+}
+
+static void insert_used(struct fdl_costs *c, const struct fdl_op_cost *op)
+{
+    if (op->samples > 0)
+        insert(c, op);
 }
 
 /* cpu_ns: of all workers, busy; customs know theirs. */
@@ -84,8 +95,32 @@ static void add_source(struct fdl_watch *watch, struct fdl_costs *c)
     };
 }
 
+/* Of another loader: in what functions its workers are. */
+static void get_outside(struct fdl_watch *watch, struct fdl_costs *out)
+{
+    const struct fdl_functions *s = &watch->outside->functions;
+    memset(out, 0, sizeof(*out));
+    out->source_pixels = out->output_pixels = -1;
+    fdl_lock(&watch->books.lock);
+    out->worker_ns = s->all_ns;
+    for (uint32_t i = 0; i < s->n_rows && s->all_ns >= LEAST_SEEN_NS; i++) {
+        const struct fdl_function *row = &s->rows[i];
+        if ((double)row->wall_ns >= TOLD_LEAST * (double)s->all_ns)
+            insert(out, &(struct fdl_op_cost){.name = row->name,
+                                              .label = row->name,
+                                              .samples = watch->books.samples,
+                                              .wall_ns = row->wall_ns,
+                                              .cpu_ns = row->cpu_ns});
+    }
+    fdl_unlock(&watch->books.lock);
+}
+
 void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out)
 {
+    if (watch->outside) {
+        get_outside(watch, out);
+        return;
+    }
     struct feedline_worker_stats w;
     struct fdl_op_cost built_in[BUILT_IN] = {0}, custom;
     uint32_t end = FEEDLINE_STAGE_COUNT + fdl_stats_custom_count(watch);
@@ -99,7 +134,7 @@ void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out)
     for (uint32_t i = FEEDLINE_STAGE_COUNT; i < end; i++) {
         take_op(watch, i, &custom);
         cpu -= custom.cpu_ns;
-        insert(out, &custom);
+        insert_used(out, &custom);
     }
     take_op(watch, FEEDLINE_STAGE_DECODE, &built_in[0]);
     take_op(watch, FEEDLINE_STAGE_AUGMENT, &built_in[1]);
@@ -107,7 +142,7 @@ void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out)
         take_op(watch, end, &built_in[2]);
     share_cpu(built_in, cpu);
     for (uint32_t i = 0; i < BUILT_IN; i++)
-        insert(out, &built_in[i]);
+        insert_used(out, &built_in[i]);
     add_pixels(watch, out);
     add_source(watch, out);
 }
@@ -132,8 +167,11 @@ static void say_time(double ns, struct fdl_text *t)
 
 static void say_calls(const struct fdl_op_cost *op, struct fdl_text *t)
 {
-    say_time((double)op->wall_ns / (double)op->samples, t);
-    fdl_text_add(t, " a sample, %.0f %% on a core",
+    if (op->samples > 0) { /* else another loader does not say */
+        say_time((double)op->wall_ns / (double)op->samples, t);
+        fdl_text_add(t, " a sample, ");
+    }
+    fdl_text_add(t, "%.0f %% on a core",
                  100 * part_of(op->cpu_ns, op->wall_ns));
     double locked = part_of(op->lock_ns, op->wall_ns);
     if (locked >= TOLD_LEAST)

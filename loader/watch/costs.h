@@ -5,6 +5,7 @@
  *
  * Custom operations have their own clocks. Decoding, augmentation and mixing
  * share the rest of the workers' CPU time in proportion to how long they took.
+ * Of another loader these are the functions that its workers were seen in.
  */
 #ifndef FDL_LOADER_COSTS_H
 #define FDL_LOADER_COSTS_H

@@ -12,6 +12,7 @@
 #include "loader/watch/notes.h"
 #include "loader/watch/watcher.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,6 +55,7 @@ bool fdl_outside_between_locked(const struct fdl_watch *watch)
 void fdl_outside_reset_locked(struct fdl_outside *o)
 {
     o->wait_cpu_ns = 0;
+    fdl_functions_reset(&o->functions);
 }
 
 /* acquire: pairs with set_state; what the previous call wrote is visible. */
@@ -228,11 +230,42 @@ int32_t fdl_outside_end_at(struct fdl_watch *watch, int32_t status,
     return FEEDLINE_OK;
 }
 
+/* ---- What its workers do ------------------------------------------------- */
+
+int32_t fdl_outside_spent(struct fdl_watch *watch, const char *what,
+                          int64_t wall_ns, int64_t cpu_ns)
+{
+    if (cpu_ns < 0 || cpu_ns > wall_ns)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "of %" PRId64 " ns, %" PRId64 " on a core: it must be "
+                        "0 <= cpu_ns <= wall_ns",
+                        wall_ns, cpu_ns);
+    fdl_lock(&watch->books.lock);
+    fdl_functions_add(&watch->outside->functions, what, wall_ns, cpu_ns);
+    fdl_unlock(&watch->books.lock);
+    return FEEDLINE_OK;
+}
+
 /* ---- Evidence ------------------------------------------------------------ */
+
+/* The costliest function has a part of what was told, all_ns: the same part of
+ * the workers' time. What a sample takes stays what it is. */
+static void scale_operation(double busy, int64_t all_ns,
+                            struct fdl_evidence *out)
+{
+    if (!out->op.name || all_ns <= 0)
+        return;
+    double scale = busy / (double)all_ns;
+    out->op.wall_ns = (int64_t)((double)out->op.wall_ns * scale);
+    out->op.cpu_ns = (int64_t)((double)out->op.cpu_ns * scale);
+    out->op.samples = (uint64_t)((double)out->op.samples * scale);
+    out->custom_ns = out->op.wall_ns;
+}
 
 /* Its workers are processes. While the consumer waits for them they have work,
  * and the kernel's counters divide their time as they do that of threads. */
-static void add_workers(const struct fdl_watched *w, struct fdl_evidence *out)
+static void add_workers(const struct fdl_watched *w, int64_t all_ns,
+                        struct fdl_evidence *out)
 {
     double scale = (double)out->wall_ns / (double)w->seconds_ns;
     double busy = out->workers * (double)out->wall_ns;
@@ -242,12 +275,14 @@ static void add_workers(const struct fdl_watched *w, struct fdl_evidence *out)
     out->worker_cpu_ns = (int64_t)cpu;
     out->worker_runq_ns = (int64_t)queued;
     out->worker_sleep_ns = (int64_t)(busy - cpu - queued);
+    scale_operation(busy, all_ns, out);
     /* A process costs memory: doubling them is a step whose effect shows. */
     out->workers_max = FDL_MAX(2 * out->workers, out->cpus_usable);
     out->workers_auto = false;
 }
 
-static void add_processes(const struct fdl_watched *w, struct fdl_evidence *out)
+static void add_processes(const struct fdl_watched *w, int64_t all_ns,
+                          struct fdl_evidence *out)
 {
     double seconds = (double)w->seconds_ns;
     out->outside_process_cores = (double)w->children_ns / seconds;
@@ -259,7 +294,7 @@ static void add_processes(const struct fdl_watched *w, struct fdl_evidence *out)
         out->outside_cores =
             FDL_MAX(out->outside_cores - out->outside_process_cores, 0.0);
     if (out->workers > 0)
-        add_workers(w, out);
+        add_workers(w, all_ns, out);
 }
 
 void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,
@@ -271,9 +306,10 @@ void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,
     out->outside_processes = w->n_children;
     out->outside_queued = w->consumer_queued;
     out->memory_limited = false;
-    if (w->seconds_ns > 0)
-        add_processes(w, out);
     fdl_lock(&watch->books.lock);
     out->wait_cpu_ns = o->wait_cpu_ns;
+    int64_t all_ns = o->functions.all_ns;
     fdl_unlock(&watch->books.lock);
+    if (w->seconds_ns > 0)
+        add_processes(w, all_ns, out);
 }

@@ -12,6 +12,7 @@
 #ifndef FDL_LOADER_OUTSIDE_H
 #define FDL_LOADER_OUTSIDE_H
 
+#include "loader/watch/functions.h"
 #include "profiler/verdict/verdict.h"
 
 #include <feedline/watch.h>
@@ -34,7 +35,9 @@ struct fdl_outside {
     int64_t cpu_ns; /* of that thread, then */
     uint64_t epoch, sequence, tickets;
 
-    int64_t wait_cpu_ns; /* since the reset; guarded by the consumer's lock */
+    /* Since the reset; guarded by the consumer's lock. */
+    int64_t wait_cpu_ns;
+    struct fdl_functions functions;
 };
 
 /* watch->outside, of a loader that was just created and never runs. gpu: number
@@ -58,6 +61,10 @@ int32_t fdl_outside_end_at(struct fdl_watch *watch, int32_t status,
 bool fdl_outside_between_locked(const struct fdl_watch *watch);
 
 /* ---- Any thread; of a loader that has watch->outside -------------------- */
+
+/* See feedline_watch_spent. */
+int32_t fdl_outside_spent(struct fdl_watch *watch, const char *what,
+                          int64_t wall_ns, int64_t cpu_ns);
 
 /* What is known of the makers of batches, added to the evidence. */
 void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,

@@ -345,7 +345,7 @@ struct fdl_verdict {
                           static; "": not a cause of it */
     char sentence[384];
     char action[256];
-    char evidence[768]; /* the deciding numbers, as one JSON object */
+    char evidence[896]; /* the deciding numbers, as one JSON object */
 };
 
 #define FDL_VERDICTS_MAX 6u

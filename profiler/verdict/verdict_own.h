@@ -103,7 +103,7 @@ struct fdl_draft {
 
 /* A phrase, by value: sentences are assembled from several. */
 struct fdl_phrase {
-    char at[48];
+    char at[72];
 };
 
 /* ---- verdict_facts.c ---- */

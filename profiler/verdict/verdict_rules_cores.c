@@ -195,9 +195,9 @@ static void say_oversubscribed(const struct fdl_facts *f, struct fdl_draft *d)
     if (fdl_facts_many(f, f->outside))
         fdl_say(d, "; other processes used %s cores",
                 fdl_say_number(f->outside, true).at);
-    fdl_say_second(f, d, PART_OTHERS);
     if (f->e->custom_ns > 0)
         fdl_say_operation(f, d);
+    fdl_say_second(f, d, PART_OTHERS);
     fdl_say(d, ".");
     act_on_cores(f, d);
     fdl_note(d, "workers", f->workers);

@@ -25,6 +25,7 @@
 #define OTHERS       0.20 /* of the usable cores, and half a core */
 #define QUEUED       0.20 /* of the time, each of them, for a core */
 #define SPARE        1.10
+#define MOSTLY       0.50 /* of the workers' time, in one function */
 
 static const char cheaper[] =
     "The cores are used up: make batches cheaper (smaller images, fewer "
@@ -183,6 +184,37 @@ static bool judge_handover(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
+/* Of the workers' time, in the function that takes most of it. */
+static double costly_part(const struct fdl_facts *f)
+{
+    if (!f->e->op.name)
+        return 0;
+    return fdl_facts_ratio((double)f->e->op.wall_ns,
+                           (double)f->e->worker_busy_ns);
+}
+
+static void act_on_work(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double share = costly_part(f);
+    if (share < MOSTLY)
+        fdl_act(d, "%s", cheaper);
+    else
+        fdl_act(d,
+                "Make %s cheaper, which takes %s of the workers' time: "
+                "vectorised code in place of loops, a faster library, smaller "
+                "images; or use more cores.",
+                fdl_say_name(f->e->op.name).at, fdl_say_percent(share).at);
+}
+
+/* Others have the cores; who needs them less loses less. */
+static void act_on_queueing(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double share = costly_part(f);
+    if (share >= MOSTLY)
+        fdl_act(d, " Or make %s cheaper, which takes %s of the workers' time.",
+                fdl_say_name(f->e->op.name).at, fdl_say_percent(share).at);
+}
+
 /* The texts of the rules for our own workers, without what only those can do.
  */
 static void judge_processes(const struct fdl_facts *f, struct fdl_draft *d)
@@ -190,15 +222,19 @@ static void judge_processes(const struct fdl_facts *f, struct fdl_draft *d)
     double gain = d->v.predicted_gain;
     fdl_say(d, "; %s took that time", fdl_say_name(f->e->outside).at);
     d->v.predicted_gain = 0; /* unknown: what the cores would give */
-    if (fdl_judge_throttled(f, d) || fdl_judge_cores(f, d))
+    if (fdl_judge_throttled(f, d))
         return;
+    if (fdl_judge_cores(f, d)) {
+        act_on_queueing(f, d);
+        return;
+    }
     d->v.predicted_gain = gain;
     if (judge_handover(f, d))
         return;
     fdl_judge_work(f, d);
     if (strcmp(d->v.code, "PREP_BOUND_CPU_SATURATED") == 0) {
         d->v.action[0] = '\0';
-        fdl_act(d, "%s", cheaper);
+        act_on_work(f, d);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Texts of a verdict: numbers as people write them, with a decimal point in
- * every locale, and the evidence as JSON. Phrases are values of 48 bytes, so a
+ * every locale, and the evidence as JSON. Phrases are values of 72 bytes, so a
  * sentence made of half a dozen fits its 384 bytes easily.
  */
 #include "base/json.h"
@@ -110,7 +110,7 @@ struct fdl_term fdl_say_word(const struct fdl_facts *f, const char *option,
 struct fdl_phrase fdl_say_name(const char *name)
 {
     struct fdl_phrase t;
-    snprintf(t.at, sizeof(t.at), "\"%.31s\"", name ? name : "");
+    snprintf(t.at, sizeof(t.at), "\"%.63s\"", name ? name : "");
     for (char *c = t.at; *c; c++)
         if (*c < ' ' || *c > '~')
             *c = '?';
@@ -233,5 +233,6 @@ void fdl_say_evidence(const struct fdl_facts *f, struct fdl_draft *d)
             fdl_json_double(&j, d->notes[i].key, rounded(d->notes[i].value));
     }
     fdl_json_end_object(&j);
-    fdl_json_finish(&j, &needed); /* fits: 15 pairs of less than 51 bytes */
+    fdl_json_finish(&j, &needed); /* fits: 12 pairs of less than 51 bytes, and
+                                     3 names of less than 86 */
 }

@@ -15,6 +15,7 @@ import ctypes
 import sys
 import time
 import weakref
+from contextlib import suppress
 from typing import Any, Callable, Dict, Iterable, Iterator, Mapping
 from typing import Optional, Tuple, TypeVar
 
@@ -23,6 +24,7 @@ from ._library import lib
 from .errors import StateError, check
 from .observable import Observable
 from .options import Config
+from .worker_functions import Functions
 
 # ---- Meter ------------------------------------------------------------------
 #
@@ -39,6 +41,7 @@ _begin = lib.quick.watch_begin
 _end = lib.quick.watch_end_at
 _now = time.monotonic_ns  # the library's clock
 _OK, _END, _TIMEOUT = _c.OK, _c.END, _c.TIMEOUT
+_HEAR_NS = 1_000_000_000  # how often workers are listened to
 
 
 class Meter(Observable):
@@ -62,6 +65,8 @@ class Meter(Observable):
         self._config = Config(dict(options or {}))  # says what is wrong now
         self._handle: Optional[int] = None
         self._closed = False
+        self._functions: Optional[Functions] = None  # of its workers
+        self._heard = 0
         lifetime.add(self)
 
     # ---- Life -------------------------------------------------------------
@@ -101,6 +106,8 @@ class Meter(Observable):
         goes on uncounted. Any thread."""
         with self._consumer, self._others:
             self._closed = True
+            if self._functions is not None:
+                self._functions.close()
             if self._handle is not None:
                 self._handle = None
                 lifetime.finalize(self._finalizer)
@@ -133,6 +140,9 @@ class Meter(Observable):
         ended = _now()
         if counted:
             self._returned(_OK, size(batch), began, ended)
+        if self._functions is not None and ended - self._heard >= _HEAR_NS:
+            self._heard = ended
+            self._hear()
         return batch
 
     def nothing(self, function: Callable[[], T]) -> T:
@@ -150,6 +160,34 @@ class Meter(Observable):
             ended = _now()
             if counted:
                 self._returned(_TIMEOUT, 0, began, ended)
+
+    def iterator(self, loader: Any, make: Callable[[], T]) -> T:
+        """What make() returns, an iterator of this loader, as nothing() does;
+        worker processes that it starts tell what they do."""
+        with self._others:
+            if self._functions is None and loader.num_workers > 0:
+                with suppress(OSError):  # no file descriptor is left
+                    self._functions = Functions()
+        if self._functions is None or self._closed:
+            return self.nothing(make)
+        with self._functions.looked_into(loader):
+            return self.nothing(make)
+
+    def _hear(self) -> None:
+        """Adds what the workers have told to the account."""
+        with self._others:
+            if self._functions is None or self._handle is None:
+                return
+            for name, wall, cpu in self._functions.told():
+                lib.watch_spent(self._handle, name, wall, cpu)
+
+    def text(self, function: Any, *arguments: Any) -> str:
+        self._hear()
+        return super().text(function, *arguments)
+
+    def reset_stats(self) -> None:
+        self._hear()  # what they did until now
+        super().reset_stats()
 
     def _made(self) -> Optional[int]:
         """The handle, made now; None after close()."""
@@ -207,6 +245,13 @@ def _workers_of(inner: Any) -> Tuple[int, int, Optional[str]]:
     return inner.num_workers, inner.batch_size or 0, "num_workers"
 
 
+def _starts_workers(inner: Any) -> bool:
+    """As torch's does; a feedline.torch.DataLoader looks into them itself."""
+    return _workers_of(inner)[0] > 0 and not hasattr(
+        type(inner), "fallback_reason"
+    )
+
+
 class Watch(Meter):
     """Wraps an iterable and measures its iteration.
 
@@ -237,7 +282,10 @@ class Watch(Meter):
         self._batch_size = batch_size or 0
 
     def __iter__(self) -> Iterator[Any]:
-        return _Iterator(self, self.nothing(lambda: iter(self._inner)))
+        inner = self._inner
+        if not _starts_workers(inner):
+            return _Iterator(self, self.nothing(lambda: iter(inner)))
+        return _Iterator(self, self.iterator(inner, lambda: iter(inner)))
 
     def _size(self, batch: Any) -> int:
         return samples_of(batch) or self._batch_size

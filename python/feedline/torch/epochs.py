@@ -373,7 +373,9 @@ class Epochs:
         kind: Type[MeteredIterator] = MultiProcessIterator
         if loader.num_workers == 0:
             kind = SingleProcessIterator
-        made = meter.nothing(lambda: kind(loader, progress, saved_seed))
+        made = meter.iterator(
+            loader, lambda: kind(loader, progress, saved_seed)
+        )
         made._meter = meter
         if isinstance(made, MultiProcessIterator):
             made._waits = waits

@@ -489,7 +489,8 @@ def touch_lines(recorder: Any) -> List[str]:
     """Where the program used pixels, the most expensive first."""
     order = sorted(recorder.touches, key=lambda touch: -touch.ns)
     return [
-        "%s, by %s (%d times, %.1f ms each)"
+        "%s, by %s (%d times; making the pixels took %.1f ms each, beside what "
+        "the function does itself)"
         % (
             _place(touch),
             touch.asked,

@@ -321,6 +321,63 @@ TEST_WITH(it_has_no_engine, setup, teardown)
     assert_int_equal(fixture_stats(w).batches, 1);
 }
 
+/* ---- What its workers do ------------------------------------------------- */
+
+static void spent(const char *what, int64_t wall_ns, int64_t cpu_ns)
+{
+    assert_ok(feedline_watch_spent(w, what, wall_ns, cpu_ns));
+}
+
+static void explain(char text[4096])
+{
+    uint64_t needed;
+    assert_ok(feedline_loader_explain(w, text, 4096, &needed));
+}
+
+TEST_WITH(functions_of_its_workers_are_listed, setup, teardown)
+{
+    char text[4096];
+    turn(MS, MS); /* 8 samples */
+    spent("data.py:14 in load", 300 * MS, 150 * MS);
+    spent(NULL, 150 * MS, 0);
+    explain(text);
+    assert_null(strstr(text, "data.py")); /* too little was seen */
+    spent("data.py:20 in vignette", 250 * MS, 250 * MS);
+    spent("data.py:14 in load", 300 * MS, 150 * MS);
+    explain(text);
+    assert_in(text, "- data.py:14 in load: 75 ms a sample, 50 % on a core, "
+                    "60 % of the workers' time\n- data.py:20 in vignette: ");
+    assert_in(fixture_json(w), "\"label\":\"data.py:20 in vignette\","
+                               "\"samples\":8,\"wall_seconds\":0.25,");
+    assert_in(fixture_json(w), "\"worker_fraction\":0.25");
+    feedline_loader_reset_stats(w);
+    spent(NULL, 1000 * MS, 0);
+    explain(text);
+    assert_null(strstr(text, "data.py"));
+}
+
+TEST_WITH(of_many_functions_the_costliest_are_listed, setup, teardown)
+{
+    char name[16], text[4096];
+    for (int i = 0; i < 70; i++) {
+        snprintf(name, sizeof(name), "f%02d", i);
+        spent(name, (100 + i) * MS, 0);
+    }
+    explain(text);
+    assert_in(text, "- f63: 0 % on a core, 2 % of the workers' time\n- f62: ");
+    assert_in(text, "- f53: ");
+    assert_null(strstr(text, "- f52: "));
+    assert_null(strstr(text, "- f64: ")); /* the table is full */
+}
+
+TEST_WITH(a_core_takes_no_longer_than_it_took, setup, teardown)
+{
+    assert_error(feedline_watch_spent(w, "f", 10, 11), FEEDLINE_EINVAL,
+                 "of 10 ns, 11 on a core");
+    assert_error(feedline_watch_spent(w, "f", 10, -1), FEEDLINE_EINVAL,
+                 "0 <= cpu_ns");
+}
+
 TEST_WITH(what_cannot_be_made_is_refused, setup, teardown)
 {
     feedline_loader *other;

@@ -116,6 +116,34 @@ TEST(advice_names_its_option)
     assert_string_equal(v.code, "ITERABLE_BOUND");
 }
 
+/* Most of the workers' time is in one function: that is the cause, or, where
+ * they queue for cores, what else would help. */
+TEST(a_costly_function_is_named)
+{
+    for (size_t i = 0; i < FDL_COUNT_OF(causes); i++) {
+        struct fdl_evidence e;
+        struct fdl_verdict v;
+        plant(&causes[i], true, &e);
+        e.op.name = "train.py:14 in vignette";
+        e.op.samples = 1000;
+        e.op.wall_ns = e.custom_ns = e.worker_busy_ns / 10 * 9;
+        e.op.cpu_ns = e.op.wall_ns / 2;
+        judge(&e, &v);
+        assert_string_equal(v.code, causes[i].code);
+        if (strcmp(v.code, "CPU_THROTTLED") == 0)
+            continue;
+        assert_in(v.sentence, e.op.name);
+        assert_in(v.sentence, "90 % of the workers' time");
+        assert_in(v.evidence, e.op.name);
+        if (strcmp(v.code, "PREP_BOUND_TUNABLE") != 0)
+            assert_in(v.action, e.op.name);
+        e.op.wall_ns = e.custom_ns = e.worker_busy_ns / 10 * 4;
+        judge(&e, &v);
+        assert_null(strstr(v.sentence, e.op.name));
+        assert_null(strstr(v.action, e.op.name));
+    }
+}
+
 /* Workers that sleep are not why a thread computes while it waits. */
 TEST(a_handover_is_nobodys_work)
 {

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In which functions of the program the workers of torch's loader spend time.
+
+Each worker process looks now and then at what its main thread is at, and once
+a second writes to a pipe of the program how long it was where. The program asks
+no worker and waits for none: what one had told is there when it has died.
+
+    with functions.looked_into(loader):     in the program
+        batches = iter(loader)
+    for name, wall_ns, cpu_ns in functions.told(): ...
+
+    Looker(address)                         in each worker
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import sysconfig
+import threading
+import time
+import weakref
+from contextlib import contextmanager, suppress
+from multiprocessing.util import Finalize
+from types import CodeType, FrameType
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
+from typing import Tuple
+
+# A row of feedline_watch_spent: a function, None: none; ns, ns on a core.
+Spent = Tuple[Optional[bytes], int, int]
+
+# ---- Whose function ---------------------------------------------------------
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARIES = tuple(
+    path + os.sep
+    for name, path in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+) + (_HERE,)
+# Of what has no file, this is the program's.
+_TYPED_IN = ("<string", "<stdin", "<ipython", "<python-input")
+# Part of the function around it.
+_INNER = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
+_LONGEST = 63  # bytes, of feedline_watch_spent
+_KEPT = 1000  # names; a program that makes functions as it goes has more
+
+
+def is_the_programs(file: str) -> bool:
+    """Not the standard library's, an installed package's or ours."""
+    if file.startswith("<"):
+        return file.startswith(_TYPED_IN)
+    installed = "/site-packages/" in file or "/dist-packages/" in file
+    return not installed and not file.startswith(_LIBRARIES)
+
+
+def _name(code: CodeType, called: Optional[str]) -> bytes:
+    """ "train.py:14 in vignette", or what it called from there."""
+    place = "%s:%d in %s" % (
+        os.path.basename(code.co_filename),
+        code.co_firstlineno,
+        code.co_name,
+    )
+    if called is None:
+        return place.encode()[:_LONGEST]
+    if len(called) + len(" from ") + len(place) > _LONGEST:
+        called = ".".join(called.split(".")[-2:])
+    text = "%s from %s" % (called, place)
+    return text.encode()[:_LONGEST].decode(errors="ignore").encode()
+
+
+class Places:
+    """Names of what a stack is at; remembers them."""
+
+    def __init__(self) -> None:
+        self._own: Dict[CodeType, bool] = {}
+        self._names: Dict[Tuple[CodeType, Optional[CodeType]], bytes] = {}
+
+    def of(self, frame: Optional[FrameType]) -> Optional[bytes]:
+        """The innermost function of the program, and the innermost one of a
+        library that it is in. None: it is in none of the program's; what called
+        torch's worker does not count, which a fork has on its stack."""
+        inner = frame
+        while frame is not None and frame.f_code.co_name != "_worker_loop":
+            code = frame.f_code
+            if self._is_own(code) and code.co_name not in _INNER:
+                return self._named(code, inner)
+            frame = frame.f_back
+        return None
+
+    def _is_own(self, code: CodeType) -> bool:
+        own = self._own.get(code)
+        if own is None:
+            if len(self._own) > _KEPT:
+                self._own.clear()
+            own = self._own[code] = is_the_programs(code.co_filename)
+        return own
+
+    def _named(self, code: CodeType, inner: Optional[FrameType]) -> bytes:
+        called = None if inner is None else inner.f_code
+        if called is None or self._is_own(called):
+            called = None
+        name = self._names.get((code, called))
+        if name is None:
+            if len(self._names) > _KEPT:
+                self._names.clear()
+            library = None
+            if called is not None and inner is not None:
+                module = inner.f_globals.get("__name__", "?")
+                library = "%s.%s" % (module, called.co_name)
+            name = self._names[code, called] = _name(code, library)
+        return name
+
+
+# ---- In a worker ------------------------------------------------------------
+#
+# Computing and waiting are looked for in two ways, as a thread that wants the
+# interpreter's lock sees the main thread where that lets go of the lock, which
+# is where it waits, and not where it computes. Computing is seen by a signal
+# that the kernel sends to the main thread after so much of its CPU time: never
+# while it is blocked, so that no call of the system is interrupted.
+
+_CPU_NS = 11_000_000  # of the main thread, between two signals
+# Never as regular as what is looked at: 20 to 40 ms, in an order that does not
+# repeat.
+_SHORTEST, _SPREAD, _GOLDEN = 0.020, 0.020, 0.618034
+_TELL_NS = 1_000_000_000
+_FIRST_NS = 200_000_000  # of a worker that may not live long
+
+
+class Address(NamedTuple):
+    """Of a pipe's end to write to, in another process; and which pipe it is, as
+    the number may have become another file's."""
+
+    path: str
+    device: int
+    inode: int
+
+    def open(self) -> int:
+        """OSError: it is gone."""
+        fd = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        found = os.fstat(fd)
+        if (found.st_dev, found.st_ino) == (self.device, self.inode):
+            return fd
+        os.close(fd)
+        raise FileNotFoundError("%s is another file now" % self.path)
+
+
+class _Event(ctypes.Structure):
+    """sigevent, of 64-bit Linux."""
+
+    _fields_ = [
+        ("value", ctypes.c_void_p),
+        ("signo", ctypes.c_int),
+        ("notify", ctypes.c_int),
+        ("thread", ctypes.c_int),
+        ("rest", ctypes.c_int * 11),
+    ]
+
+
+_SIGEV_THREAD_ID = 4
+_CLOCK_THREAD_CPUTIME_ID = 3
+
+
+class CpuTimer:
+    """Calls a function with the frame of the thread that made it, each _CPU_NS
+    of that thread's CPU time, on it. The main thread only."""
+
+    def __init__(self, call: Callable[[Optional[FrameType]], None]) -> None:
+        """OSError, AttributeError, ValueError: it cannot be done here, or the
+        program has the signal."""
+        if signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL:
+            raise OSError("SIGPROF is used")
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._timer = ctypes.c_void_p()
+        create = self._libc.timer_create
+        signal.signal(signal.SIGPROF, lambda _, frame: call(frame))
+        signal.siginterrupt(signal.SIGPROF, False)
+        event = _Event(
+            signo=signal.SIGPROF,
+            notify=_SIGEV_THREAD_ID,
+            thread=threading.get_native_id(),
+        )
+        if create(
+            _CLOCK_THREAD_CPUTIME_ID,
+            ctypes.byref(event),
+            ctypes.byref(self._timer),
+        ):
+            raise OSError(ctypes.get_errno(), "timer_create")
+        every = (ctypes.c_long * 4)(0, _CPU_NS, 0, _CPU_NS)
+        self._libc.timer_settime(self._timer, 0, every, None)
+
+    def end(self) -> None:
+        """As the interpreter ends, the signal would end the process."""
+        self._libc.timer_delete(self._timer)
+
+
+class Times(NamedTuple):
+    """Of a thread, ns: on the clock; on a core; ready, but without a core."""
+
+    now: int
+    cpu: int
+    queued: int
+
+
+class ThreadClock:
+    """Of the thread that makes it; any thread asks."""
+
+    def __init__(self) -> None:
+        self._clock = time.pthread_getcpuclockid(threading.get_ident())
+        self._stat = -1  # a kernel without it: queueing counts as waiting
+        with suppress(OSError):
+            path = "/proc/self/task/%d/schedstat" % threading.get_native_id()
+            self._stat = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self) -> Times:
+        queued = 0
+        if self._stat >= 0:
+            queued = int(os.pread(self._stat, 64, 0).split()[1])
+        cpu = time.clock_gettime_ns(self._clock)
+        return Times(time.monotonic_ns(), cpu, queued)
+
+
+class Looker:
+    """Looks at the thread that makes it, the main one."""
+
+    def __init__(self, address: Address) -> None:
+        """OSError, RuntimeError: it cannot be done here."""
+        self._fd = address.open()
+        self._thread = threading.get_ident()
+        self._places = Places()
+        self._clock = ThreadClock()
+        self._told = self._seen = self._clock.read()
+        self._computes: Dict[Optional[bytes], int] = {}  # seen so often
+        self._waits: Dict[Optional[bytes], int] = {}  # ns
+        self._unsent: List[bytes] = []
+        self._telling = threading.Lock()
+        self._timer: Optional[CpuTimer] = None
+        with suppress(OSError, AttributeError, ValueError):
+            self._timer = CpuTimer(self._look)
+        Finalize(None, self._end, exitpriority=10)  # as the process ends
+        threading.Thread(
+            target=self._run, name="feedline-look", daemon=True
+        ).start()
+
+    def _look(self, frame: Optional[FrameType]) -> None:
+        """It computes there."""
+        name = self._places.of(frame)
+        self._computes[name] = self._computes.get(name, 0) + 1
+
+    def _run(self) -> None:
+        at = 0.0
+        due = self._seen.now + _FIRST_NS
+        try:
+            while True:
+                at = (at + _GOLDEN) % 1
+                time.sleep(_SHORTEST + _SPREAD * at)
+                self._look_for_waiting()
+                if self._seen.now >= due:
+                    self.tell()
+                    due = self._seen.now + _TELL_NS
+        except OSError:
+            pass  # the program, or the thread, is gone
+
+    def _look_for_waiting(self) -> None:
+        frame = sys._current_frames().get(self._thread)
+        if self._timer is None:  # the best that is left
+            self._look(frame)
+        name = self._places.of(frame)
+        before, self._seen = self._seen, self._clock.read()
+        waited = _waited(before, self._seen)
+        self._waits[name] = self._waits.get(name, 0) + waited
+
+    def tell(self) -> None:
+        """Writes what was spent since; what the pipe has no room for, later.
+        The lines are short, so that each is written whole or not."""
+        with self._telling:
+            if not self._unsent:
+                self._unsent = list(self._lines())
+            with suppress(BlockingIOError):
+                while self._unsent:
+                    os.write(self._fd, self._unsent[0])
+                    del self._unsent[0]
+
+    def _lines(self) -> Iterator[bytes]:
+        before, self._told = self._told, self._seen
+        computes, self._computes = self._computes, {}
+        waits, self._waits = self._waits, {}
+        cpu = self._seen.cpu - before.cpu
+        queued = self._seen.queued - before.queued
+        seen = sum(computes.values())
+        if seen == 0:  # too little to be seen
+            computes, seen = {None: 1}, 1
+        for name in {**computes, **waits}:
+            part = computes.get(name, 0) / seen
+            on_core = int(cpu * part)
+            wall = on_core + int(queued * part) + waits.get(name, 0)
+            yield b"%d %d %s\n" % (wall, on_core, name or b"")
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.end()
+        with suppress(OSError):
+            self._look_for_waiting()
+            self.tell()
+
+
+def _waited(before: Times, now: Times) -> int:
+    passed = now.now - before.now
+    busy = now.cpu - before.cpu + now.queued - before.queued
+    return max(passed - busy, 0)
+
+
+class _Look:
+    """A worker_init_fn that begins to look, and does what the other one does.
+    It is pickled where workers are spawned."""
+
+    def __init__(self, address: Address, inner: Optional[Callable[[int], Any]]):
+        self._address = address
+        self._inner = inner
+
+    def __call__(self, worker_id: int) -> Any:
+        try:
+            Looker(self._address)
+        except (OSError, RuntimeError):
+            pass  # no /proc, no thread: nobody looks
+        return None if self._inner is None else self._inner(worker_id)
+
+
+# ---- In the program ---------------------------------------------------------
+
+
+class Functions:
+    """What the workers of a loader tell. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._process = os.getpid()
+        found = os.fstat(writer)
+        path = "/proc/%d/fd/%d" % (self._process, writer)
+        self._address = Address(path, found.st_dev, found.st_ino)
+        self._rest = b""
+        self.close = weakref.finalize(self, _close, self._reader, writer)
+
+    @contextmanager
+    def looked_into(self, loader: Any) -> Iterator[None]:
+        """Workers that torch's loader starts inside are looked into."""
+        inner = loader.worker_init_fn
+        if isinstance(inner, _Look):  # by another thread, at this time
+            yield
+            return
+        loader.worker_init_fn = _Look(self._address, inner)
+        try:
+            yield
+        finally:
+            loader.worker_init_fn = inner
+
+    def told(self) -> Iterator[Spent]:
+        """What the workers have told since the last call; nothing in a child
+        of the process, as that would take it away from the program."""
+        while self.close.alive and os.getpid() == self._process:
+            try:
+                data = os.read(self._reader, 1 << 16)
+            except BlockingIOError:
+                return
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                wall, cpu, name = line.split(b" ", 2)
+                yield name or None, int(wall), int(cpu)
+
+
+def _close(*fds: int) -> None:
+    for fd in fds:
+        os.close(fd)

@@ -4,6 +4,7 @@
 
 #include "loader/report/evidence.h"
 #include "loader/watch/outside.h"
+#include "loader/watch/phases.h"
 #include "loader/watch/stats.h"
 
 #include <inttypes.h>
@@ -51,4 +52,8 @@ void fdl_outside_explain(struct fdl_watch *watch, struct fdl_text *t)
     fdl_text_add(t, " in %.1f s; waited for %.1f %% of it, own work %.1f %%.\n",
                  (double)s.wall_ns / 1e9, part(s.wait_ns, s.wall_ns),
                  part(s.user_ns, s.wall_ns));
+    if (s.user_ns > s.wall_ns / 2 && fdl_phases_count(watch) == 0)
+        fdl_text_add(t, "What its own work is, its phases show: name them "
+                        "(loader.phase(\"NAME\"), "
+                        "feedline_loader_phase_begin).\n");
 }

@@ -47,9 +47,12 @@ static double gain_in(const struct fdl_facts *f, double ns)
     return fmax(fmin(wall_of(f) / ns - 1, MAX_GAIN), 0);
 }
 
-/* What the workers need for what they did, never queueing for a core. */
+/* What the workers need for what they did, never queueing for a core. Those of
+ * a watch count as busy where they are idle. */
 static double by_threads(const struct fdl_facts *f)
 {
+    if (f->e->outside)
+        return 0;
     double held = fmin(f->off_core + f->part[PART_THROTTLE], 1);
     return (double)f->e->worker_busy_ns * (1 - held) / f->workers;
 }

@@ -234,6 +234,23 @@ TEST_WITH(it_explains_itself, setup, teardown)
     assert_in(fixture_json(w), "\"watch\":{\"name\":\"DataLoader\"");
 }
 
+/* Where most is the program's own time, and it has not said what of. */
+TEST_WITH(it_asks_for_phases, setup, teardown)
+{
+    char text[4096];
+    uint64_t needed;
+    turn(3 * MS, 7 * MS);
+    turn(3 * MS, 7 * MS);
+    call(0, FEEDLINE_END);
+    assert_ok(feedline_loader_explain(w, text, sizeof(text), &needed));
+    assert_in(text, "own work 70.0 %");
+    assert_in(text, "its phases show");
+    assert_ok(feedline_loader_phase_begin(w, "save"));
+    assert_ok(feedline_loader_phase_end(w));
+    assert_ok(feedline_loader_explain(w, text, sizeof(text), &needed));
+    assert_null(strstr(text, "its phases show"));
+}
+
 /* What lies between the caller's clocks and ours is our time, not a wait. */
 TEST_WITH(a_caller_may_have_clocks_of_its_own, setup, teardown)
 {

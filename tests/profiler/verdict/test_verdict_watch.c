@@ -116,6 +116,21 @@ TEST(advice_names_its_option)
     assert_string_equal(v.code, "ITERABLE_BOUND");
 }
 
+/* Workers with nothing to do are busy to a watch, but no limit. */
+TEST(pauses_are_worth_their_time)
+{
+    struct fdl_evidence e;
+    struct fdl_verdict v;
+    plant(&causes[1], true, &e);
+    e.ledger.wait_ns = S / 2;
+    e.user_ns = 19 * S / 2;
+    e.gaps = 20;
+    e.gap_ns = 5 * S;
+    judge(&e, &v);
+    assert_string_equal(v.code, "CONSUMER_HOST_BOUND");
+    assert_true(v.predicted_gain > 0.99 && v.predicted_gain < 1.01);
+}
+
 /* Most of the workers' time is in one function: that is the cause, or, where
  * they queue for cores, what else would help. */
 TEST(a_costly_function_is_named)

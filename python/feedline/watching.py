@@ -162,8 +162,11 @@ class Meter(Observable):
                 self._returned(_TIMEOUT, 0, began, ended)
 
     def iterator(self, loader: Any, make: Callable[[], T]) -> T:
-        """What make() returns, an iterator of this loader, as nothing() does;
-        worker processes that it starts tell what they do."""
+        """What make() returns, an iterator of a loader, as nothing() does;
+        worker processes that it starts tell what they do.
+
+        loader: torch's. make: such as its `iter`.
+        """
         with self._others:
             if self._functions is None and loader.num_workers > 0:
                 with suppress(OSError):  # no file descriptor is left

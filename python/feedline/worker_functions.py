@@ -286,6 +286,7 @@ class Looker:
     def _lines(self) -> Iterator[bytes]:
         before, self._told = self._told, self._seen
         computes, self._computes = self._computes, {}
+        computes = dict(computes)  # the signal may be adding to the other one
         waits, self._waits = self._waits, {}
         cpu = self._seen.cpu - before.cpu
         queued = self._seen.queued - before.queued

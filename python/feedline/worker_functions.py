@@ -39,8 +39,8 @@ _LIBRARIES = tuple(
     for name, path in sysconfig.get_paths().items()
     if name in ("stdlib", "platstdlib", "purelib", "platlib")
 ) + (_HERE,)
-# Of what has no file, this is the program's.
-_TYPED_IN = ("<string", "<stdin", "<ipython", "<python-input")
+# Of what has no file: what Python, NumPy and torch make. The rest is typed in.
+_MADE = ("<frozen", "<__array_function__", "<eval_with_key>")
 # Part of the function around it.
 _INNER = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
 _LONGEST = 63  # bytes, of feedline_watch_spent
@@ -49,10 +49,8 @@ _KEPT = 1000  # names; a program that makes functions as it goes has more
 
 def is_the_programs(file: str) -> bool:
     """Not the standard library's, an installed package's or ours."""
-    if file.startswith("<"):
-        return file.startswith(_TYPED_IN)
     installed = "/site-packages/" in file or "/dist-packages/" in file
-    return not installed and not file.startswith(_LIBRARIES)
+    return not installed and not file.startswith(_LIBRARIES + _MADE)
 
 
 def _name(code: CodeType, called: Optional[str]) -> bytes:

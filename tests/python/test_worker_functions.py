@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 import zlib
+from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import forks  # noqa: E402
+import markdown_examples  # noqa: E402
 from torch.utils.data import DataLoader, Dataset  # noqa: E402
 
 import feedline  # noqa: E402
@@ -24,6 +26,7 @@ from feedline.worker_functions import is_the_programs  # noqa: E402
 
 ENOUGH = 64  # batches, for a verdict
 HERE = os.path.basename(__file__)
+ROOT = Path(__file__).resolve().parents[2]
 NOISE = os.urandom(20_000)
 
 
@@ -256,3 +259,19 @@ def test_whose_a_file_is() -> None:
     assert not is_the_programs(torch.__file__)
     assert not is_the_programs(feedline.__file__)
     assert not is_the_programs("<frozen importlib._bootstrap>")
+
+
+def test_the_page_finds_its_planted_cause(
+    image_folder: Path, tmp_path: Path, monkeypatch: Any, capfd: Any
+) -> None:
+    """The program of docs/howto/bottleneck.md."""
+    pytest.importorskip("torchvision")
+    (tmp_path / "photos").symlink_to(image_folder)
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "howto" / "bottleneck.md"
+    (program,) = [
+        text for text in markdown_examples.examples(page) if "vignette" in text
+    ]
+    assert markdown_examples.run(program) == 0
+    first = capfd.readouterr().out.split("What the workers do:\n")[1]
+    assert first.startswith("- <example>:7 in vignette: ")

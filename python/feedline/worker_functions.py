@@ -61,11 +61,17 @@ def _name(code: CodeType, called: Optional[str]) -> bytes:
         code.co_name,
     )
     if called is None:
-        return place.encode()[:_LONGEST]
+        return _one_line(place)
     if len(called) + len(" from ") + len(place) > _LONGEST:
         called = ".".join(called.split(".")[-2:])
-    text = "%s from %s" % (called, place)
-    return text.encode()[:_LONGEST].decode(errors="ignore").encode()
+    return _one_line("%s from %s" % (called, place))
+
+
+def _one_line(text: str) -> bytes:
+    """As a row has room for, whatever a file is called."""
+    text = text.replace("\n", "?")
+    short = text.encode(errors="replace")[:_LONGEST]
+    return short.decode(errors="ignore").encode()
 
 
 class Places:

@@ -6,6 +6,7 @@ clock, not in seconds."""
 from __future__ import annotations
 
 import os
+import sys
 import time
 import zlib
 from pathlib import Path
@@ -22,6 +23,7 @@ from torch.utils.data import DataLoader, Dataset  # noqa: E402
 import feedline  # noqa: E402
 import feedline.torch  # noqa: E402
 from feedline.worker_functions import Address, Functions  # noqa: E402
+from feedline.worker_functions import Places  # noqa: E402
 from feedline.worker_functions import is_the_programs  # noqa: E402
 
 ENOUGH = 64  # batches, for a verdict
@@ -99,6 +101,16 @@ def iterated(loader: Any) -> Any:
 
 
 @pytest.mark.parametrize("persistent", (False, True))
+def test_a_row_is_one_line_whatever_a_file_is_called() -> None:
+    places = Places()
+    names: Dict[str, Any] = {"look": lambda: places.of(sys._getframe(1))}
+    text = "def read():\n    return look()\n"
+    exec(compile(text, "/x/tr\nain\udce9.py", "exec"), names)
+    assert names["read"]() == b"tr?ain?.py:1 in read"
+    exec(compile(text, "/x/%s.py" % ("\u00e9" * 40), "exec"), names)
+    assert names["read"]().decode() == "\u00e9" * 31
+
+
 def test_a_costly_function_leads(persistent: bool) -> None:
     data = Samples(costly, cheap)
     loader = feedline.watch(

@@ -78,8 +78,9 @@ class Places:
     """Names of what a stack is at; remembers them."""
 
     def __init__(self) -> None:
-        self._own: Dict[CodeType, bool] = {}
-        self._names: Dict[Tuple[CodeType, Optional[CodeType]], bytes] = {}
+        self._own: Dict[str, bool] = {}  # by file
+        # By code and file: code of two files is equal if it does the same.
+        self._names: Dict[Tuple[object, ...], bytes] = {}
 
     def of(self, frame: Optional[FrameType]) -> Optional[bytes]:
         """The innermost function of the program, and the innermost one of a
@@ -94,18 +95,21 @@ class Places:
         return None
 
     def _is_own(self, code: CodeType) -> bool:
-        own = self._own.get(code)
+        own = self._own.get(code.co_filename)
         if own is None:
             if len(self._own) > _KEPT:
                 self._own.clear()
-            own = self._own[code] = is_the_programs(code.co_filename)
+            own = is_the_programs(code.co_filename)
+            self._own[code.co_filename] = own
         return own
 
     def _named(self, code: CodeType, inner: Optional[FrameType]) -> bytes:
         called = None if inner is None else inner.f_code
         if called is None or self._is_own(called):
             called = None
-        name = self._names.get((code, called))
+        file = None if called is None else called.co_filename
+        key = (code, code.co_filename, called, file)
+        name = self._names.get(key)
         if name is None:
             if len(self._names) > _KEPT:
                 self._names.clear()
@@ -113,7 +117,7 @@ class Places:
             if called is not None and inner is not None:
                 module = inner.f_globals.get("__name__", "?")
                 library = "%s.%s" % (module, called.co_name)
-            name = self._names[code, called] = _name(code, library)
+            name = self._names[key] = _name(code, library)
         return name
 
 

@@ -100,7 +100,6 @@ def iterated(loader: Any) -> Any:
                 return loader
 
 
-@pytest.mark.parametrize("persistent", (False, True))
 def test_a_row_is_one_line_whatever_a_file_is_called() -> None:
     places = Places()
     names: Dict[str, Any] = {"look": lambda: places.of(sys._getframe(1))}
@@ -111,6 +110,7 @@ def test_a_row_is_one_line_whatever_a_file_is_called() -> None:
     assert names["read"]().decode() == "\u00e9" * 31
 
 
+@pytest.mark.parametrize("persistent", (False, True))
 def test_a_costly_function_leads(persistent: bool) -> None:
     data = Samples(costly, cheap)
     loader = feedline.watch(
@@ -197,18 +197,25 @@ def test_a_fast_data_set_names_nothing() -> None:
 
 
 def test_a_worker_that_dies_has_told() -> None:
-    loader = feedline.watch(
-        DataLoader(
-            Samples(costly, dies_after=3),
-            num_workers=1,
-            persistent_workers=True,
+    """In a process of its own: torch says of a dead worker again whenever
+    another child ends, as long as anything refers to the loader."""
+
+    def work() -> None:
+        loader = feedline.watch(
+            DataLoader(
+                Samples(costly, dies_after=3),
+                num_workers=1,
+                persistent_workers=True,
+            )
         )
-    )
-    with pytest.raises(RuntimeError, match="exited unexpectedly"):
-        while True:
-            for _ in loader:
-                pass
-    assert max(shares(loader).items(), key=lambda one: one[1])[0] == "costly"
+        with pytest.raises(RuntimeError, match="exited unexpectedly"):
+            while True:
+                for _ in loader:
+                    pass
+        found = shares(loader)
+        assert max(found.items(), key=lambda one: one[1])[0] == "costly"
+
+    assert forks.run(work) == 0
 
 
 # ---- It changes nothing ------------------------------------------------------

@@ -42,4 +42,26 @@ TEST(newest_decision_first)
     }
 }
 
+/* As long as a page has room for, in the narrowest terminal. */
+TEST(the_verdict_is_whole)
+{
+    static struct top_view view;
+    struct feedline_live_stats now = {.struct_size = sizeof(now)};
+    struct top_subject subject = {.keys = true};
+    struct top_rates rates;
+    strcpy(now.verdict.code, "LOCK_BOUND");
+    for (size_t i = 0; i + 8 < sizeof(now.verdict.sentence); i += 4)
+        strcpy(now.verdict.sentence + i, "and ");
+    strcat(now.verdict.sentence, "so.");
+    for (size_t i = 0; i + 8 < sizeof(now.verdict.action); i += 4)
+        strcpy(now.verdict.action + i, "use ");
+    strcat(now.verdict.action, "it.");
+    top_rates(NULL, &now, &rates);
+    for (view.width = 40; view.width <= 160; view.width += 40) {
+        top_view_make(&view, &subject, &now, &rates);
+        assert_true(line_of(&view, "and so.") < line_of(&view, "use it."));
+        assert_true(line_of(&view, "use it.") < view.n);
+    }
+}
+
 TEST_MAIN("top_view")

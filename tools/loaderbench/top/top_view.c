@@ -45,12 +45,11 @@ static void more(struct top_line *line, const char *fmt, ...)
     va_end(args);
 }
 
-/* A text over up to `most` lines, broken at blanks. */
-static void add_wrapped(struct top_view *v, int priority, const char *text,
-                        int most)
+/* A text, broken at blanks. */
+static void add_wrapped(struct top_view *v, int priority, const char *text)
 {
     int width = v->width > 8 ? v->width : 8;
-    for (int i = 0; i < most && *text; i++) {
+    for (int i = 0; *text; i++) {
         size_t n = strlen(text);
         if (n > (size_t)width) {
             n = (size_t)width;
@@ -145,8 +144,8 @@ static void add_verdict(struct top_view *v,
         more(line, "  (up to %s, confidence %.0f %%)", gain,
              100 * now->verdict.confidence);
     }
-    add_wrapped(v, MATTERS, now->verdict.sentence, 3);
-    add_wrapped(v, LIMITS, now->verdict.action, 3);
+    add_wrapped(v, MATTERS, now->verdict.sentence);
+    add_wrapped(v, LIMITS, now->verdict.action);
     add(v, NICE, "%s", "");
 }
 

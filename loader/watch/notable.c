@@ -140,6 +140,8 @@ void fdl_notable_evidence(struct fdl_books *c, struct fdl_evidence *out)
     const struct fdl_phase *most = fdl_phase_largest(&c->notable.phases);
     out->phase = most ? most->name : NULL; /* names do not move */
     out->phase_ns = most ? most->self_ns : 0;
+    most = fdl_phase_longest(&c->notable.phases);
+    out->long_phase = most ? most->name : NULL;
     fdl_unlock(&c->lock);
 }
 

@@ -88,3 +88,17 @@ const struct fdl_phase *fdl_phase_largest(const struct fdl_phases *p)
             most = &p->phases[i];
     return most;
 }
+
+static double mean_of(const struct fdl_phase *phase)
+{
+    return phase->count ? (double)phase->self_ns / (double)phase->count : 0;
+}
+
+const struct fdl_phase *fdl_phase_longest(const struct fdl_phases *p)
+{
+    const struct fdl_phase *longest = NULL;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (mean_of(&p->phases[i]) > (longest ? mean_of(longest) : 0))
+            longest = &p->phases[i];
+    return longest;
+}

@@ -50,4 +50,7 @@ void fdl_phase_reset(struct fdl_phases *p);
 /* The phase with the most time of its own; NULL: none has any. */
 const struct fdl_phase *fdl_phase_largest(const struct fdl_phases *p);
 
+/* The one that has most each time, such as a checkpoint; NULL as above. */
+const struct fdl_phase *fdl_phase_longest(const struct fdl_phases *p);
+
 #endif

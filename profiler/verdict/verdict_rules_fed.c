@@ -88,9 +88,8 @@ bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d)
             fdl_say_percent(part).at);
     if (e->gap_period > 1)
         fdl_say(d, ", every %u steps", e->gap_period);
-    if (e->phase)
-        fdl_say(d, "; most of its time is in phase %s",
-                fdl_say_name(e->phase).at);
+    if (e->long_phase)
+        fdl_say(d, "; its longest phase is %s", fdl_say_name(e->long_phase).at);
     fdl_say(d, ".");
     fdl_limit_gain(f, d, own);
     fdl_act(d, "Look at what the program does between batches (checkpoints, "
@@ -98,7 +97,7 @@ bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_note(d, "gaps", (double)e->gaps);
     fdl_note(d, "gap_seconds", (double)e->gap_ns / 1e9);
     fdl_note(d, "gap_period", e->gap_period);
-    fdl_note_name(d, "phase", e->phase);
+    fdl_note_name(d, "phase", e->long_phase);
     return true;
 }
 

@@ -64,6 +64,20 @@ TEST_WITH(test_nested, setup, NULL)
     assert_ptr_equal(fdl_phase_largest(&p), &p.phases[2]);
 }
 
+/* A checkpoint now and then, beside steps that take more in all. */
+TEST_WITH(the_longest_is_not_the_largest, setup, NULL)
+{
+    assert_null(fdl_phase_longest(&p));
+    for (int64_t i = 0; i < 4; i++) {
+        begin("train", 100 * i);
+        end(100 * i + 30);
+    }
+    begin("checkpoint", 400);
+    end(500);
+    assert_ptr_equal(fdl_phase_largest(&p), &p.phases[0]);
+    assert_ptr_equal(fdl_phase_longest(&p), &p.phases[1]);
+}
+
 /* Its total counts once, all of its time is its own. */
 TEST_WITH(test_inside_itself, setup, NULL)
 {

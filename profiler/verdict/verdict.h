@@ -184,7 +184,7 @@ struct fdl_evidence {
     const char *phase;     /* that takes most of user time; NULL: no marks */
     int64_t phase_ns;
     const char *long_phase; /* that takes longest each time; NULL: no marks */
-    uint32_t world;       /* ranks */
+    uint32_t world;         /* ranks */
     uint64_t epoch_edges; /* epochs after the first, over which epoch_edge_ns is
                              averaged; 0 with a mean: one */
     double peer_stall;    /* largest S of the other ranks; -1 */

@@ -114,9 +114,10 @@ static bool judge_tunable(const struct fdl_facts *f, struct fdl_draft *d)
         say_asleep(f, d);
         fdl_act(d, "Use more workers: ");
         fdl_move_workers(f, d, f->useful_workers);
-        fdl_act(d, "; while one waits, others work. Or let each wait less: "
-                   "keep what it fetches, or ask for several samples at "
-                   "once.");
+        fdl_act(d, "; while one waits, others work.");
+        if (!f->e->tuning) /* else its sentence follows, about the workers */
+            fdl_act(d, " Or let each wait less: keep what it fetches, or ask "
+                       "for several samples at once.");
         return true;
     }
     fdl_say(d, " on %s with %s", fdl_say_workers(f).at, fdl_say_cores(f).at);

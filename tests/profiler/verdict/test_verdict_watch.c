@@ -116,6 +116,20 @@ TEST(advice_names_its_option)
     assert_string_equal(v.code, "ITERABLE_BOUND");
 }
 
+/* What "the tuner does that" is about stands right before it. */
+TEST(waiting_less_is_advice_as_well)
+{
+    struct fdl_evidence e;
+    struct fdl_verdict v;
+    plant(&causes[0], true, &e);
+    judge(&e, &v);
+    assert_in(v.action, "others work. Or let each wait less");
+    plant(&causes[0], false, &e);
+    e.tuning = true;
+    judge(&e, &v);
+    assert_in(v.action, "while one waits, others work. With ");
+}
+
 /* Workers with nothing to do are busy to a watch, but no limit. */
 TEST(pauses_are_worth_their_time)
 {

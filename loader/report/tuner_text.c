@@ -283,6 +283,38 @@ static void add_state(struct fdl_text *t, const struct feedline_tuner_info *n)
         fdl_text_add(t, "It is still measuring.\n");
 }
 
+/* A trial of so few workers or fewer was judged, and undone. */
+static bool were_too_few(struct fdl_control *c, int64_t workers)
+{
+    struct fdl_decision d;
+    int64_t created_ns;
+    for (uint32_t i = 0; fdl_control_decision(c, i, &d, &created_ns); i++)
+        if (d.knob == FDL_KNOB_WORKERS && d.before > d.after &&
+            d.after >= workers && d.outcome == FDL_OUTCOME_ROLLED_BACK)
+            return true;
+    return false;
+}
+
+/* Fewer workers are tried last, after many steps: a loader that is fed has
+ * settled before. */
+static void add_fed(struct fdl_text *t, struct fdl_control *c,
+                    const struct feedline_tuner_info *n)
+{
+    struct fdl_tuner_found f;
+    fdl_control_found(c, &f);
+    uint32_t planned = n->planned_workers;
+    if (!n->converged || !f.owns[FDL_KNOB_WORKERS])
+        fdl_text_add(t, "The consumer is fed.\n");
+    else if (planned == 0 || planned >= n->workers || were_too_few(c, planned))
+        fdl_text_add(t, "The consumer is fed, with the fewest workers found "
+                        "to do it.\n");
+    else
+        fdl_text_add(t,
+                     "The consumer is fed. %u %s should do: the tuner tries "
+                     "that when it has seen enough steps.\n",
+                     planned, planned == 1 ? "worker" : "workers");
+}
+
 static void add_verdict(struct fdl_text *t, const struct fdl_sources *from,
                         const struct feedline_tuner_info *n)
 {
@@ -294,9 +326,7 @@ static void add_verdict(struct fdl_text *t, const struct fdl_sources *from,
     }
     add_state(t, n);
     if (fed)
-        fdl_text_add(t, n->converged ? "The consumer is fed, with the fewest "
-                                       "workers found to do it.\n"
-                                     : "The consumer is fed.\n");
+        add_fed(t, from->control, n);
     else if (n->limited_by[0] && fdl_evidence_agrees(from, n->limited_by))
         add_limit(t, from, n->limited_by);
     else if (n->converged)

@@ -174,6 +174,40 @@ TEST_WITH(what_is_given_leaves_nothing_to_tune, setup, teardown)
     free(text);
 }
 
+/* Until it has settled and is fed: what it says then. The caller frees it. */
+static char *await_fed(feedline_loader *l)
+{
+    for (;;) {
+        fixture_pass(l, 1);
+        usleep(5000);
+        char *text = rig_text(feedline_loader_tuner_text, l);
+        if (strstr(text, "Settled since") && strstr(text, "consumer is fed"))
+            return text;
+        free(text);
+    }
+}
+
+/* Settled is long before fewer workers are tried. */
+TEST_WITH(it_does_not_call_fewest_what_it_has_not_tried, setup, teardown)
+{
+    SCOPED_LOADER l = rig_sleepy(images.ds, MS / 100,
+                                 "batch_size=4 workers_start=4 workers_max=4");
+    char *text = await_fed(l);
+    assert_int_equal(rig_info(l).workers, 4);
+    REGARDS(text, "is fed. 1 worker should do: the tuner tries that");
+    assert_null(strstr(text, "fewest"));
+    free(text);
+}
+
+TEST_WITH(it_does_not_call_fewest_what_was_given, setup, teardown)
+{
+    SCOPED_LOADER l = rig_sleepy(images.ds, MS / 100, "batch_size=4 workers=4");
+    char *text = await_fed(l);
+    assert_null(strstr(text, "fewest"));
+    assert_null(strstr(text, "should do"));
+    free(text);
+}
+
 static void strip(char *json)
 {
     for (char *p = json; *p; p++)

@@ -451,7 +451,8 @@ def case_machine_in_words(tmp):
                            "memory_bytes": 2 ** 34,
                            "memory_limit_bytes": 2 ** 34, "new_key": 7}
     document["signals"] = {"psi_cpu_some": 0.938, "host_busy": 1,
-                           "consumer_cores": 0.000576, "foreign_name": "",
+                           "consumer_cores": 0.000576, "process_cores": 1.5,
+                           "foreign_cores": 0.25, "foreign_name": "python",
                            "throttled_seconds": 0, "throttled_fraction": 0,
                            "memory_bytes": 2 ** 30, "quota_cores": 4.0}
     document["config"] = {"sink": None, "trace": "", "seed": 3}
@@ -464,7 +465,11 @@ def case_machine_in_words(tmp):
             "load of the machine's cores": "100.0 %",
             "cores used by the consumer's thread": "0.000576",
             "stopped by the CPU quota": "0.0 %",
-            "memory used by this process": "1.0 GiB", "seed": "3"})
+            "cores used by this process": "1.5",
+            "of these, by the program's other threads": "0.25",
+            "the busiest of those threads": "python",
+            "memory used by the process or its container": "1.0 GiB",
+            "seed": "3"})
 
 
 def case_fits_any_screen_and_paper(tmp):

@@ -32,6 +32,12 @@ RUN = """axe.run(document, {resultTypes: ["violations"]}).then(found =>
         html: node.html.slice(0, 200), why: node.failureSummary}))))"""
 
 
+def sends_on(page):
+    """Its reader is at another page before it can be looked at."""
+    with open(page, encoding="utf-8") as f:
+        return '<meta http-equiv="refresh" content="0;' in f.read()
+
+
 class Checker:
     """A browser that asks axe-core about one page after another."""
 
@@ -47,10 +53,12 @@ class Checker:
         """(look, fault) of each fault of a page; those that a look before has
         shown are left out."""
         seen = set()
+        if not os.path.isfile(page):  # else: the browser's own page
+            sys.exit("%s: no such file" % page)
+        if sends_on(page):
+            return
         for look in LOOKS:
             self.browser.look_like(*look)
-            if not os.path.isfile(page):  # else: the browser's own page
-                sys.exit("%s: no such file" % page)
             self.browser.open(page)
             self.browser.value(self.axe + ";0")
             for fault in self.answer(RUN) + self.browser.value(SIDEWAYS):
@@ -102,6 +110,7 @@ PLANTED = (  # the rule that sees it, the look that shows it first, the page
     ("color-contrast", LOOKS[4], PAGE % (
         ENGLISH, "@media print { %s }" % PALE, "")),
     ("reflow", LOOKS[2], PAGE % (ENGLISH, "main { width: 1000px }", "")),
+    (None, None, '<meta http-equiv="refresh" content="0; url=page.html">'),
 )
 
 

@@ -12,7 +12,8 @@
 static double saved_by_workers(const struct fdl_facts *f,
                                const struct fdl_advice *advice)
 {
-    double free = fmax(f->useful_workers - f->workers, 0);
+    double at_work = fmin(f->useful_workers, f->filling);
+    double free = fmax(at_work - f->workers, 0);
     if (advice->moves.workers < 0)
         return 0;
     double all = f->workers + fmin(free, 2);

@@ -71,7 +71,8 @@ struct fdl_facts {
                                  it never queues; 1 if unknown */
     double demand;     /* cores that workers and consumer would use then */
     double outside;    /* of our cores, taken by other processes */
-    double saturated_workers; /* enough to fill the cores that others leave */
+    double filling;    /* workers that fill the cores others leave */
+    double saturated_workers; /* whole ones, the last of which is of use */
     double useful_workers;    /* more than these would not help, see
                                  verdict_split.c */
     bool scales;              /* false: the tuner saw that more do not help */

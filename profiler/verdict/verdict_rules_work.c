@@ -105,10 +105,11 @@ static bool has_room(const struct fdl_facts *f)
 static bool judge_tunable(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double gain = d->v.predicted_gain;
+    double at_work = fmin(f->useful_workers, f->filling);
     if (!has_room(f))
         return false;
     d->v.code = "PREP_BOUND_TUNABLE";
-    d->v.predicted_gain = fmin(gain, f->useful_workers / f->workers - 1);
+    d->v.predicted_gain = fmin(gain, at_work / f->workers - 1);
     d->instead = "Make the work of a sample cheaper.";
     if (is_asleep(f)) {
         say_asleep(f, d);

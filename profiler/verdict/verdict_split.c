@@ -24,6 +24,8 @@
 
 #define MANY          0.20 /* of the granted cores, and half a core */
 #define WHOLE         0.05 /* of a core: less is not one core more */
+#define BUSY_ENOUGH   0.50 /* of its time on a core, for one worker more */
+#define ADDS_ENOUGH   0.20 /* of what the others do */
 #define MOSTLY        0.50
 #define SPARE         1.10 /* of the consumer's demand */
 #define QUOTA_SPENT   0.01 /* of wall: more workers would be throttled */
@@ -179,13 +181,22 @@ static bool scales(const struct fdl_facts *f)
     return e->tried_workers <= f->workers || e->tried_gain >= NO_GAIN;
 }
 
+/* The last worker must be worth having. */
+static double whole_workers(double filling)
+{
+    double whole = floor(filling), rest = filling - whole;
+    bool one_more = rest >= fmin(BUSY_ENOUGH, ADDS_ENOUGH * whole);
+    return fmax(whole + one_more, 1);
+}
+
 void fdl_facts_digest_room(struct fdl_facts *f)
 {
     bool shared = lock_decides(f);
     if (shared)
         set_lock_apart(f);
     f->queues_most = queues_most(f);
-    f->saturated_workers = fmax(ceil(cores_left(f) / f->wants_core - WHOLE), 1);
+    f->filling = cores_left(f) / f->wants_core;
+    f->saturated_workers = whole_workers(f->filling);
     f->scales = scales(f);
     double useful = f->saturated_workers, needed = needed_workers(f);
     if (needed > 0)

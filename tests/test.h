@@ -29,7 +29,7 @@ struct test_value {
 
 /* `text` is x before its macros were expanded. */
 #define TEST_VALUE(x, text)                                                    \
-  ((struct test_value){cast_to_largest_integral_type(x), text,                 \
+  ((struct test_value){(uintmax_t)(x), text,                                   \
                        _Generic(+(x), unsigned : 0, unsigned long : 0,         \
                                 unsigned long long : 0, default : 1)})
 
@@ -82,7 +82,7 @@ static inline void test_strings(const char *a, const char *a_text, int equal,
 #undef assert_in_range
 #define assert_in_range(x, least, most)                                        \
   do {                                                                         \
-    const uintmax_t test_x = cast_to_largest_integral_type(x);                 \
+    const uintmax_t test_x = (uintmax_t)(x);                                   \
     TEST_INTS(test_x, #x, >=, least, #least);                                  \
     TEST_INTS(test_x, #x, <=, most, #most);                                    \
   } while (0)

@@ -53,6 +53,16 @@ WHOLE = {"box": (0, 0, 0, 0), "resize": (0, 0), "window": (0, 0, 0, 0),
          "flips": 0, "filter": 0}
 
 
+def same_processor(program):
+    """Whether Pillow runs on the program's, or that is emulated: what becomes
+    of coefficients out of range depends on it (docs/pixels.md)."""
+    machines = []
+    for path in (program, sys.executable):
+        with open(path, "rb") as file:
+            machines.append(file.read(20)[18:])  # e_machine of ELF
+    return machines[0] == machines[1]
+
+
 class Renderer:
     def __init__(self, program, level, arguments=()):
         environment = dict(os.environ, FDL_CPU_MASK=level)

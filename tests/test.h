@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#undef stop /* a macro of cmocka 2, for a name that members have */
 
 /* ---- Assertions --------------------------------------------------------- */
 

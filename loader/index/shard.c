@@ -109,7 +109,7 @@ int32_t fdl_shard_bytes(struct fdl_shard *s, uint64_t offset, uint64_t n,
 int32_t fdl_shard_text(struct fdl_shard *s, uint64_t offset, uint64_t n,
                        char **out)
 {
-    const uint8_t *bytes;
+    const uint8_t *bytes = NULL;
     int32_t status = fdl_shard_bytes(s, offset, n, &bytes);
     if (status)
         return status;

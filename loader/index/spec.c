@@ -34,7 +34,7 @@ int32_t fdl_spec_set_options(const char *path, char *rest,
                              struct fdl_options *options)
 {
     int32_t status = FEEDLINE_OK;
-    const char *name;
+    char *name;
     while (status == FEEDLINE_OK && (name = fdl_spec_next(&rest))) {
         char *equals = strchr(name, '=');
         if (!equals)

@@ -305,7 +305,7 @@ TEST_WITH(states_of_other_streams_are_refused, setup, teardown)
 
 static feedline_dataset *damaged_dataset(void)
 {
-    static const uint8_t nothing[16] = "this is no image";
+    static const uint8_t nothing[16] = "this is nothing";
     const void *data[N];
     uint64_t sizes[N];
     feedline_dataset *ds;

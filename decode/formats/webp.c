@@ -40,6 +40,9 @@
 /* Columns and rows around a crop that make its pixels those of the image. */
 #  define AROUND 2
 
+/* Bytes that libwebp takes beside the pixels, about. */
+#  define TABLES (1u << 20)
+
 struct fdl_webp {
     struct fdl_decode_limits limits;
     struct fdl_encoded bytes;
@@ -223,6 +226,22 @@ static struct fdl_box part_of(const struct fdl_webp *w,
     return (struct fdl_box){x, y, right - x, frame->height - y};
 }
 
+/* From 1.4 on, libwebp says of some damaged alpha channels that memory ran out
+ * (VP8DecompressAlphaRows). It is asked again, and believed where there is no
+ * memory: a whole image of its own is the most that it takes. */
+static VP8StatusCode decode_again(const struct fdl_webp *w,
+                                  WebPDecoderConfig *config)
+{
+    size_t most = (size_t)w->frame_box.width * (size_t)w->frame_box.height * 4;
+    VP8StatusCode code = WebPDecode(w->frame.bytes, w->frame.size, config);
+    if (code != VP8_STATUS_OUT_OF_MEMORY)
+        return code;
+    void *volatile as_much = malloc(most + TABLES);
+    bool there = as_much != NULL;
+    free(as_much);
+    return there ? VP8_STATUS_BITSTREAM_ERROR : code;
+}
+
 static int32_t decode_part(struct fdl_webp *w)
 {
     const struct fdl_box *part = &w->part;
@@ -247,6 +266,8 @@ static int32_t decode_part(struct fdl_webp *w)
     config.output.u.RGBA.stride = (int)stride;
     config.output.u.RGBA.size = bytes;
     VP8StatusCode code = WebPDecode(w->frame.bytes, w->frame.size, &config);
+    if (code == VP8_STATUS_OUT_OF_MEMORY)
+        code = decode_again(w, &config);
     return code == VP8_STATUS_OK ? FEEDLINE_OK : fail_status(w, code);
 }
 

@@ -253,6 +253,35 @@ static void damage(struct dice *d, struct picture *p)
             (uint8_t)dice_u64(d);
 }
 
+/* Of a method that there is none of: from 1.4 on libwebp says of that that it
+ * has no memory. */
+TEST(a_damaged_alpha_header_is_damage)
+{
+    const struct fdl_deadline none = {0};
+    struct dice d = {test_seed()};
+    void *webp = decoder_of(&none);
+    for (int seen = 0; seen < 5;) {
+        struct picture p = picture_of(&d, false);
+        uint8_t *alpha = memmem(p.file, p.size, "ALPH", 4);
+        struct fdl_image_info info;
+        struct fdl_encoded bytes = file_of(p.file, p.size);
+        struct fdl_box all = {0, 0, p.width, p.height};
+        if (alpha) {
+            uint8_t *rows = rig_alloc((size_t)p.width * (size_t)p.height * 4);
+            alpha[8] |= 3;
+            assert_false(fdl_format_webp.open(webp, &bytes, &info));
+            bool is_kept = fdl_format_webp.alpha(webp, 4);
+            assert_true(is_kept);
+            assert_int_equal(read_part(webp, &all, 4, rows), FEEDLINE_EDECODE);
+            fdl_format_webp.abort(webp);
+            free(rows);
+            seen++;
+        }
+        end_picture(&p);
+    }
+    fdl_format_webp.destroy(webp);
+}
+
 TEST(what_is_damaged_is_so_whatever_the_part)
 {
     const struct fdl_deadline none = {0};

@@ -319,7 +319,7 @@ TEST_WITH(says_what_is_wrong, begin, end)
         {"status=400", "HTTP 400", 10, 10},
         {"", "which has 300000 bytes", BYTES + 1, 10},
         {"", "got 5, which is all there is", BYTES - 5, 10},
-        {"to=https://127.0.0.1:1/a&times=9", "not supported", 0, -1},
+        {"to=https://127.0.0.1:1/a&times=9", "disabled", 0, -1},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++)
         expect_failure(rows[i].faults, rows[i].offset, rows[i].length,

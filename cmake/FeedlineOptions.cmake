@@ -154,6 +154,9 @@ endif()
 if(FEEDLINE_HAVE_WEBP)
   math(EXPR features "${features} | 4")
 endif()
+if(FEEDLINE_HAVE_JPEGINT)
+  math(EXPR features "${features} | 8")
+endif()
 
 add_library(feedline_flags INTERFACE)
 target_compile_definitions(feedline_flags INTERFACE

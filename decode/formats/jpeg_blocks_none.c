@@ -78,8 +78,10 @@ struct fdl_jpeg_packed *fdl_jpeg_packed_attach(
     (void)p;
     (void)file;
     (void)fail;
-    fdl_fail(FEEDLINE_EDECODE, "offset 0: this is a packed JPEG, and this "
-                               "feedline was built without jpegint.h");
+    fdl_fail(FEEDLINE_EDECODE,
+             "offset 0: this is a packed JPEG, and this feedline was built "
+             "without libjpeg-turbo's jpegint.h: build it with that file "
+             "beside jpeglib.h");
     return NULL;
 }
 

@@ -70,9 +70,11 @@ extern "C" {
 FEEDLINE_API const char *feedline_version(void);
 FEEDLINE_API uint32_t feedline_version_number(void);
 
-#define FEEDLINE_FEATURE_URING 0x1u /* the io_uring reader is built in   */
-#define FEEDLINE_FEATURE_CUDA  0x2u /* the CUDA transfer is built in     */
-#define FEEDLINE_FEATURE_WEBP  0x4u /* WebP images are decoded           */
+#define FEEDLINE_FEATURE_URING  0x1u /* the io_uring reader is built in */
+#define FEEDLINE_FEATURE_CUDA   0x2u /* the CUDA transfer is built in */
+#define FEEDLINE_FEATURE_WEBP   0x4u /* WebP images are decoded */
+#define FEEDLINE_FEATURE_PACKED 0x8u /* packed JPEGs are decoded, and others */
+                                     /* by a Huffman decoder of its own */
 
 /* What this library was built with: FEEDLINE_FEATURE_*, or'ed. */
 FEEDLINE_API uint32_t feedline_features(void);

@@ -102,11 +102,13 @@ def image_endings(flag: int) -> Tuple[str, ...]:
 
 
 def features() -> List[str]:
-    """What is built into the library: "uring", "cuda", "webp"."""
+    """What is built into the library: "uring", "cuda", "webp", and "packed": it
+    decodes packed JPEGs, and others by a Huffman decoder of its own."""
     bits = lib.features()
     names = (
         (_c.FEATURE_URING, "uring"),
         (_c.FEATURE_CUDA, "cuda"),
         (_c.FEATURE_WEBP, "webp"),
+        (_c.FEATURE_PACKED, "packed"),
     )
     return [name for bit, name in names if bits & bit]

@@ -46,9 +46,13 @@ static const char *make_formats(void)
     void *packed;
     fault_images_make();
     keep_jpeg(0, &j);
-    assert_ok(feedline_jpeg_pack(encoded[0], encoded_bytes[0], &packed,
-                                 &encoded_bytes[1]));
-    encoded[1] = packed;
+    keep_jpeg(1, &j);
+    if (feedline_features() & FEEDLINE_FEATURE_PACKED) {
+        free(encoded[1]);
+        assert_ok(feedline_jpeg_pack(encoded[0], encoded_bytes[0], &packed,
+                                     &encoded_bytes[1]));
+        encoded[1] = packed;
+    }
     j.progressive = true;
     keep_jpeg(2, &j);
     keep_png(3, &p);

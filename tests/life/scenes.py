@@ -22,7 +22,7 @@ TESTS = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(TESTS, "loaderbench"))
 
 from support import (TOOL, digits, equal, expect, files_below,  # noqa: E402
-                     generate, tool)
+                     generate, needs_packed, tool)
 
 SERVER = os.path.join(TESTS, "store", "fault_server.py")
 
@@ -102,6 +102,7 @@ class Scene:
     def _unpack(self):
         tmp = os.path.dirname(self.source)
         photos = generate(tmp, images=4, classes=2, name="photos")
+        needs_packed()
         expect(tool("pack", photos, self.source, "--store=packed"), 0)
         self.arguments = ("pack", "tar:" + self.source, self.path("files"),
                           "--unpack")

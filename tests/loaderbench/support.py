@@ -220,6 +220,16 @@ def skip(reason):
     sys.exit(77)
 
 
+def has_packed():
+    """A build without libjpeg's jpegint.h decodes no packed JPEG."""
+    return "packed JPEG" in expect(tool("--version"), 0).out
+
+
+def needs_packed():
+    if not has_packed():
+        skip("built without jpegint.h")
+
+
 def main(cases):
     name = sys.argv[1]
     tmp = tempfile.mkdtemp(prefix="loaderbench-")

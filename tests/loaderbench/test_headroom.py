@@ -5,7 +5,7 @@ import math
 import os
 
 from support import (contains, digits, equal, expect, fits, generate,
-                     interrupted, json_of, main, tool)
+                     interrupted, json_of, main, needs_packed, tool)
 
 # Long enough for a verdict, short enough for a test.
 SHORT = ("--batches", 20, "--batch-size", 4, "--workers", 1)
@@ -23,6 +23,7 @@ def numbers(section, keys):
 
 
 def case_document(tmp):
+    needs_packed()
     doc = document(generate(tmp), *SHORT, "--consumer-ms", 5)
     equal(doc["schema_version"], 1)
     equal(doc["command"], "headroom")
@@ -60,6 +61,7 @@ def case_sums_agree(tmp):
 
 def case_trial(tmp):
     """Samples in memory, as they are and packed: all of a small set."""
+    needs_packed()
     folder = generate(tmp)
     doc = document(folder, *SHORT, "--epoch-samples", 8)
     trial = doc["trial"]
@@ -85,6 +87,7 @@ def case_nothing_to_pack(tmp):
 
 
 def case_report(tmp):
+    needs_packed()
     done = expect(tool("headroom", generate(tmp), *SHORT, "--consumer-ms", 2),
                   0)
     for part in ("an infinitely fast loader", "two more workers",

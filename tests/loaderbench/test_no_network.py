@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 
-from support import TOOL, contains, equal, files_below, generate, main, skip
+from support import (TOOL, contains, equal, files_below, generate, has_packed,
+                     main, skip)
 
 NO_SOCKETS = os.environ.get("NO_SOCKETS", "no_sockets")
 SMALL = ("--batch-size", 4, "--batches", 4)
@@ -44,7 +45,8 @@ def case_epochs(tmp):
     folder, shards = generate(tmp), os.path.join(tmp, "shards")
     for reader in ("pread", "uring"):
         works(TOOL, "run", folder, *SMALL, "--reader", reader)
-    works(TOOL, "pack", folder, shards, "--store", "packed", "--quiet")
+    works(TOOL, "pack", folder, shards, "--quiet",
+          *(("--store", "packed") if has_packed() else ()))
     works(TOOL, "run", "tar:" + shards, *SMALL, "--workers", "auto")
     works(TOOL, "pack", "tar:" + shards, os.path.join(tmp, "back"), "--unpack",
           "--quiet")

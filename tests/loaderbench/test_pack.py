@@ -13,7 +13,8 @@ import zipfile
 import zlib
 
 from support import (TOOL, contains, damage, digits, equal, expect, files_below,
-                     generate, json_of, main, measured, read, skip, tool)
+                     generate, json_of, main, measured, needs_packed, read,
+                     skip, tool)
 
 FAULTS = os.environ.get("LOADERBENCH_FAULTS")
 # As webdataset 1.0.2 takes names apart.
@@ -316,6 +317,7 @@ def case_profiles_stay_or_are_followed(tmp):
 
 
 def case_packed_and_back(tmp):
+    needs_packed()
     folder, _ = photos(tmp)
     out, back = os.path.join(tmp, "out"), os.path.join(tmp, "back")
     done = json_of("pack", folder, out, "--store=packed")
@@ -345,6 +347,7 @@ def case_packed_and_back(tmp):
 
 
 def case_packed_after_scaling(tmp):
+    needs_packed()
     folder, _ = photos(tmp)
     out, back, jpeg = (os.path.join(tmp, n) for n in ("out", "back", "jpeg"))
     arguments = ("--format", "jpeg", "--longest-side", 100)

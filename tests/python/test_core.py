@@ -691,5 +691,10 @@ def test_machine_and_doctor() -> None:
     levels = {finding["level"] for finding in found["findings"]}
     assert levels <= {"ok", "note", "warning", "error"}
     assert isinstance(feedline.devices(), list)
-    assert set(feedline.features()) <= {"uring", "cuda", "webp"}
+    assert set(feedline.features()) <= {
+        "uring",
+        "cuda",
+        "webp",
+        "packed",
+    }
     assert feedline.__version__.count(".") == 2

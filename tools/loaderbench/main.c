@@ -103,6 +103,25 @@ static int run_quick(int argc, char **argv)
     return rc;
 }
 
+static void print_version(void)
+{
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } parts[] = {{FEEDLINE_FEATURE_URING, "io_uring"},
+                 {FEEDLINE_FEATURE_CUDA, "CUDA"},
+                 {FEEDLINE_FEATURE_WEBP, "WebP"},
+                 {FEEDLINE_FEATURE_PACKED, "packed JPEG"}};
+    const char *before = "built with ";
+    printf("loaderbench %s\n", feedline_version());
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (feedline_features() & parts[i].bit) {
+            printf("%s%s", before, parts[i].name);
+            before = ", ";
+        }
+    printf("\n");
+}
+
 static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -117,7 +136,7 @@ static int run(int argc, char **argv)
         strcmp(name, "help") == 0)
         return help(argc, argv);
     if (strcmp(name, "--version") == 0) {
-        printf("loaderbench %s\n", feedline_version());
+        print_version();
         return TOOL_DONE;
     }
     if (strcmp(name, "--completion") == 0)

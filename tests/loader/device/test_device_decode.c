@@ -52,9 +52,10 @@ static void make_file(struct files *f, uint32_t i, bool packed)
     }
 }
 
-/* A rig whose data set is these files. */
+/* A rig whose data set is these files, packed if the host can decode that. */
 static void open_files(struct rig *r, struct files *f, bool packed)
 {
+    packed &= (feedline_features() & FEEDLINE_FEATURE_PACKED) != 0;
     rig_open(r);
     feedline_dataset_close(r->dataset);
     for (uint32_t i = 0; i < KINDS; i++)
@@ -70,7 +71,7 @@ static void close_files(struct rig *r, struct files *f)
         free(f->data[i]);
 }
 
-/* Whether this build has what makes a sample one for a device. */
+/* Whether this build and processor make samples for a device. */
 static bool can_decode(void)
 {
     void *packed;
@@ -80,7 +81,7 @@ static bool can_decode(void)
     if (can)
         free(packed);
     free(file);
-    return can;
+    return can && feedline_features() & FEEDLINE_FEATURE_PACKED;
 }
 
 #define EPOCH ((KINDS + RIG_BATCH - 1) / RIG_BATCH)

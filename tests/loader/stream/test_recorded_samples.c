@@ -715,6 +715,8 @@ TEST_WITH(slow_samples_have_a_size, setup, teardown)
 /* Where crops of a JPEG begin, which the first epochs note. */
 TEST_WITH(later_epochs_enter_at_the_crop, setup, teardown)
 {
+    if (!(feedline_features() & FEEDLINE_FEATURE_PACKED))
+        test_skip("built without jpegint.h");
     feedline_dataset *ds = recorded_dataset(&rig);
     SCOPED_LOADER none = recorded_loader(ds, "jpeg_index=false");
     assert_int_equal(recorded_run(&rig, none, 5), 0);
@@ -758,6 +760,8 @@ static int32_t read_by_bytes(struct feedline_read_call *call,
 TEST_WITH(the_largest_file_is_entered, setup, teardown)
 {
     uint64_t jumped[2];
+    if (!(feedline_features() & FEEDLINE_FEATURE_PACKED))
+        test_skip("built without jpegint.h");
     rig.read = read_by_bytes;
     feedline_dataset *ds = recorded_dataset(&rig);
     for (int i = 0; i < 2; i++) {

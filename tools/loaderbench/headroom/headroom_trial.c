@@ -30,7 +30,8 @@ static void add(struct headroom_trial *t, void *data, uint64_t bytes)
     uint64_t i = t->samples++;
     t->data[AS_IS][i] = t->data[PACKED][i] = data;
     t->sizes[AS_IS][i] = t->sizes[PACKED][i] = bytes;
-    if (feedline_jpeg_pack(data, bytes, &t->data[PACKED][i],
+    if (!(feedline_features() & FEEDLINE_FEATURE_PACKED) ||
+        feedline_jpeg_pack(data, bytes, &t->data[PACKED][i],
                            &t->sizes[PACKED][i]) < 0) {
         t->data[PACKED][i] = data;
         t->sizes[PACKED][i] = bytes;

@@ -96,6 +96,12 @@ static int check_options(const struct pack_options *o)
         tool_say("--unpack changes no images, and writes all of them");
         return TOOL_USAGE;
     }
+    if (strcmp(o->store, "packed") == 0 &&
+        !(feedline_features() & FEEDLINE_FEATURE_PACKED)) {
+        tool_say("--store packed: this loaderbench was built without "
+                 "libjpeg-turbo's jpegint.h and could not read it");
+        return TOOL_USAGE;
+    }
     if (!*o->name || strchr(o->name, '/') || *o->name == '.' ||
         strlen(o->name) > NAME_BYTES) {
         tool_say("--name '%s': a name of files", o->name);

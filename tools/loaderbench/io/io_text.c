@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What loaderbench io prints, from its document. */
+#include "tools/loaderbench/cli/cli.h"
 #include "tools/loaderbench/doc.h"
 #include "tools/loaderbench/io/io.h"
 #include "tools/loaderbench/tool.h"
@@ -36,10 +37,11 @@ void io_print(const json_t *doc)
         print_point(p);
     }
     if (*missing)
-        printf("%s\n", missing);
-    if (json_is_object(chosen))
-        printf("\nBest: reader=%s direct=%s io_depth=%lld\n%s.\n",
-               doc_text(chosen, "reader"), doc_text(chosen, "direct"),
-               (long long)doc_int(chosen, "io_depth"),
-               doc_text(chosen, "reason"));
+        cli_print("%s", missing);
+    if (!json_is_object(chosen))
+        return;
+    printf("\nBest: reader=%s direct=%s io_depth=%lld\n",
+           doc_text(chosen, "reader"), doc_text(chosen, "direct"),
+           (long long)doc_int(chosen, "io_depth"));
+    cli_print("%s.", doc_text(chosen, "reason"));
 }

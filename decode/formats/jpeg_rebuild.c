@@ -21,8 +21,16 @@ uint64_t fdl_jpeg_marker(const uint8_t *data, uint64_t size, uint64_t at)
     return size - at >= 2 && data[at] == 0xff && data[at + 1] != 0 ? at : size;
 }
 
+/* A marker without a length: TEM and RSTn, which libjpeg passes over. */
+static bool is_alone(int marker)
+{
+    return marker == 0x01 || (marker & 0xf8) == JPEG_RST0;
+}
+
 uint64_t fdl_jpeg_segment_end(const uint8_t *data, uint64_t size, uint64_t at)
 {
+    if (size - at >= 2 && is_alone(data[at + 1]))
+        return at + 2;
     if (size - at < 4)
         return size;
     uint64_t n = 2 + ((uint64_t)data[at + 2] << 8 | data[at + 3]);
@@ -191,9 +199,8 @@ static void copy_markers(struct fdl_jpeg_parts *p)
     while ((at = fdl_jpeg_marker(data, size, at)) < size) {
         uint64_t end = fdl_jpeg_segment_end(data, size, at);
         int marker = data[at + 1];
-        if (end - at < 4)
-            return;
-        if ((marker & 0xf0) == JPEG_APP0 || marker == JPEG_COM)
+        bool copied = (marker & 0xf0) == JPEG_APP0 || marker == JPEG_COM;
+        if (copied && end - at >= 4)
             jpeg_write_marker(&p->out, marker, data + at + 4,
                               (unsigned)(end - at - 4));
         at = end;

@@ -49,12 +49,19 @@ uint64_t fdl_jpeg_next_scan(const uint8_t *data, uint64_t size, uint64_t at)
     }
 }
 
+/* Fill bytes and 0 are data: libjpeg reads them as one byte of 0xff. */
 uint64_t fdl_jpeg_scan_end(const uint8_t *data, uint64_t size, uint64_t at)
 {
     for (; size - at >= 2; at++) {
-        if (data[at] == 0xff && data[at + 1] != 0 &&
-            (data[at + 1] & 0xf8) != JPEG_RST0)
-            return at;
+        uint64_t from = at;
+        if (data[at] != 0xff)
+            continue;
+        while (size - at >= 2 && data[at + 1] == 0xff)
+            at++;
+        if (size - at < 2)
+            break;
+        if (data[at + 1] != 0 && (data[at + 1] & 0xf8) != JPEG_RST0)
+            return from;
     }
     return size;
 }

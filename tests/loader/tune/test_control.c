@@ -174,35 +174,62 @@ TEST_WITH(what_is_given_leaves_nothing_to_tune, setup, teardown)
     free(text);
 }
 
-/* Until it has settled and is fed: what it says then. The caller frees it. */
-static char *await_fed(feedline_loader *l)
+/* Until it has settled and is fed: what it says then, which the caller frees,
+ * and what it knew both before and after it said so. */
+static char *await_fed(feedline_loader *l, struct feedline_tuner_info *info)
 {
     for (;;) {
         fixture_pass(l, 1);
         usleep(5000);
+        *info = rig_info(l);
         char *text = rig_text(feedline_loader_tuner_text, l);
-        if (strstr(text, "Settled since") && strstr(text, "consumer is fed"))
+        struct feedline_tuner_info after = rig_info(l);
+        bool stays = info->decisions == after.decisions &&
+                     info->planned_workers == after.planned_workers;
+        if (stays && strstr(text, "Settled since") &&
+            strstr(text, "consumer is fed"))
             return text;
         free(text);
     }
 }
 
-/* Settled is long before fewer workers are tried. */
+static bool fewer_were_tried(const feedline_loader *l)
+{
+    struct fdl_decision d;
+    int64_t created_ns;
+    for (uint32_t i = 0; fdl_control_decision(l->control, i, &d, &created_ns);
+         i++)
+        if (d.knob == FDL_KNOB_WORKERS && d.after < d.before)
+            return true;
+    return false;
+}
+
+/* Settled is long before fewer workers are tried. How many should do is
+ * measured: on a busy machine it may be all of them. */
 TEST_WITH(it_does_not_call_fewest_what_it_has_not_tried, setup, teardown)
 {
     SCOPED_LOADER l = rig_sleepy(images.ds, MS / 100,
                                  "batch_size=4 workers_start=4 workers_max=4");
-    char *text = await_fed(l);
-    assert_int_equal(rig_info(l).workers, 4);
-    REGARDS(text, "is fed. 1 worker should do: the tuner tries that");
-    assert_null(strstr(text, "fewest"));
+    struct feedline_tuner_info info;
+    char *text = await_fed(l, &info), expected[64];
+    uint32_t planned = info.planned_workers;
+    if (strstr(text, "fewest")) {
+        assert_true(planned == 0 || planned >= info.workers ||
+                    fewer_were_tried(l));
+    } else {
+        snprintf(expected, sizeof(expected), "is fed. %u %s should do", planned,
+                 planned == 1 ? "worker" : "workers");
+        REGARDS(text, expected);
+        assert_in_range(planned, 1, info.workers - 1);
+    }
     free(text);
 }
 
 TEST_WITH(it_does_not_call_fewest_what_was_given, setup, teardown)
 {
     SCOPED_LOADER l = rig_sleepy(images.ds, MS / 100, "batch_size=4 workers=4");
-    char *text = await_fed(l);
+    struct feedline_tuner_info info;
+    char *text = await_fed(l, &info);
     assert_null(strstr(text, "fewest"));
     assert_null(strstr(text, "should do"));
     free(text);

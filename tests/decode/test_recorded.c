@@ -117,6 +117,7 @@ TEST(values_are_checked)
         {PLAIN(CONVERT), FEEDLINE_EINVAL, "0 values; it takes 1 to 1"},
         {STEP(CROP, 0, 0, 5), FEEDLINE_EINVAL, "3 values; it takes 4"},
         {STEP(CROP, 5, 0, 5, 9), FEEDLINE_EINVAL, "5, 9 is empty"},
+        {STEP(CROP, 5, 9, 9, 9), FEEDLINE_EINVAL, "9, 9 is empty"},
         {STEP(CROP, -1e6, 0, 1, 9), FEEDLINE_ERANGE, "above the limit"},
         {STEP(CROP, 0, 0, 1e7, 9), FEEDLINE_ERANGE, "right is 1e+07"},
         {STEP(CROP, 0, NAN, 9, 9), FEEDLINE_EINVAL, "top is nan"},
@@ -133,6 +134,10 @@ TEST(values_are_checked)
         {STEP(PAD, -20, 0, -20, 0, 0), FEEDLINE_EINVAL,
          "step 2 (PAD): nothing of 40x30 is left"},
         {STEP(PAD, -40, 0, 90, 0, 1), FEEDLINE_EINVAL, "nothing of 40x30"},
+        {STEP(PAD, 90, 0, -40, 0, 1), FEEDLINE_EINVAL, "nothing of 40x30"},
+        {STEP(PAD, 0, -30, 0, 90, 1), FEEDLINE_EINVAL, "nothing of 40x30"},
+        {STEP(PAD, 0, 90, 0, -30, 1), FEEDLINE_EINVAL, "nothing of 40x30"},
+        {STEP(PAD, 0, -15, 0, -15, 0), FEEDLINE_EINVAL, "nothing of 40x30"},
         {STEP(AFFINE, 9, 9, 1, 1, 0, 0, 0, 1, 0), FEEDLINE_ERANGE,
          "filter is 1; it is 0 (nearest)"},
         {STEP(AFFINE, 9, 9, 2, 1, 0, 0, 0, INFINITY, 0), FEEDLINE_EINVAL,
@@ -243,8 +248,18 @@ TEST(outputs_are_checked)
     image.channels = 5;
     expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "5 channels");
     image = good;
+    image.channels = 0;
+    expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "0 channels");
+    image = good;
     image.width = 0;
     expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "0x30");
+    image.width = 1 << 20;
+    expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "1048576x30");
+    image = good;
+    image.height = 0;
+    expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "40x0");
+    image.height = 1 << 20;
+    expect(fdl_recorded_check(&image), FEEDLINE_ERANGE, "40x1048576");
     image = good;
     image.dtype = FEEDLINE_F32;
     expect(fdl_recorded_check(&image), FEEDLINE_EINVAL, "SCALE makes floats");

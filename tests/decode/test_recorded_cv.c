@@ -498,6 +498,10 @@ TEST(what_opencv_does_otherwise_is_refused)
         {STEP(ADD, WIDTH, HEIGHT, 6, 0), .data = good},
         {STEP(ADD, WIDTH, HEIGHT, 3, 0), .data = (const char *)good + 1},
         {STEP(ADD, WIDTH, HEIGHT, 0, 2), .data = good},
+        {STEP(WARP_AFFINE, 6, 4, 3, 4, 4, MATRIX, 1, 2, 3)},
+        {STEP(WARP_AFFINE, 6, 4, 2, 4, 5, MATRIX, 1, 2, 3)},
+        {STEP(RESIZE, 6, 4, 1, 2)},
+        {STEP(RESIZE, 6, 4, 2)},
         {STEP(RECOMPRESS, 101)},
         {STEP(RECOMPRESS, 7.5)},
         {STEP(CONTRAST, INFINITY)}};

@@ -561,6 +561,37 @@ TEST(records_that_are_not_sound)
     assert_false(fdl_device_job_is_sound(&other));
 }
 
+#define UNSOUND(change)                                                        \
+  do {                                                                         \
+    struct fdl_device_job other = job;                                         \
+    other.change;                                                              \
+    assert_false(fdl_device_job_is_sound(&other));                             \
+  } while (0)
+
+TEST(records_with_a_number_that_cannot_be)
+{
+    if (!can_decode())
+        test_skip("built without jpegint.h, or no AVX2");
+    const struct fdl_device_job job = make_photo(false);
+    assert_int_equal(job.kind, FDL_DEVICE_CHAINS);
+    UNSOUND(n_planes = 0);
+    UNSOUND(mcus_wide = 0);
+    UNSOUND(mcus_high = 0);
+    UNSOUND(width = 0);
+    UNSOUND(height = 0);
+    UNSOUND(n_blocks++);
+    UNSOUND(tables = job.payload_bytes);
+    UNSOUND(segments += 2);
+    UNSOUND(between = 0);
+    UNSOUND(planes[2].samples = 0);
+    UNSOUND(planes[0].side = 3);
+    UNSOUND(planes[0].ac = 0);
+    UNSOUND(out_channels = 1);
+    UNSOUND(pass[0].width = 0);
+    UNSOUND(pass[1].height = 0);
+    UNSOUND(pass[1].in_width++);
+}
+
 TEST(weights_end_where_they_have_to)
 {
     if (!can_decode())

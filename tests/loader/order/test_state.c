@@ -176,6 +176,7 @@ TEST(damage_is_named)
         {"{\"feedline_state\":\"1\"}", "at 18: a whole number expected"},
         {"{\"feedline_state\":18446744073709551616}", "beyond 64 bits"},
         {"{\"feedline_state\":1,\"shuffle\":1}", "true, false or \"block\""},
+        {"{\"feedline_state\":1,\"shuffle\":\"lock\"}", "or \"block\""},
         {"{\"feedline_state\":1,\"dataset\":7}", "a string expected"},
         {"{\"feedline_state\":1,\"dataset\":\"0123\"}", "16 hexadecimal"},
         {"{\"feedline_state\":1,\"dataset\":\"0123456789abcdef0\"}",
@@ -260,6 +261,24 @@ TEST(block_shuffle_is_pinned)
     assert_int_equal(fdl_state_write(&block, large, sizeof(large), &needed),
                      FEEDLINE_OK);
     refuses(large, FEEDLINE_EINVAL, "larger than it can be");
+    struct fdl_state beyond[6];
+    for (size_t i = 0; i < FDL_COUNT_OF(beyond); i++)
+        beyond[i] = example;
+    beyond[0].blocks.samples = FDL_BLOCK_MAX + 1;
+    beyond[1].blocks.lanes = FDL_LANES_MAX + 1;
+    beyond[2].repeats = FDL_COPIES_MAX + 1;
+    beyond[3].epoch_samples = FDL_SAMPLES_MAX * FDL_COPIES_MAX + 1;
+    beyond[4].position = FDL_SAMPLES_MAX * FDL_COPIES_MAX + 1;
+    beyond[5].epoch = (UINT64_C(1) << 62) + 1;
+    for (size_t i = 0; i < FDL_COUNT_OF(beyond); i++) {
+        beyond[i].shuffle = FDL_SHUFFLE_BLOCK;
+        beyond[i].blocks.samples += i == 0 ? 0 : 76;
+        beyond[i].blocks.lanes += i == 1 ? 0 : 64;
+        assert_int_equal(
+            fdl_state_write(&beyond[i], large, sizeof(large), &needed),
+            FEEDLINE_OK);
+        refuses(large, FEEDLINE_EINVAL, "larger than it can be");
+    }
     strstr(buf, "lanes")[0] = 'p';
     refuses(buf, FEEDLINE_EINVAL, "\"lanes\" is missing");
     s = block;

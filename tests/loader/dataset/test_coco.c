@@ -58,6 +58,15 @@ TEST(order_and_names)
     assert_ok(feedline_dataset_get_sample(ds, 2, &info));
     assert_int_equal(info.label, 9);
     feedline_dataset_close(ds);
+    assert_ok(open_text("{\"images\": [{\"id\": 1, \"file_name\": \"/b/c\"}]}",
+                        "?images=/data/", &ds));
+    assert_ok(feedline_dataset_get_sample(ds, 0, &info));
+    assert_string_equal(info.path, "/b/c");
+    feedline_dataset_close(ds);
+    assert_ok(open_text("{" IMAGES "}", "?images=", &ds));
+    assert_ok(feedline_dataset_get_sample(ds, 0, &info));
+    assert_string_equal(info.path, "x/a.jpg");
+    feedline_dataset_close(ds);
 }
 
 static void check_objects(const char *options, uint64_t more)
@@ -80,6 +89,7 @@ static void check_objects(const char *options, uint64_t more)
 TEST(objects)
 {
     check_objects("", 1);
+    check_objects("?crowd=keep", 1);
     check_objects("?crowd=skip", 0);
 }
 
@@ -103,6 +113,20 @@ TEST(refusals)
         {"{\"annotations\": [{\"bbox\": [1, 2, 3]}]}", "four numbers"},
         {"{\"annotations\": [{\"bbox\": [1, 2, 3, 1e99]}]}", "too large"},
         {"{\"annotations\": [{\"keypoints\": [1, 2]}]}", "three numbers each"},
+        {"{\"annotations\": [{\"keypoints\": 1}]}", "a list of numbers"},
+        {"{\"annotations\": [{\"image_id\": 1, \"category_id\": 1, \"bbox\":"
+         " [1, 2, 3, 4], \"keypoints\": [1, 2, 2]}, {\"keypoints\":"
+         " [1, 2, 2, 1, 2, 2]}]}",
+         "as many as the objects before"},
+        {"{\"annotations\": [{\"category_id\": 1, \"bbox\": [1, 2, 3, 4]}]}",
+         "without image_id"},
+        {"{\"annotations\": [{\"image_id\": 1, \"category_id\": 1}]}",
+         "without image_id, category_id or bbox"},
+        {"{\"images\": [{\"file_name\": \"a\"}]}", "without id or file_name"},
+        {"{\"images\": [{\"id\": 1, \"file_name\": \"a\\u0000\"}]}",
+         "no file's name"},
+        {"{\"images\": [{\"id\": 1e16, \"file_name\": \"a\"}]}",
+         "a whole number expected"},
         {"{\"images\": 3}", "at 11: a list expected"},
         {"{\"images\": [", "an object expected"},
     };

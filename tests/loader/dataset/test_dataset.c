@@ -624,6 +624,15 @@ TEST(idx_is_found)
     char uri[3 * PATH_MAX];
     snprintf(uri, sizeof(uri), "idx:%s,%s", at("d/colour"), at("d/classes"));
     assert_idx(opened(uri), "d/colour", 3, 3);
+
+    make_folder("c");
+    make_idx_images("c/test-images.idx4-ubyte", 4, 3, 0);
+    make_idx_labels("c/test-labels.idx1-ubyte", 4);
+    assert_idx(opened(at("c/test-images.idx4-ubyte")),
+               "c/test-images.idx4-ubyte", 4, 3);
+    make_idx_images("c/images", 4, 3, 0); /* the name has no dimensions */
+    make_idx_labels("c/labels", 4);
+    assert_idx(opened(at("c/images")), "c/images", 4, 3);
 }
 
 TEST(idx_errors_say_what_is_wrong)
@@ -664,6 +673,8 @@ TEST(idx_errors_say_what_is_wrong)
     refused(at("m"), FEEDLINE_EINVAL, "type 0x0d");
     make_file(images, "hello");
     refused(at("m"), FEEDLINE_EINVAL, "not an IDX file");
+    make_file_of(images, "\0\1\x08\x03\0\0", 6);
+    refused(at("m"), FEEDLINE_EINVAL, "not an IDX file");
     make_file(images, "");
     refused(at("m"), FEEDLINE_EINVAL, "not an IDX file");
 
@@ -674,6 +685,9 @@ TEST(idx_errors_say_what_is_wrong)
     uint8_t wide[16 + 65536] = {0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1};
     make_file_of(images, wide, sizeof(wide));
     refused(at("m"), FEEDLINE_EINVAL, "65536 x 1 pixels");
+    memcpy(wide + 8, "\0\1\0\0\0\0\0\1", 8);
+    make_file_of(images, wide, sizeof(wide));
+    refused(at("m"), FEEDLINE_EINVAL, "1 x 65536 pixels");
 
     make_idx_images("m/pictures", 5, 0, 0);
     refused(at("m/pictures"), FEEDLINE_EINVAL, "idx:IMAGES,LABELS");

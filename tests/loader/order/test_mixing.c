@@ -156,6 +156,13 @@ TEST(buffers_are_simulated)
     assert_int_equal(fdl_mixing_of_buffer(&from, COUNT, 64, &sorted),
                      FEEDLINE_OK);
     assert_true(isnan(sorted));
+    assert_int_equal(fdl_mixing_of_buffer(&from, 100, 1, &sorted), FEEDLINE_OK);
+    assert_true(isnan(sorted)); /* a batch of one has nothing alike */
+    assert_int_equal(fdl_mixing_of_buffer(&from, 0, 64, &sorted), FEEDLINE_OK);
+    assert_true(isnan(sorted));
+    write_labels(labels, ONE_LABEL);
+    assert_int_equal(fdl_mixing_of_buffer(&from, 100, 64, &one), FEEDLINE_OK);
+    assert_true(isnan(one)); /* of one kind, and no other */
     write_labels(labels, MIXED);
     assert_int_equal(fdl_mixing_of_buffer(&from, 100, 64, &one), FEEDLINE_OK);
     assert_true(one > 0.7 && one < 1.3);

@@ -129,11 +129,13 @@ def new_size(rng, image):
 def affine(rng, image, file):
     size, filter = new_size(rng, image), rng.choice((0, 2, 3))
     a = [1, 0, 0, 0, 1, 0]
-    kind = rng.randrange(3)
+    kind = rng.randrange(4)
     if kind:
         a[2], a[5] = (rng.randint(-n, n) for n in image.size)
-    if kind == 2:
+    if kind > 1:
         a = [v + rng.gauss(0, 0.5) for v in a]
+    if kind == 3:  # out of the 16 bits of Pillow's fixed point
+        a[rng.randrange(6)] *= 5000
     fill, taken = fill_of(rng, image)
     return (AFFINE, [*size, filter, *a, *fill], b""), image.transform(
         size, Image.Transform.AFFINE, a, filter, fillcolor=taken)

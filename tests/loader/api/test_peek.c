@@ -238,4 +238,13 @@ TEST_WITH(wrong_calls, setup, teardown)
     assert_int_equal(feedline_loader_peek(l, UINT32_MAX, &b), FEEDLINE_TIMEOUT);
 }
 
+TEST_WITH(a_batch_of_another_loader_is_not_delivered, setup, teardown)
+{
+    struct order_batch given[2][1];
+    SCOPED_LOADER l = begun(1, given[0]);
+    SCOPED_LOADER other = begun(1, given[1]);
+    assert_error(feedline_loader_deliver(other, shown(l, 0)), FEEDLINE_EINVAL,
+                 "not the next one");
+}
+
 TEST_MAIN("peek")

@@ -269,7 +269,16 @@ TEST_WITH(what_is_not_expected_is_refused, setup, teardown)
     assert_error(bring(l, later + 9, m.made[1]), FEEDLINE_ESTATE, "ticket 10");
     assert_error(bring(l, ticket, m.made[2]), FEEDLINE_EINVAL,
                  "9216 bytes of images for 2 samples, which take 6144");
+    const struct feedline_brought all = what;
     what.labels = NULL;
+    assert_error(feedline_loader_bring(l, ticket, &what), FEEDLINE_EINVAL,
+                 "NULL");
+    what = all;
+    what.images = NULL;
+    assert_error(feedline_loader_bring(l, ticket, &what), FEEDLINE_EINVAL,
+                 "NULL");
+    what = all;
+    what.sample_index = NULL;
     assert_error(feedline_loader_bring(l, ticket, &what), FEEDLINE_EINVAL,
                  "NULL");
     assert_ok(bring(l, ticket, m.made[1]));
@@ -293,12 +302,17 @@ TEST_WITH(only_images_of_one_size_are_brought, setup, teardown)
     SCOPED_LOADER various =
         order_loader(&rig, "order=given max_sample_bytes=1m");
     SCOPED_LOADER encoded = order_loader(&rig, "decode=none");
+    SCOPED_LOADER mixed = fixture_with(
+        rig.dataset, NULL, "center_crop size=8;mix mixup_alpha=1 num_classes=9",
+        "order=given batch_size=4");
     assert_error(feedline_loader_expect(own, 1, &ticket), FEEDLINE_ESTATE,
                  "order=given");
     assert_error(feedline_loader_expect(various, 1, &ticket), FEEDLINE_ENOSYS,
                  "images of different sizes");
     assert_error(feedline_loader_expect(encoded, 1, &ticket), FEEDLINE_ENOSYS,
                  "no pixels of its own");
+    assert_error(feedline_loader_expect(mixed, 1, &ticket), FEEDLINE_ENOSYS,
+                 "mixed images");
 }
 
 /* ---- Plans -------------------------------------------------------------- */

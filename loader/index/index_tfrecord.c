@@ -44,7 +44,7 @@ static const struct fdl_option options[ROWS] = {
                                    "default image/class/label or label"),
     [ROW_NAME] = FDL_INDEX_STRING("name", "",
                                   "feature with the sample's name; by "
-                                  "default image/filename or file_name"),
+                                  "default image/filename, file_name or key"),
     [ROW_LABEL_BASE] = {.name = "label_base",
                         .type = FEEDLINE_T_INT,
                         .max = INT64_C(1) << 31,

@@ -21,7 +21,8 @@ import feedline
 import shard_writers
 from feedline import Dataset, log_lines
 from shard_writers import RECORDIO_MAGIC, Row, beton_image, bytes_feature
-from shard_writers import int_feature, recordio_image, refused
+from shard_writers import int_feature, message, recordio_image, refused
+from shard_writers import varint
 from shard_writers import write_beton_fields, write_examples, write_litdata
 from shard_writers import write_mds_rows
 
@@ -542,6 +543,35 @@ def test_mds_columns_refused(
     with pytest.raises(feedline.InvalidArgument) as caught:
         Dataset.open("mds:%s/s.mds%s" % (tmp_path, options))
     assert re.search(why.replace(")", r"\)"), str(caught.value))
+
+def unpacked_feature(*values: int) -> bytes:
+    """As writers older than packed lists make it."""
+    return message(3, b"".join(b"\x08" + varint(value) for value in values))
+
+
+@pytest.mark.parametrize(
+    "features, options, label",
+    [
+        ({"pic": bytes_feature(b"x"), "n": int_feature(3)},
+         "?image=pic&label=n", 3),
+        ({"jpg": bytes_feature(b"x"), "label": unpacked_feature(200)}, "", 200),
+        ({"image": bytes_feature(b"z"), "image/encoded": bytes_feature(b"x"),
+          "label": int_feature(1), "image/class/label": int_feature(2)}, "", 2),
+        ({"image/encoded": bytes_feature(b"x"), "image": bytes_feature(b"z"),
+          "label": int_feature(1)}, "", 1),
+        ({"jpg": bytes_feature(b"x"), "label": message(3, b"")}, "", 0),
+        ({"jpg": bytes_feature(b"x"), "image": message(1, b""),
+          "label": int_feature(5)}, "?label_base=2", 3),
+    ],
+)
+def test_tfrecord_features(
+    tmp_path: Path, features: Dict[str, bytes], options: str, label: int
+) -> None:
+    named = {**features, "key": bytes_feature(b"a.jpg")}
+    write_examples(tmp_path / "s.tfrecord", [named])
+    dataset = Dataset.open("tfrecord:%s/s.tfrecord%s" % (tmp_path, options))
+    assert (dataset.label(0), bytes_of(dataset, 0)) == (label, b"x")
+    assert dataset.path(0).endswith("a.jpg")
 
 
 @each_format

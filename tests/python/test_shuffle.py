@@ -12,6 +12,7 @@ import pytest
 
 import feedline
 from feedline._library import lib
+from shard_writers import write_tar
 
 
 def order(
@@ -65,6 +66,27 @@ def test_mixing(dataset: feedline.Dataset) -> None:
     assert full["variance"] == 1 and math.isnan(full["buffer_variance"])
     with pytest.raises(feedline.UnknownName, match="lane"):
         dataset.mixing(lanez=2)
+
+
+def test_mixing_of_shards(tmp_path: Path) -> None:
+    """A buffer mixes half classes in random order better than whole ones."""
+    samples = [
+        ("%04d.%s" % (i, kind), content)
+        for i in range(800)
+        for kind, content in (("jpg", b"x"), ("cls", b"%d" % (i // 100)))
+    ]
+    for i in range(16):
+        write_tar(tmp_path / ("%d.tar" % i), samples[100 * i : 100 * i + 100])
+    write_tar(tmp_path / "all.tar", samples)
+    several, one = (
+        feedline.Dataset.open("tar:%s/%s.tar" % (tmp_path, name)).mixing(
+            block=25, lanes=4, batch_size=16
+        )
+        for name in ("{0..15}", "all")
+    )
+    assert several["variance"] == one["variance"]  # blocks know no shards
+    assert several["buffer"] == one["buffer"] == 100
+    assert several["buffer_variance"] < one["buffer_variance"]
 
 
 def test_the_statistics_have_it(

@@ -512,6 +512,16 @@ def test_mds_splits_are_named(tmp_path: Path) -> None:
         ({"a": ("int", 1), "p": ("pkl", b"?"), "z": ("png", b"x")}, "", 1),
         ({"a": ("int", 1), "z": ("png", b"x")}, "?label=none", 0),
         ({"a": ("str", "ant"), "z": ("png", b"x")}, "?label=a", 0),
+        (
+            {"a": ("bytes", b"x"), "b": ("png", b"y"), "c": ("int", 1)},
+            "?image=a",
+            1,
+        ),
+        (
+            {"a": ("jpeg", b"x"), "b": ("png", b"y"), "c": ("int", 1)},
+            "?image=a",
+            1,
+        ),
     ],
 )
 def test_mds_columns(
@@ -534,6 +544,9 @@ def test_mds_columns(
         ({"a": ("pkl", b"")}, "?image=a", "is pkl, which cannot"),
         ({"a": ("uint64", 1 << 63), "x": ("png", b"")}, "", "not fit"),
         ({"a": ("png", b"")}, "?label=b", "no column 'b'"),
+        ({"a": ("png", b"")}, "?label=a", "to be an integer or str"),
+        ({"a": ("png", b""), "b": ("int", 1)}, "?name=b", "to be str"),
+        ({"a": ("png", b"")}, "?image=none", "no column 'none'"),
     ],
 )
 def test_mds_columns_refused(
@@ -544,6 +557,7 @@ def test_mds_columns_refused(
         Dataset.open("mds:%s/s.mds%s" % (tmp_path, options))
     assert re.search(why.replace(")", r"\)"), str(caught.value))
 
+
 def unpacked_feature(*values: int) -> bytes:
     """As writers older than packed lists make it."""
     return message(3, b"".join(b"\x08" + varint(value) for value in values))
@@ -552,16 +566,41 @@ def unpacked_feature(*values: int) -> bytes:
 @pytest.mark.parametrize(
     "features, options, label",
     [
-        ({"pic": bytes_feature(b"x"), "n": int_feature(3)},
-         "?image=pic&label=n", 3),
+        (
+            {"pic": bytes_feature(b"x"), "n": int_feature(3)},
+            "?image=pic&label=n",
+            3,
+        ),
         ({"jpg": bytes_feature(b"x"), "label": unpacked_feature(200)}, "", 200),
-        ({"image": bytes_feature(b"z"), "image/encoded": bytes_feature(b"x"),
-          "label": int_feature(1), "image/class/label": int_feature(2)}, "", 2),
-        ({"image/encoded": bytes_feature(b"x"), "image": bytes_feature(b"z"),
-          "label": int_feature(1)}, "", 1),
+        (
+            {
+                "image": bytes_feature(b"z"),
+                "image/encoded": bytes_feature(b"x"),
+                "label": int_feature(1),
+                "image/class/label": int_feature(2),
+            },
+            "",
+            2,
+        ),
+        (
+            {
+                "image/encoded": bytes_feature(b"x"),
+                "image": bytes_feature(b"z"),
+                "label": int_feature(1),
+            },
+            "",
+            1,
+        ),
         ({"jpg": bytes_feature(b"x"), "label": message(3, b"")}, "", 0),
-        ({"jpg": bytes_feature(b"x"), "image": message(1, b""),
-          "label": int_feature(5)}, "?label_base=2", 3),
+        (
+            {
+                "jpg": bytes_feature(b"x"),
+                "image": message(1, b""),
+                "label": int_feature(5),
+            },
+            "?label_base=2",
+            3,
+        ),
     ],
 )
 def test_tfrecord_features(

@@ -2,6 +2,7 @@
 /* Decoders in processes of their own: the same pixels and the same errors, and
  * what becomes of an image whose decoder ends. */
 #include "decode/formats/jpeg_entries.h"
+#include "decode/recorded_image.h"
 #include "tests/decode/isolate/decoders.h"
 #include "tests/decode/make_jpeg.h"
 #include "tests/decode/make_png.h"
@@ -161,6 +162,53 @@ TEST_WITH(masks_keep_their_indices, setup, NULL)
                          FEEDLINE_OK);
     }
     assert_memory_equal(rows[0], rows[1], sizeof(rows[0]));
+    free(file);
+}
+
+static void carry_out(struct fdl_decoder *d, const struct fdl_encoded *bytes,
+                      const struct feedline_recorded_step *step, int32_t n,
+                      uint8_t *out)
+{
+    struct feedline_recorded_image image = {
+        .struct_size = sizeof(image),
+        .n_steps = step ? 1 : 0,
+        .steps = step,
+        .out = out,
+        .out_bytes = (uint64_t)n * 40 * 30,
+        .dtype = FEEDLINE_U8,
+        .nhwc = 1,
+        .channels = n,
+        .height = 30,
+        .width = 40,
+    };
+    struct fdl_image_info info;
+    struct fdl_render_cost cost;
+    if (fdl_recorded_render(d, bytes, &image, &info, &cost))
+        fail_msg("%s", fdl_last_error());
+}
+
+/* As indices, and in the colours of the palette. */
+TEST_WITH(a_palette_is_what_it_is_to_recorded_samples, setup, NULL)
+{
+    SCOPED_DECODER a = plain((struct fdl_decode_limits){0});
+    SCOPED_DECODER b = isolated((struct fdl_decode_limits){0});
+    struct make_png m = {.width = 40, .height = 30, .depth = 4, .colour = 3};
+    size_t size;
+    uint8_t *file = make_png(&m, &size);
+    struct fdl_encoded bytes = file_of(file, size);
+    for (int32_t channels = 3; channels <= 4; channels++) {
+        const struct feedline_recorded_step convert = {
+            .op = FEEDLINE_STEP_CONVERT, .n = 1, .value = {channels}};
+        uint8_t out[2][4 * 40 * 30], indices[2][40 * 30];
+        carry_out(a, &bytes, NULL, 1, indices[0]);
+        carry_out(b, &bytes, NULL, 1, indices[1]);
+        assert_memory_equal(indices[0], indices[1], sizeof(indices[0]));
+        carry_out(a, &bytes, &convert, channels, out[0]);
+        carry_out(b, &bytes, &convert, channels, out[1]);
+        assert_memory_equal(out[0], out[1], (size_t)channels * 40 * 30);
+        for (size_t i = 0; i < sizeof(indices[0]); i++)
+            assert_true(indices[0][i] < 16);
+    }
     free(file);
 }
 

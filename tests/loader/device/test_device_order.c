@@ -6,6 +6,8 @@
  */
 #include "device_rig.h"
 
+#include <feedline/elsewhere.h>
+#include <feedline/exchange.h>
 #include <feedline/order.h>
 
 #define KEPT 30u
@@ -110,6 +112,22 @@ TEST(kept_batches_stay)
         end(p.device, p.host);
         rig_pair_close(&r, &p);
     }
+}
+
+TEST(none_is_shown_ahead_or_brought)
+{
+    uint64_t ticket;
+    feedline_batch *b;
+    struct pair p;
+    SCOPED_RIG r;
+    rig_open(&r);
+    open_pair(&r, "device", "dtype=f32", &p);
+    begin(p.device, p.host, 0);
+    assert_error(feedline_loader_peek(p.device, 0, &b), FEEDLINE_ENOSYS,
+                 "no batch on a device is shown ahead");
+    assert_error(feedline_loader_expect(p.device, 1, &ticket), FEEDLINE_ENOSYS,
+                 "images that a device finishes");
+    rig_pair_close(&r, &p);
 }
 
 TEST_MAIN("device_order")

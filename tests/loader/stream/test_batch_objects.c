@@ -8,6 +8,7 @@
 #include "tests/loader/fixture.h"
 #include "tests/wrap_memory.h"
 
+#include <feedline/elsewhere.h>
 #include <feedline/objects.h>
 
 #include <inttypes.h>
@@ -243,6 +244,12 @@ TEST_WITH(what_objects_cannot_follow_is_refused, setup, teardown)
         assert_error(fixture_try(&l, ds, NULL, bad[i][0], "batch_size=5"),
                      FEEDLINE_EINVAL, bad[i][1]);
     }
+    uint64_t ticket;
+    feedline_loader *given = fixture_with(ds, NULL, "center_crop size=8",
+                                          "batch_size=5 order=given");
+    assert_error(feedline_loader_expect(given, 1, &ticket), FEEDLINE_ENOSYS,
+                 "objects");
+    feedline_loader_destroy(given);
     assert_ok(feedline_dataset_set_objects(ds, NULL));
     SCOPED_LOADER none;
     assert_error(fixture_try(&none, ds, NULL, "sanitize_boxes", "batch_size=5"),

@@ -8,6 +8,7 @@
 #include "tests/loader/fixture.h"
 #include "tests/wrap_memory.h"
 
+#include <feedline/elsewhere.h>
 #include <feedline/fields.h>
 #include <feedline/masks.h>
 
@@ -251,6 +252,12 @@ TEST_WITH(what_masks_cannot_follow_is_refused, setup, teardown)
     assert_error(feedline_batch_get_masks(b, &m), FEEDLINE_EINVAL,
                  "option masks");
     feedline_batch_release(b);
+    uint64_t ticket;
+    SCOPED_LOADER given =
+        fixture_with(ds, NULL, "center_crop size=8",
+                     "batch_size=5 dtype=u8 order=given masks=mask");
+    assert_error(feedline_loader_expect(given, 1, &ticket), FEEDLINE_ENOSYS,
+                 "masks");
 }
 
 TEST_WITH(without_memory, setup, teardown)

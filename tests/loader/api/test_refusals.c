@@ -140,6 +140,9 @@ TEST_WITH(null_in_datasets, setup, teardown)
             "config is NULL");
     REFUSED(feedline_dataset_get_mixing(NULL, cfg, NULL), "data set is NULL");
     REFUSED(feedline_dataset_get_mixing(ds, cfg, NULL), NO_STRUCT);
+    struct feedline_mixing mixing = {.struct_size = sizeof(mixing)};
+    assert_ok(feedline_dataset_get_mixing(ds, NULL, &mixing)); /* defaults */
+    assert_int_equal(mixing.batch, 64);
     assert_null(out);
     feedline_dataset_close(NULL);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The consumer's phases through the public interface. */
+#include "loader/loader.h"
+#include "loader/watch/phases.h"
 #include "tests/loader/fixture.h"
 
 #include <pthread.h>
@@ -103,6 +105,26 @@ TEST_WITH(phases_are_user_time, setup, teardown)
 }
 
 /* A phase over many steps has their user time and nothing else. */
+/* Those in which ranks wait for each other, by their names. */
+TEST_WITH(phases_of_all_ranks_are_known, setup, teardown)
+{
+    static const char *const names[] = {"all_reduce", "sync grads", "barrier"};
+    struct fdl_watch *watch = loader->sources.watch;
+    uint64_t sum = 0;
+    step();
+    begin("forward");
+    work();
+    end();
+    assert_true(fdl_phases_synced(watch) < 0); /* there is none */
+    for (uint32_t i = 0; i < FDL_COUNT_OF(names); i++) {
+        begin(names[i]);
+        work();
+        end();
+        sum += phase(1 + i).self_ns;
+        assert_int_equal(fdl_phases_synced(watch), sum);
+    }
+}
+
 TEST_WITH(waits_do_not_count, setup, teardown)
 {
     step();

@@ -54,9 +54,12 @@ if(FEEDLINE_REPRODUCIBLE)
 endif()
 
 # feedline_shipped(TARGET...): a library or program that others run, or a part
-# of one.
+# of one. Where the build's own library lies, too, is named without the build's
+# folder: an installed program has another RUNPATH, but in as many bytes.
 function(feedline_shipped)
   foreach(target ${ARGN})
+    set_target_properties(${target} PROPERTIES
+      BUILD_RPATH_USE_ORIGIN ${FEEDLINE_REPRODUCIBLE})
     target_compile_options(${target} PRIVATE ${hardening_compile}
                            ${no_own_folders})
     target_link_options(${target} PRIVATE ${hardening_link})

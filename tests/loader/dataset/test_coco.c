@@ -93,6 +93,31 @@ TEST(objects)
     check_objects("?crowd=skip", 0);
 }
 
+/* Whoever is left out takes its objects along, and those of others stay with
+ * their images. */
+TEST(objects_of_a_quarantine)
+{
+    char list[64], options[96];
+    feedline_dataset *ds = NULL;
+    snprintf(list, sizeof(list), "/tmp/feedline-coco-%d.list", (int)getpid());
+    snprintf(options, sizeof(options), "?quarantine=%s", list);
+    FILE *f = fopen(list, "w");
+    assert_non_null(f);
+    fputs("x/a.jpg\nnot there\n", f);
+    assert_int_equal(fclose(f), 0);
+    assert_ok(open_text(notes, options, &ds));
+    unlink(list);
+    assert_int_equal(ds->count, 2);
+    assert_int_equal(fdl_dataset_label(ds, 0), 5);
+    assert_int_equal(fdl_dataset_label(ds, 1), 9);
+    const struct fdl_object_table *t = ds->objects;
+    assert_int_equal(t->span[0].n, 0);
+    assert_int_equal(t->span[1].n, 2);
+    const float *last = t->boxes + 4 * t->span[1].first;
+    assert_true(last[0] == 1.0F && last[4] == 0.5F);
+    feedline_dataset_close(ds);
+}
+
 TEST(refusals)
 {
     static const struct {

@@ -119,7 +119,7 @@ static void print_version(void)
             printf("%s%s", before, parts[i].name);
             before = ", ";
         }
-    printf("\n");
+    printf("%s\n", *before == ',' ? "" : "built without optional parts");
 }
 
 static int run(int argc, char **argv)

@@ -65,6 +65,23 @@ TEST_WITH(cut_image_fails_and_the_next_does_not, setup, teardown)
     feedline_checker_destroy(c);
 }
 
+TEST_WITH(cut_image_that_is_accepted_is_told, setup, teardown)
+{
+    feedline_config *cfg;
+    feedline_checker *c = NULL;
+    images.sizes[1] -= images.sizes[1] / 3;
+    SCOPED_DATASET ds = fixture_memory(&images);
+    assert_ok(feedline_config_create(&cfg));
+    assert_ok(feedline_config_set(cfg, "accept_truncated", "0.1"));
+    assert_ok(feedline_checker_create(cfg, ds, &c));
+    feedline_config_destroy(cfg);
+    struct feedline_checked out = check(c, 1);
+    assert_int_equal(out.status, FEEDLINE_OK);
+    assert_true(out.flags & FEEDLINE_CHECKED_TRUNCATED);
+    assert_int_equal(check(c, 2).flags, 0);
+    feedline_checker_destroy(c);
+}
+
 /* Bytes of a sample, wherever it is. */
 TEST_WITH(bytes_are_read, setup, teardown)
 {

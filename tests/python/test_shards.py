@@ -296,6 +296,8 @@ def test_beton_that_is_refused(tmp_path: Path) -> None:
     refused(path, "raw pixels.*write_mode", feedline.NotSupported)
     path.write_bytes(b"\1" + path.read_bytes()[1:])
     refused(path, "version 1")
+    write_beton_fields(path, [(0, "f")], [(struct.pack("<d", 0.5),)], [()])
+    refused(path, "no field.*the first is 'f', a FloatField")
 
 
 # ---- LitData -----------------------------------------------------------------
@@ -335,6 +337,7 @@ def test_litdata_values(tmp_path: Path) -> None:
         ("image=0", "no value of a sample is the image .the first is str"),
         ("label=1", "value 1 of a sample is no int"),
         ("label=x", "label=x is no number"),
+        ("label=-1", "label=-1 is no number"),
     ):
         refused("litdata:%s?%s" % (tmp_path, options), why)
 
@@ -352,6 +355,13 @@ def test_litdata_that_is_refused(
 ) -> None:
     write_litdata(tmp_path, [[[b"image"]]], ["jpeg"], **config)
     refused("litdata:%s" % tmp_path, why, feedline.NotSupported)
+
+
+def test_litdata_of_nothing(tmp_path: Path) -> None:
+    write_litdata(tmp_path, [[[b"image"]]], [])
+    refused("litdata:%s" % tmp_path, "it has no data_format")
+    write_litdata(tmp_path, [[[b"x"]]], ["str"] * 99)
+    refused("litdata:%s" % tmp_path, "too many values in a sample")
 
 
 def test_litdata_tables_of_arrow(tmp_path: Path) -> None:

@@ -369,11 +369,13 @@ TEST_WITH(whoever_has_the_lock_may_need_a_core, setup, teardown)
 
 /* ---- Failing ------------------------------------------------------------ */
 
-/* Sample 3 is an I/O error, sample 5 a number that means nothing. */
+/* Sample 3 is an I/O error, samples 5 and 6 numbers that mean nothing. */
 static int32_t refuse(const struct feedline_op_call *call)
 {
     if (call->sample_index == 3)
         return FEEDLINE_EIO;
+    if (call->sample_index == 6)
+        return -12345;
     return call->sample_index == 5 ? 77 : FEEDLINE_OK;
 }
 
@@ -383,14 +385,16 @@ TEST_WITH(errors_are_of_the_sample, setup, teardown)
     feedline_loader *l = loader_of(&def, "workers=3 on_error=zero");
     feedline_batch *b = fixture_next(l);
     struct feedline_batch_info info = fixture_info(b);
-    for (uint32_t i = 0; i < info.count; i++)
-        assert_int_equal(info.sample_status[i], i == 3   ? FEEDLINE_EIO
-                                                : i == 5 ? FEEDLINE_EUSER
-                                                         : FEEDLINE_OK);
+    for (uint32_t i = 0; i < info.count; i++) {
+        bool odd = i == 5 || i == 6;
+        assert_int_equal(info.sample_status[i], i == 3 ? FEEDLINE_EIO
+                                                : odd  ? FEEDLINE_EUSER
+                                                       : FEEDLINE_OK);
+    }
     feedline_batch_release(b);
     fixture_run(l, 1);
     struct feedline_stage_stats stats = fixture_stage(l, FEEDLINE_STAGE_COUNT);
-    assert_int_equal(stats.errors, 2);
+    assert_int_equal(stats.errors, 3);
     assert_int_equal(stats.items, N);
     feedline_loader_destroy(l);
 

@@ -492,6 +492,8 @@ TEST_WITH(shared_objects_bring_operations, setup, teardown)
     char path[256];
     fixture_path(&images, 0, path, sizeof(path));
     assert_error(feedline_pipeline_load(p, path), FEEDLINE_EINVAL, path);
+    assert_error(feedline_pipeline_load(p, "libm.so.6"), FEEDLINE_ENOENT,
+                 "feedline_op_register");
     assert_ok(feedline_pipeline_load(p, CUSTOM_PLUGIN));
     assert_error(feedline_pipeline_load(p, CUSTOM_PLUGIN), FEEDLINE_EINVAL,
                  "already"); /* passed on */

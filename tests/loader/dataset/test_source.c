@@ -229,6 +229,20 @@ TEST_WITH(leaves_out_what_is_in_quarantine, setup_store, teardown_store)
 
 /* ---- Wrong --------------------------------------------------------------- */
 
+TEST_WITH(only_reading_of_files_is_measured, setup_store, teardown_store)
+{
+    struct feedline_reading r = {.struct_size = sizeof(r)};
+    feedline_config *cfg;
+    SCOPED_DATASET ds = open_store();
+    assert_ok(feedline_config_create(&cfg));
+    assert_error(feedline_dataset_measure_reading(cfg, ds, 1000000, 0, &r),
+                 FEEDLINE_EINVAL, "not in files");
+    assert_error(
+        feedline_dataset_measure_reading(cfg, images.ds, 1000000, 0, &r),
+        FEEDLINE_EINVAL, "not in files");
+    feedline_config_destroy(cfg);
+}
+
 TEST_WITH(mistakes_are_named, setup_store, teardown_store)
 {
     feedline_dataset *ds = NULL;

@@ -4,6 +4,7 @@
  * with its own image, and what is wrong with one belongs to its sample. That
  * their pixels are the right ones is Python's to test.
  */
+#include "base/file.h"
 #include "tests/decode/make_png.h"
 #include "tests/loader/fixture.h"
 #include "tests/wrap_memory.h"
@@ -220,6 +221,53 @@ TEST_WITH(a_mask_that_is_wrong_fails_its_sample, setup, teardown)
         feedline_dataset_close(ds);
         unlink(other);
     }
+}
+
+static uint64_t mask_run(feedline_dataset *ds)
+{
+    uint64_t other = 0;
+    SCOPED_LOADER l =
+        fixture_with(ds, NULL, MOVES,
+                     "batch_size=7 dtype=u8 workers=2 shuffle=true epochs=1 "
+                     "masks=mask");
+    return run(l, &other);
+}
+
+/* Fields before and behind the masks are no masks, and come as they are. */
+TEST_WITH(masks_among_other_fields, setup, teardown)
+{
+    const char *files[N], *all[N];
+    feedline_dataset *made;
+    for (uint32_t i = 0; i < N; i++) {
+        files[i] = images[i];
+        all[i] = masks[i];
+    }
+    SCOPED_DATASET alone = open_masks(false, NULL);
+    assert_ok(feedline_dataset_open_paths(files, NULL, N, &made));
+    SCOPED_DATASET ds = made;
+    assert_ok(feedline_dataset_add_files(ds, "before", files));
+    assert_ok(feedline_dataset_add_files(ds, "mask", all));
+    assert_ok(feedline_dataset_add_files(ds, "behind", files));
+    assert_int_equal(mask_run(ds), mask_run(alone));
+
+    SCOPED_LOADER l = fixture_with(ds, NULL, "center_crop size=8",
+                                   "batch_size=30 dtype=u8 masks=mask");
+    feedline_batch *b = fixture_next(l);
+    for (uint32_t k = 0; k < 3; k++) {
+        struct feedline_batch_field f = {.struct_size = sizeof(f)};
+        assert_ok(feedline_batch_get_field(b, k, &f));
+        for (uint32_t i = 0; i < N; i++) {
+            uint32_t sample = (uint32_t)fixture_info(b).sample_index[i];
+            const char *path = k == 1 ? masks[sample] : images[sample];
+            char *text;
+            uint64_t bytes;
+            assert_ok(fdl_file_load(path, &text, &bytes));
+            assert_int_equal(f.bytes[i], bytes);
+            assert_memory_equal(f.data + f.offset[i], text, bytes);
+            free(text);
+        }
+    }
+    feedline_batch_release(b);
 }
 
 TEST_WITH(what_masks_cannot_follow_is_refused, setup, teardown)

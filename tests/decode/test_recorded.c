@@ -273,6 +273,13 @@ TEST(ycbcr_is_pillows)
     assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
     for (size_t i = 0; i < 6 * 3; i++)
         assert_int_equal(out[i], i % 3 ? 128 : gray[i / 3]);
+
+    /* What is YCbCr already stays as it is. */
+    steps[0].value[0] = 3;
+    steps[2] = steps[1];
+    image = program(steps, 3, 3, 6, 1);
+    assert_int_equal(fdl_recorded_render(d, &bytes, &image, &info, &cost), 0);
+    assert_memory_equal(out, want, sizeof(want));
     fdl_decoder_destroy(d);
 
     steps[2] = steps[3];
@@ -484,6 +491,41 @@ TEST(floats_are_those_of_to_tensor)
             assert_memory_equal(&got, &want, sizeof(got));
         }
     }
+}
+
+/* As to_dtype of torchvision v2: times 1 / 255, which may be another float. */
+TEST(floats_are_those_of_a_factor)
+{
+    struct feedline_recorded_step scale = STEP(SCALE, 1);
+    struct feedline_recorded_image image =
+        floats(program(&scale, 1, 3, WIDTH, HEIGHT));
+    size_t others = 0;
+    assert_int_equal(carry_out(&image), FEEDLINE_OK);
+    for (size_t i = 0; i < WIDTH * HEIGHT * 3; i++) {
+        float want = (float)noise()[i] * (1.0f / 255.0f), got;
+        memcpy(&got, out + i * sizeof(got), sizeof(got));
+        assert_memory_equal(&got, &want, sizeof(got));
+        others += got != (float)noise()[i] / 255.0f;
+    }
+    assert_true(others > 0);
+}
+
+/* As one of 16 bits. */
+TEST(other_modes_have_to_be_converted)
+{
+    struct make_png m = {.width = 20, .height = 10, .depth = 16, .colour = 0};
+    size_t size;
+    uint8_t *file = make_png(&m, &size);
+    struct fdl_encoded bytes = file_of(file, size);
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_image_info info;
+    struct fdl_render_cost cost;
+    struct feedline_recorded_step steps[] = {STEP(GAUSSIAN_BLUR, 2, 2)};
+    struct feedline_recorded_image image = program(steps, 1, 1, 20, 10);
+    expect(fdl_recorded_render(d, &bytes, &image, &info, &cost),
+           FEEDLINE_EINVAL, "I;16");
+    fdl_decoder_destroy(d);
+    free(file);
 }
 
 /* As numpy sees a mask: indices, until they are converted. */

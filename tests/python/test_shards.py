@@ -623,6 +623,20 @@ def test_tfrecord_features(
     assert dataset.path(0).endswith("a.jpg")
 
 
+def test_shards_of_two_kinds(tmp_path: Path) -> None:
+    for name, label, field in (
+        ("0", ("int", 1), ("int", 2)),
+        ("1", ("str", "ant"), ("str", "b")),
+    ):
+        row = {"a": label, "f": field, "x": ("png", b"x")}
+        write_mds_rows(tmp_path / (name + ".mds"), [row])
+    both = "mds:%s/{0..1}.mds" % tmp_path
+    refused(both + "?label=a", "1.mds: its labels are of another kind")
+    refused(
+        both + "?label=none&fields=f", "1.mds: its field 'f' is of another kind"
+    )
+
+
 @each_format
 def test_no_samples_is_explained(
     tmp_path: Path, members: List[Member], kind: str

@@ -442,7 +442,7 @@ def test_sparse_files(tmp_path: Path) -> None:
     "uri, text",
     [
         ("pipe:cat x.tar", "cannot be read at random"),
-        ("hdfs://b/x.tar", "no store that is read here"),
+        ("ceph://b/x.tar", "no store that is read here"),
     ],
 )
 def test_streams(uri: str, text: str) -> None:

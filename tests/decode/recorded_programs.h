@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "decode/recorded_image.h"
+#include "recorded_steps.h"
 #include "tests/decode/rig.h"
 #include "tests/dice.h"
 
@@ -12,21 +13,6 @@ enum { WIDTH = 40, HEIGHT = 30, OUT_MAX = 1 << 16 };
 
 static _Alignas(8) uint8_t out[OUT_MAX];
 
-#define STEP(name, ...)                                                        \
-  {                                                                            \
-    .op = FEEDLINE_STEP_##name,                                                \
-    .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double), .value = {          \
-        __VA_ARGS__                                                            \
-    }                                                                          \
-  }
-#define STEP_OF(name, table)                                                   \
-  {                                                                            \
-    .op = FEEDLINE_STEP_##name, .data = (table)                                \
-  }
-#define PLAIN(name)                                                            \
-  {                                                                            \
-    .op = FEEDLINE_STEP_##name                                                 \
-  }
 #define COUNT FDL_COUNT_OF
 
 static inline struct feedline_recorded_image program(

@@ -7,6 +7,7 @@
 #include "decode/recorded_image.h"
 #include "make_jpeg.h"
 #include "make_png.h"
+#include "recorded_steps.h"
 #include "tests/decode/rig.h"
 #include "tests/dice.h"
 #include "tests/wrap_memory.h"
@@ -340,17 +341,6 @@ static uint8_t *noise(void)
     return pixels;
 }
 
-#define STEP(name, ...)                                                        \
-  {                                                                            \
-    .op = FEEDLINE_STEP_##name,                                                \
-    .n = sizeof((double[]){__VA_ARGS__}) / sizeof(double), .value = {          \
-        __VA_ARGS__                                                            \
-    }                                                                          \
-  }
-#define PLAIN(name)                                                            \
-  {                                                                            \
-    .op = FEEDLINE_STEP_##name                                                 \
-  }
 #define COUNT FDL_COUNT_OF
 
 /* A subject of noise with the pipeline of these operations. */

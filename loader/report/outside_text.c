@@ -53,7 +53,7 @@ void fdl_outside_explain(struct fdl_watch *watch, struct fdl_text *t)
                  (double)s.wall_ns / 1e9, part(s.wait_ns, s.wall_ns),
                  part(s.user_ns, s.wall_ns));
     if (s.user_ns > s.wall_ns / 2 && fdl_phases_count(watch) == 0)
-        fdl_text_add(t, "What its own work is, its phases show: name them "
+        fdl_text_add(t, "To see what its own work is, name its phases "
                         "(loader.phase(\"NAME\"), "
                         "feedline_loader_phase_begin).\n");
 }

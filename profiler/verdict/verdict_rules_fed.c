@@ -326,9 +326,11 @@ static void say_start(const struct fdl_facts *f, struct fdl_draft *d,
     fdl_say(d, ", where a batch usually takes %s.",
             fdl_say_duration(s->usual_ns).at);
     if (f->e->outside) {
-        fdl_act(d, "Keep its workers from epoch to epoch (in torch "
-                   "persistent_workers=True), and run longer: it is paid "
-                   "once.");
+        fdl_act(d, s->edge_ns > 0
+                       ? "Keep its workers from epoch to epoch (in torch "
+                         "persistent_workers=True); if they are kept, use "
+                         "longer epochs: each begins with no batch ready."
+                       : "Run longer: it is paid once.");
         return;
     }
     fdl_act(d, s->edge_ns > 0

@@ -25,7 +25,6 @@
 #define OTHERS       0.20 /* of the usable cores, and half a core */
 #define QUEUED       0.20 /* of the time, each of them, for a core */
 #define SPARE        1.10
-#define MOSTLY       0.50 /* of the workers' time, in one function */
 
 static const char cheaper[] =
     "The cores are used up: make batches cheaper (smaller images, fewer "
@@ -184,34 +183,16 @@ static bool judge_handover(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
-/* Of the workers' time, in the function that takes most of it. */
-static double costly_part(const struct fdl_facts *f)
-{
-    if (!f->e->op.name)
-        return 0;
-    return fdl_facts_ratio((double)f->e->op.wall_ns,
-                           (double)f->e->worker_busy_ns);
-}
-
 static void act_on_work(const struct fdl_facts *f, struct fdl_draft *d)
 {
-    double share = costly_part(f);
-    if (share < MOSTLY)
+    double share = fdl_told_part(f);
+    if (share == 0)
         fdl_act(d, "%s", cheaper);
     else
         fdl_act(d,
-                "Make %s cheaper, which takes %s of the workers' time: "
-                "vectorised code in place of loops, a faster library, smaller "
-                "images; or use more cores.",
-                fdl_say_name(f->e->op.name).at, fdl_say_percent(share).at);
-}
-
-/* Others have the cores; who needs them less loses less. */
-static void act_on_queueing(const struct fdl_facts *f, struct fdl_draft *d)
-{
-    double share = costly_part(f);
-    if (share >= MOSTLY)
-        fdl_act(d, " Or make %s cheaper, which takes %s of the workers' time.",
+                "Make %s cheaper, which takes %s of the workers' time: cache "
+                "its results, use a faster library, vectorise loops, make "
+                "images smaller; or use more cores.",
                 fdl_say_name(f->e->op.name).at, fdl_say_percent(share).at);
 }
 
@@ -225,7 +206,7 @@ static void judge_processes(const struct fdl_facts *f, struct fdl_draft *d)
     if (fdl_judge_throttled(f, d))
         return;
     if (fdl_judge_cores(f, d)) {
-        act_on_queueing(f, d);
+        fdl_act_on_operation(f, d);
         return;
     }
     d->v.predicted_gain = gain;

@@ -8,18 +8,31 @@
 #include <math.h>
 
 #define MOSTLY          0.50
+#define MUCH_OF_OUTSIDE 0.25 /* of their workers' time, in one function */
 #define LARGE_IMAGES    16.0 /* times the pixels of the result */
 #define HUFFMAN_OF_FAST 0.90 /* of what quality=fast takes */
 #define MUCH_HUFFMAN    0.30
 #define MUCH_FOR_DEVICE 0.30 /* of it, for what a device could decode */
+
+/* Work of somebody else's workers is split among functions of libraries that
+ * call each other; the first of them says what it is about. */
+double fdl_told_part(const struct fdl_facts *f)
+{
+    const struct fdl_costly_op *op = &f->e->op;
+    if (!op->name || op->samples == 0)
+        return 0;
+    double share =
+        fdl_facts_ratio((double)op->wall_ns, (double)f->e->worker_busy_ns);
+    return share >= (f->e->outside ? MUCH_OF_OUTSIDE : MOSTLY) ? share : 0;
+}
 
 /* ; "blur": 10.9 ms a sample, 2 % on a core, 88 % of the workers' time */
 void fdl_say_operation(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_costly_op *op = &f->e->op;
     double wall = (double)op->wall_ns, cpu = (double)op->cpu_ns;
-    double share = fdl_facts_ratio(wall, (double)f->e->worker_busy_ns);
-    if (!op->name || op->samples == 0 || share < MOSTLY)
+    double share = fdl_told_part(f);
+    if (share == 0)
         return;
     struct fdl_phrase name = fdl_say_name(op->name);
     struct fdl_phrase each = fdl_say_duration(wall / (double)op->samples);
@@ -35,6 +48,14 @@ void fdl_say_operation(const struct fdl_facts *f, struct fdl_draft *d)
                        each.at, fdl_say_percent(share).at);
     fdl_note_name(d, "operation", op->name);
     fdl_note(d, "operation_share", share);
+}
+
+void fdl_act_on_operation(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double share = fdl_told_part(f);
+    if (share > 0)
+        fdl_act(d, " Or make %s cheaper, which takes %s of the workers' time.",
+                fdl_say_name(f->e->op.name).at, fdl_say_percent(share).at);
 }
 
 static void note_workers(const struct fdl_facts *f, struct fdl_draft *d)
@@ -128,6 +149,8 @@ static bool judge_tunable(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_act(d, "Use more workers: ");
     fdl_move_workers(f, d, f->useful_workers);
     fdl_act(d, "; there are cores for them.");
+    if (!f->e->tuning)
+        fdl_act_on_operation(f, d);
     return true;
 }
 

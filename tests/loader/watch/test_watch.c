@@ -244,11 +244,11 @@ TEST_WITH(it_asks_for_phases, setup, teardown)
     call(0, FEEDLINE_END);
     assert_ok(feedline_loader_explain(w, text, sizeof(text), &needed));
     assert_in(text, "own work 70.0 %");
-    assert_in(text, "its phases show");
+    assert_in(text, "name its phases");
     assert_ok(feedline_loader_phase_begin(w, "save"));
     assert_ok(feedline_loader_phase_end(w));
     assert_ok(feedline_loader_explain(w, text, sizeof(text), &needed));
-    assert_null(strstr(text, "its phases show"));
+    assert_null(strstr(text, "name its phases"));
 }
 
 /* What lies between the caller's clocks and ours is our time, not a wait. */

@@ -64,6 +64,12 @@ static const struct verdict_row rows[] = {
       .usual_wait_ns = 2e6},
      SAYS("SLOW_START", "HIGH", 0.18 / 0.82),
      {"18.0 s until the first batch"},
+     "Run longer"},
+    {"its epochs are slow to start",
+     {WATCH(20), .median_step_ns = SEC / 10, .epoch_edge_ns = 2 * SEC,
+      .epoch_edges = 9, .usual_wait_ns = 2e6},
+     SAYS("SLOW_START", "HIGH", 0.18 / 0.82),
+     {"2.0 s at each later epoch"},
      "persistent_workers=True"},
 };
 

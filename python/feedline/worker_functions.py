@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which functions of the program the workers of torch's loader spend time.
+"""In which functions the workers of torch's loader spend time.
 
 Each worker process looks now and then at what its main thread is at, and once
 a second writes to a pipe of the program how long it was where. The program asks
@@ -41,6 +41,8 @@ _LIBRARIES = tuple(
 ) + (_HERE,)
 # Of what has no file: what Python, NumPy and torch make. The rest is typed in.
 _MADE = ("<frozen", "<__array_function__", "<eval_with_key>")
+# Where torch's worker asks for samples and collates them.
+_MAKES = os.path.join("torch", "utils", "data", "_utils", "fetch.py")
 # Part of the function around it.
 _INNER = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
 _LONGEST = 63  # bytes, of feedline_watch_spent
@@ -53,18 +55,22 @@ def is_the_programs(file: str) -> bool:
     return not installed and not file.startswith(_LIBRARIES + _MADE)
 
 
-def _name(code: CodeType, called: Optional[str]) -> bytes:
-    """ "train.py:14 in vignette", or what it called from there."""
-    place = "%s:%d in %s" % (
-        os.path.basename(code.co_filename),
-        code.co_firstlineno,
-        code.co_name,
-    )
+def _name(code: Optional[CodeType], called: Optional[str]) -> bytes:
+    """ "train.py:14 in vignette", what it called from there, or where the
+    program has no part in it, that alone."""
+    place = ""
+    if code is not None:
+        place = "%s:%d in %s" % (
+            os.path.basename(code.co_filename),
+            code.co_firstlineno,
+            code.co_name,
+        )
     if called is None:
         return _one_line(place)
-    if len(called) + len(" from ") + len(place) > _LONGEST:
+    between = " from " if place else ""
+    if len(called) + len(between) + len(place) > _LONGEST:
         called = ".".join(called.split(".")[-2:])
-    return _one_line("%s from %s" % (called, place))
+    return _one_line(called + between + place)
 
 
 def _one_line(text: str) -> bytes:
@@ -84,15 +90,23 @@ class Places:
 
     def of(self, frame: Optional[FrameType]) -> Optional[bytes]:
         """The innermost function of the program, and the innermost one of a
-        library that it is in. None: it is in none of the program's; what called
-        torch's worker does not count, which a fork has on its stack."""
+        library that it is in; that one alone where a data set and transforms
+        are all libraries'. None: no batch is being made, or our engine makes
+        it; what called torch's worker does not count, which a fork has on its
+        stack."""
+        while frame is not None and frame.f_code.co_name in _INNER:
+            frame = frame.f_back
         inner = frame
+        makes = False
         while frame is not None and frame.f_code.co_name != "_worker_loop":
             code = frame.f_code
             if self._is_own(code) and code.co_name not in _INNER:
                 return self._named(code, inner)
+            makes = makes or code.co_filename.endswith(_MAKES)
             frame = frame.f_back
-        return None
+        if not makes or inner is None or _is_ours(inner.f_code):
+            return None
+        return self._named(None, inner)
 
     def _is_own(self, code: CodeType) -> bool:
         own = self._own.get(code.co_filename)
@@ -103,12 +117,13 @@ class Places:
             self._own[code.co_filename] = own
         return own
 
-    def _named(self, code: CodeType, inner: Optional[FrameType]) -> bytes:
+    def _named(
+        self, code: Optional[CodeType], inner: Optional[FrameType]
+    ) -> bytes:
         called = None if inner is None else inner.f_code
         if called is None or self._is_own(called):
             called = None
-        file = None if called is None else called.co_filename
-        key = (code, code.co_filename, called, file)
+        key = (code, _file(code), called, _file(called))
         name = self._names.get(key)
         if name is None:
             if len(self._names) > _KEPT:
@@ -119,6 +134,14 @@ class Places:
                 library = "%s.%s" % (module, called.co_name)
             name = self._names[key] = _name(code, library)
         return name
+
+
+def _is_ours(code: CodeType) -> bool:
+    return code.co_filename.startswith(_HERE)
+
+
+def _file(code: Optional[CodeType]) -> Optional[str]:
+    return None if code is None else code.co_filename
 
 
 # ---- In a worker ------------------------------------------------------------

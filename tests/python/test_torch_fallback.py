@@ -197,9 +197,27 @@ def test_streams_keep_their_number_of_processes(monkeypatch: Any) -> None:
         assert len(list(loader)) == 2
 
 
-def test_arguments_without_effect_are_named() -> None:
-    with pytest.warns(FallbackWarning, match="on_error='skip' has no effect"):
-        iter(Ours(Own(), on_error="skip"))
+@pytest.mark.parametrize(
+    "given, told",
+    [
+        ({"on_error": "skip"}, "on_error='skip' has no effect"),
+        ({"quality": "fast"}, "quality='fast' has no effect"),
+        ({"options": {"max_pixels": 9}}, "options=.* has no effect"),
+        (
+            {"reader": "pread", "affinity": "none", "on_error": "zero"},
+            "reader='pread' and affinity='none' and on_error='zero' have no",
+        ),
+    ],
+)
+def test_arguments_without_effect_are_named(given: Any, told: str) -> None:
+    with pytest.warns(FallbackWarning, match=told):
+        iter(Ours(Own(), **given))
+
+
+def test_arguments_with_effect_are_not() -> None:
+    with pytest.warns(FallbackWarning) as warned:
+        iter(Ours(Own(), dtype="f16", quality="exact", seed=3, tuner="off"))
+    assert "effect" not in str(warned[0].message)
 
 
 def test_the_reason_follows_the_data_set(dataset: Any) -> None:

@@ -157,6 +157,26 @@ def test_draws_leave_the_generator_alone(root: Path) -> None:
     assert torch.equal(states[0], states[1])
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_quality_is_the_engines(tmp_path: Path, workers: int) -> None:
+    large = make_folder(tmp_path / "large", 1, 4, (640, 480))
+    small = [T.Resize((30, 40)), T.ToTensor()]
+    made = {}
+    for quality in "exact", "fast":
+        loader = Ours(
+            folder(large, [*small, ODD]),
+            batch_size=4,
+            num_workers=workers,
+            quality=quality,
+        )
+        ((made[quality], _),) = list(loader)
+        assert loader.partly_native
+    native = Ours(folder(large, small), batch_size=4, quality="fast")
+    ((expected, _),) = list(native)
+    assert native.native and torch.equal(made["fast"], expected + 1)
+    assert not torch.equal(made["fast"], made["exact"])
+
+
 def test_damaged_files(tmp_path: Path) -> None:
     """What torch raises, in place of the batch."""
     bad = folder(

@@ -20,7 +20,7 @@ import operator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn
 from typing import Optional, Sequence, Tuple
 
@@ -397,6 +397,8 @@ class Builder:
 
     def _where(self) -> str:
         name = type(self._transform).__name__
+        if isinstance(self._transform, FunctionType):
+            name += " " + self._transform.__name__
         return f"{self._place} {name}" if self._place else name
 
     def expect(self, name: str, *allowed: Any) -> None:

@@ -247,9 +247,7 @@ class Decision:
         if given.backend == "torch" or self._warned:
             return
         self._warned = True
-        ignored = ""
-        if given.on_error != "raise":
-            ignored = "; on_error=%r has no effect there" % given.on_error
+        ignored = _ignored(given, self.head is not None)
         if given.draws != ENGINE and loader.num_workers == 0:
             ignored += (
                 "; without workers its random numbers are those of the "
@@ -264,6 +262,30 @@ class Decision:
             FallbackWarning,
             stacklevel=4,
         )
+
+
+# Of the engine's arguments, those that nothing else goes by.
+_OF_THE_ENGINE = (
+    "tuner_profile memory_budget device_memory_budget reader affinity options"
+).split()
+
+
+def _ignored(given: Given, in_part: bool) -> str:
+    """Which arguments torch's loader cannot follow; "" if it can."""
+    names = [
+        name for name in _OF_THE_ENGINE if getattr(given, name) is not None
+    ]
+    if given.on_error != "raise":
+        names.append("on_error")
+    if given.quality == "fast" and not in_part:
+        names.append("quality")
+    if not names:
+        return ""
+    told = " and ".join("%s=%r" % (one, getattr(given, one)) for one in names)
+    return "; %s %s no effect there" % (
+        told,
+        "has" if len(names) == 1 else "have",
+    )
 
 
 def _head_now(loader: Any) -> Optional[Head]:

@@ -18,7 +18,7 @@ from . import state_dict as states
 from ._compat import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
 from ._compat import _SingleProcessDataLoaderIter, batch_is_there
 from ._compat import index_sampler_of, is_stream
-from .arguments import AutoInt, cores, is_auto
+from .arguments import AutoInt, Given, cores, is_auto
 from .chain import NotNative
 from .engine_pool import EnginePool
 from .global_draws import TORCH
@@ -58,7 +58,9 @@ class MeteredIterator(CountedIterator):
         self._progress = progress
         self._saved_seed = saved_seed
         self._head: Optional[Head] = loader._feedline.decision.head
-        self._finish = Finish(loader._feedline.given)
+        given: Given = loader._feedline.given
+        self._quality = given.quality
+        self._finish = Finish(given)
         super().__init__(loader)
         self._profile_name = "enumerate(DataLoader)#%s.__next__" % self._theirs
 
@@ -69,7 +71,9 @@ class MeteredIterator(CountedIterator):
     @_dataset.setter
     def _dataset(self, dataset: Any) -> None:
         if self._head is not None:
-            dataset = Partial(dataset, self._head, self._progress)
+            dataset = Partial(
+                dataset, self._head, self._progress, self._quality
+            )
         self._shown = dataset
 
     def __next__(self) -> Any:

@@ -46,10 +46,12 @@ RAGGED_BATCH = 16
 class HeadDecoder(SampleDecoder):
     """Samples as the rest of a chain takes them."""
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: Head, quality: Optional[str]) -> None:
         self.head = head
         self.ragged = head.plan.shape[1] == 0
         options: Dict[str, Any] = {}
+        if quality is not None:
+            options["quality"] = quality
         if head.form in ("image", "array"):
             options["layout"] = "nhwc"
         if self.ragged:
@@ -81,11 +83,18 @@ class HeadDecoder(SampleDecoder):
 class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
     """A data set whose images the engine makes as far as it knows how to.
 
-    progress: of the iterator that it is for.
+    progress: of the iterator that it is for. quality: the engine's option.
     """
 
-    def __init__(self, dataset: Any, head: Head, progress: Any) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        head: Head,
+        progress: Any,
+        quality: Optional[str] = None,
+    ) -> None:
         self.dataset = dataset
+        self._quality = quality
         self._progress = progress
         self._made = progress.batches
         self._head: Optional[Head] = head
@@ -122,7 +131,9 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
             self._process = os.getpid()
             self._head = self._decoder = None
         if self._decoder is None:
-            self._decoder = HeadDecoder(self._head or head_of(self.dataset))
+            self._decoder = HeadDecoder(
+                self._head or head_of(self.dataset), self._quality
+            )
         return self._decoder
 
     def _seed(self, decoder: HeadDecoder) -> Tuple[int, int]:
@@ -136,7 +147,11 @@ class Partial(torch.utils.data.Dataset):  # type: ignore[type-arg]
 
     def __getstate__(self) -> Any:
         """For processes that are not forked: they make their own engine."""
-        return {"dataset": self.dataset, "_process": 0}
+        return {
+            "dataset": self.dataset,
+            "_process": 0,
+            "_quality": self._quality,
+        }
 
 
 def _through(tail: Sequence[Any], image: Any) -> Any:

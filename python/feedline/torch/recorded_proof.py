@@ -489,8 +489,8 @@ def touch_lines(recorder: Any) -> List[str]:
     """Where the program used pixels, the most expensive first."""
     order = sorted(recorder.touches, key=lambda touch: -touch.ns)
     return [
-        "%s, by %s (%d times; making the pixels took %.1f ms each, beside what "
-        "the function does itself)"
+        "%s, by %s (%d times; to make the pixels for it took %.1f ms each; the "
+        "function's own work is not in that)"
         % (
             _place(touch),
             touch.asked,

@@ -64,4 +64,27 @@ TEST(the_verdict_is_whole)
     }
 }
 
+/* Its parts are somebody else's, and not "not attributed". */
+TEST(a_watched_loader_has_one_cause)
+{
+    static struct top_view view;
+    struct feedline_live_stats now = {.struct_size = sizeof(now)};
+    struct top_subject subject = {.keys = true};
+    struct top_rates rates;
+    top_rates(NULL, &now, &rates);
+    rates.stall = 0.5;
+    rates.causes[0].name = "residual";
+    rates.causes[0].fraction = 0.5;
+    rates.n_causes = 1;
+    view.width = 80;
+    top_view_make(&view, &subject, &now, &rates);
+    assert_true(line_of(&view, "  residual") < view.n);
+    strcpy(now.watched, "DataLoader");
+    top_view_make(&view, &subject, &now, &rates);
+    assert_int_equal(line_of(&view, "residual"), view.n);
+    size_t at = line_of(&view, "  in DataLoader");
+    assert_true(at < view.n);
+    assert_non_null(strstr(view.lines[at].text, "50.0 %"));
+}
+
 TEST_MAIN("top_view")

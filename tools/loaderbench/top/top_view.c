@@ -168,10 +168,15 @@ static void add_stall(struct top_view *v, const struct feedline_live_stats *now,
     if (now->has_device)
         add_fraction(v, MUST, "device idle", r->device_idle);
     add_fraction(v, MUST, "host stall", r->stall);
+    char label[LABEL + 1];
+    if (now->watched[0]) { /* all of it, in somebody else's loader */
+        snprintf(label, sizeof(label), "  in %.*s", LABEL - 6, now->watched);
+        add_fraction(v, CAUSE, label, r->stall);
+        return;
+    }
     for (size_t i = 0;
          i < CAUSES_SHOWN && i < r->n_causes && r->causes[i].fraction >= 0.0005;
          i++) {
-        char label[LABEL + 1];
         snprintf(label, sizeof(label), "  %s", r->causes[i].name);
         add_fraction(v, CAUSE, label, r->causes[i].fraction);
     }

@@ -34,6 +34,14 @@ def case_numbers(tmp):
            [document])
 
 
+def case_what_is_to_be_typed(tmp):
+    document = report_document.document()
+    document["verdict"]["action"] = "Store them: `loaderbench pack -x`; or not."
+    page = Shown(tmp, document)
+    contains(page.text, "Store them: loaderbench pack -x; or not.")
+    equal(page.each(".action code"), ["loaderbench pack -x"])
+
+
 def case_without_script(tmp):
     document = report_document.document()
     page = Shown(tmp, document, script=False)

@@ -54,10 +54,14 @@ const LEVELS = {
   UNKNOWN: ["unknown", "○", "unknown: not enough was measured"],
 };
 
+// What stands in backticks is to be typed.
+const advice = (words) => words.split("`").map(
+  (part, i) => (i % 2 ? h("code", part) : part));
+
 function otherVerdicts(doc) {
   const items = list(doc, "verdicts").map((v) => h("li",
     h("b", text(v, "code")), " ", text(v, "sentence"), " ",
-    h("em", text(v, "action"))));
+    h("em", advice(text(v, "action")))));
   return items.length > 0 && [h("h3", "Also the case"), h("ul.others", items)];
 }
 
@@ -77,7 +81,7 @@ function verdict(doc) {
     h(`p.badge.${css}`, h("span", { "aria-hidden": true }, shape), " ",
       text(doc, "verdict.code"), h("small", words)),
     h("p.sentence", text(doc, "verdict.sentence")),
-    action && h("p.action", h("b", "What to do:"), " ", action),
+    action && h("p.action", h("b", "What to do:"), " ", advice(action)),
     h("p.figures",
       !isNaN(num(doc, "verdict.confidence")) && ["Confidence ",
         h("b", value(doc, "verdict.confidence", percent)), ". "],

@@ -15,7 +15,7 @@ from images import Image, make_folder
 from torch_cases import T, Ours, Theirs, assert_same, data, torch
 from torch_cases import torchvision, v2
 
-from feedline.torch import FallbackWarning
+from feedline.torch import FallbackWarning, decision
 from feedline.torch.native import head_of
 from feedline.torch.partial import Partial
 
@@ -238,3 +238,13 @@ def test_what_is_said(root: Path) -> None:
     with pytest.warns(FallbackWarning, match="engine makes the images up to"):
         list(loader)
     assert "in torch's workers" in loader.explain()
+
+
+@pytest.mark.parametrize("least", [0.0, 1e9])
+def test_what_deciding_took_is_said(
+    root: Path, monkeypatch: Any, least: float
+) -> None:
+    monkeypatch.setattr(decision, "_TOLD_FROM_S", least)
+    loader = Ours(folder(root, CHAINS["image"]), 5)
+    list(loader)
+    assert ("finding out what the engine" in loader.explain()) == (least == 0)

@@ -229,16 +229,18 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         return 0 if saved is None or saved.finished else saved.yielded
 
     def _feedline_about_python(self) -> str:
-        recorded = self._feedline.decision.recorded
-        if recorded is None:
-            processes = self._feedline.epochs.processes
-            tuned = self._feedline.epochs.by_torch and processes
-            return "\n" + tuned.words() if tuned else ""
-        words = [words_about(recorded), recorded.helping.words()]
-        observed = self._feedline_observed()
-        if observed is not None:
-            words.insert(1, cost_of(recorded, observed.stats()))
-        return "\n" + "\n".join(filter(None, words))
+        decision, epochs = self._feedline.decision, self._feedline.epochs
+        recorded = decision.recorded
+        words = [decision.words()]
+        if recorded is not None:
+            observed = self._feedline_observed()
+            words.append(words_about(recorded))
+            if observed is not None:
+                words.append(cost_of(recorded, observed.stats()))
+            words.append(recorded.helping.words())
+        elif epochs.by_torch and epochs.processes:
+            words.append(epochs.processes.words())
+        return "".join("\n" + one for one in words if one)
 
     @property
     def _is_accelerate_prepared(self) -> bool:

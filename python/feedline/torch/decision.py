@@ -7,6 +7,7 @@ then. The reason why not is a sentence for the user.
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any, Iterator, List, Optional, Tuple
 
@@ -32,6 +33,7 @@ from .worker_init import only_seeds, rehearsed
 
 
 # Of a reason why torch loads the samples, where the engine helps.
+_TOLD_FROM_S = 0.1
 IN_PART = "; the engine makes the images up to there, in torch's workers"
 
 
@@ -57,6 +59,7 @@ class Decision:
         self.order: Any = None
         # The data set that runs in Python, where one does.
         self.recorded: Any = None
+        self._took = 0.0  # seconds, of the decision that took longest
         self._warned = False
         self._told_of_init = False
         # The plan whose first sample was looked at, with batch_size=None.
@@ -85,6 +88,7 @@ class Decision:
 
     def decide(self, loader: Any) -> Optional[Plan]:
         """The plan of the epoch that begins; None for torch's iterators."""
+        began = time.monotonic()
         self.order = self.head = self.recorded = None
         try:
             plan: Optional[Plan] = self.plan_now(loader)
@@ -94,7 +98,18 @@ class Decision:
             plan, self._refused = None, no.with_traceback(None)
             self.head = _head_now(loader)
         self.made = True
+        self._took = max(self._took, time.monotonic() - began)
         return plan
+
+    def words(self) -> str:
+        """What no account of waits has, as there is none yet; "" if little."""
+        if self._took < _TOLD_FROM_S:
+            return ""
+        return (
+            "Before its first epoch %.1f s went into finding out what the "
+            "engine can make of this data set; the waits leave that out."
+            % self._took
+        )
 
     def plan_now(self, loader: Any) -> Plan:
         """How the engine makes this loader's batches; NotNative with all that

@@ -553,7 +553,7 @@ struct feedline_stats {
     uint64_t wall_ns; /* wait_ns + user_ns + api_ns */
     uint64_t wait_ns; /* time next() kept the consumer waiting */
     uint64_t user_ns; /* time the consumer spent between calls of next() */
-    uint64_t api_ns;  /* rest of the time in next() */
+    uint64_t api_ns;  /* rest of the time in next(), or in a binding's hands */
     uint64_t batches, samples;  /* delivered */
     uint64_t failed_samples;    /* including batches not yet delivered */
     uint64_t bytes_read;        /* of files */
@@ -697,6 +697,15 @@ FEEDLINE_API int32_t feedline_loader_get_worker_stats(
 FEEDLINE_API int32_t feedline_loader_phase_begin(feedline_loader *l,
                                                  const char *name);
 FEEDLINE_API int32_t feedline_loader_phase_end(feedline_loader *l);
+
+/* For bindings: what they did with a batch since next() returned it was no work
+ * of the program's, but e.g. that of a collate function. It counts in api_ns,
+ * and a verdict says so if it takes much of the time. Consumer's thread, behind
+ * each such batch. by: what did it, "train.py:12 in collate", copied up to 63
+ * bytes; NULL: nobody to be named. ESTATE: another thread than the one that
+ * calls next(), or no batch was delivered since the last call. */
+FEEDLINE_API int32_t feedline_loader_handed_over(feedline_loader *l,
+                                                 const char *by);
 
 struct feedline_phase_stats {
     uint32_t struct_size;

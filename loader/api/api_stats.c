@@ -10,6 +10,7 @@
 #include "loader/report/stats_json.h"
 #include "loader/report/stats_table.h"
 #include "loader/stream/failure.h"
+#include "loader/watch/account.h"
 #include "loader/watch/notable.h"
 #include "loader/watch/phases.h"
 #include "loader/watch/stats.h"
@@ -288,6 +289,12 @@ int32_t feedline_loader_phase_end(feedline_loader *l)
 {
     int32_t status = fdl_api_enter_loader(l);
     return status < 0 ? status : fdl_phases_end(&l->watch);
+}
+
+int32_t feedline_loader_handed_over(feedline_loader *l, const char *by)
+{
+    int32_t status = fdl_api_enter_loader(l);
+    return status < 0 ? status : fdl_account_handed_over(&l->watch.books, by);
 }
 
 int32_t feedline_loader_phase_count(const feedline_loader *l)

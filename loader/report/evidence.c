@@ -85,6 +85,8 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     e->samples = c->samples;
     e->wall_ns = c->ledger.wait_ns + c->user_ns + c->api_ns;
     e->user_ns = c->user_ns;
+    e->handover_ns = c->handover_ns;
+    memcpy(e->handover, c->handover, sizeof(e->handover));
     e->first_batch_ns = c->first_batch_ns;
     fdl_unlock(&c->lock);
     e->calls = pace->calls;

@@ -4,11 +4,13 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/status.h"
 #include "base/thread.h"
 #include "loader/stream/ring.h"
 #include "loader/watch/notable.h"
 #include "loader/watch/notes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CLOCK_READS 4 /* of one call: called, waiting, ready, returned */
@@ -70,7 +72,7 @@ void fdl_account_reset_locked(struct fdl_books *c, int64_t now)
         fdl_account_book_user_locked(c, now);
     keep_past(c);
     c->ledger = (struct fdl_ledger){0};
-    c->user_ns = c->api_ns = 0;
+    c->user_ns = c->api_ns = c->handover_ns = 0;
     c->batches = c->samples = 0;
     c->ledger_ns = c->clock_reads = 0;
     c->booked_ns = FDL_MAX(c->booked_ns, now);
@@ -207,6 +209,7 @@ static void count_delivery_locked(struct fdl_books *c, const feedline_batch *b,
 {
     if (c->first_batch_ns == 0)
         c->first_batch_ns = now - c->started_ns;
+    c->handed_over = false;
     c->batches++;
     c->samples += b->range.count;
     fdl_stage_item(&c->transfer, b->transfer.done_ns - b->transfer.start_ns,
@@ -253,6 +256,30 @@ FDL_HOT void fdl_account_returned(struct fdl_books *c,
         fdl_notes_returned(c, r->delivered->ticket, now, call.wait_ns);
     if (!r->fails)
         fdl_account_refused(c);
+}
+
+int32_t fdl_account_handed_over(struct fdl_books *c, const char *by)
+{
+    if (!fdl_account_is_consumer(c))
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "only the thread that calls next hands over batches");
+    fdl_lock(&c->lock);
+    bool none = c->batches == 0 || c->handed_over;
+    if (!none) {
+        int64_t now = fdl_now_ns();
+        int64_t from = FDL_MAX(c->booked_ns, c->returned_ns);
+        int64_t took = now - fdl_account_since_locked(c, from);
+        c->api_ns += took;
+        c->handover_ns += took;
+        c->turn.wall_ns += took;
+        c->returned_ns = c->booked_ns = now;
+        c->handed_over = true;
+        if (by)
+            snprintf(c->handover, sizeof(c->handover), "%s", by);
+    }
+    fdl_unlock(&c->lock);
+    return none ? fdl_fail(FEEDLINE_ESTATE, "no batch was delivered since")
+                : FEEDLINE_OK;
 }
 
 void fdl_account_broken(struct fdl_books *c)

@@ -55,6 +55,9 @@ void fdl_account_refused(struct fdl_books *c);
 void fdl_account_returned(struct fdl_books *c, const struct fdl_next_record *r);
 void fdl_account_broken(struct fdl_books *c);
 
+/* For the function of the same name in the public header. */
+int32_t fdl_account_handed_over(struct fdl_books *c, const char *by);
+
 /* The calling thread is the consumer: it called next() last or, before anybody
  * did, asked this first. */
 bool fdl_account_is_consumer(struct fdl_books *c);

@@ -64,9 +64,12 @@ struct fdl_books {
     struct fdl_ledger ledger;
     struct fdl_ledger_scratch *scratch;
     int64_t user_ns, api_ns;
-    int64_t booked_ns; /* user_ns includes time up to here, at least to
+    int64_t handover_ns; /* of api_ns, behind next() */
+    char handover[64];   /* what took that; "": nobody has said */
+    bool handed_over;    /* the last batch was, or there was none */
+    int64_t booked_ns;   /* user_ns includes time up to here, at least to
                           returned_ns */
-    int64_t reset_ns;  /* of the statistics; earlier time does not count */
+    int64_t reset_ns;    /* of the statistics; earlier time does not count */
     struct fdl_notable notable;
     struct fdl_pace pace;
     int64_t first_batch_ns;

@@ -32,8 +32,9 @@ static const rule first_rules[] = {fdl_judge_stuck, fdl_judge_unused,
 /* In addition to the causes; of two that explain as much, the first one leads.
  */
 static const rule rules[] = {
-    fdl_judge_capped,   fdl_judge_kernels,      fdl_judge_gaps,
-    fdl_judge_launches, fdl_judge_interference, fdl_judge_large,
+    fdl_judge_capped, fdl_judge_kernels,  fdl_judge_handover,
+    fdl_judge_gaps,   fdl_judge_launches, fdl_judge_interference,
+    fdl_judge_large,
 };
 
 /* After everything that explains as little. */
@@ -53,7 +54,7 @@ struct drafts {
     uint32_t n;
 };
 
-static const char *level_of(double stall)
+const char *fdl_level_of(double stall)
 {
     if (stall < FED_STALL)
         return "FED";
@@ -91,7 +92,7 @@ static struct fdl_draft *begin(const struct fdl_facts *f, struct drafts *all)
 {
     struct fdl_draft *d = &all->at[all->n];
     memset(d, 0, sizeof(*d));
-    d->v.level = level_of(f->stall);
+    d->v.level = fdl_level_of(f->stall);
     d->v.part = "";
     d->v.confidence_ppm = confidence(f, 1);
     return d;

@@ -92,6 +92,8 @@
  *                           the run, of epochs of 8 batches or more) that took
  *                           3 times what a batch usually takes, wait and step
  *   GPU_KERNEL_INEFFICIENT  S < 1 %, utilisation >= 50 %, SM activity < 50 %
+ *   HANDOVER_BOUND          something with a name had finished batches in hand
+ *                           for 5 % of wall
  *   CONSUMER_HOST_BOUND     gaps, less what the quota caused, >= 10 % of wall;
  *                           or S < 5 %, utilisation < 50 %
  *   CPU_THROTTLED           5 % of wall; 1 % where S >= 1 %
@@ -113,6 +115,7 @@
  *   a cause                 S * its share of the stall; for XFER_BOUND by a
  *                           full bus, and DEVICE_DECODE_BOUND, all of S
  *   SLOW_START              S if half of the stall is there; else its part of S
+ *   HANDOVER_BOUND          that part of wall
  *   CONSUMER_HOST_BOUND     gaps / wall; 1 - utilisation - S
  *   CPU_THROTTLED           the time the quota was used up / cores, from 5 %
  *   GPU_KERNEL_INEFFICIENT  utilisation * (1 - SM activity)
@@ -181,6 +184,8 @@ struct fdl_evidence {
     uint32_t gap_period;
     uint32_t stall_period; /* batches; 0: none */
     double stall_strength; /* peak of the autocorrelation of the waits */
+    int64_t handover_ns;   /* a binding had finished batches in hand */
+    char handover[64];     /* what took that; "": not known */
     const char *phase;     /* that takes most of user time; NULL: no marks */
     int64_t phase_ns;
     const char *long_phase; /* that takes longest each time; NULL: no marks */

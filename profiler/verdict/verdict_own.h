@@ -193,6 +193,10 @@ bool fdl_lock_is_taken(const struct fdl_facts *f);
 /* Whatever the stall is. */
 bool fdl_judge_stuck(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_unused(const struct fdl_facts *f, struct fdl_draft *d);
+/* "FED" to "HIGH", of the fraction of the time that is lost to waiting. */
+const char *fdl_level_of(double stall);
+
+bool fdl_judge_handover(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_launches(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_capped(const struct fdl_facts *f, struct fdl_draft *d);

@@ -14,6 +14,7 @@
 #define SM_WORKS     0.50 /* SM activity while utilisation is high */
 #define CLOCK_DROPS  0.90 /* of the maximum: below, it is worth mentioning */
 #define GAPS         0.10 /* of wall */
+#define HANDOVER     0.05 /* of wall */
 #define COLLECTIVES  0.20 /* of wall */
 #define PEER_STALLS  0.05 /* of its wall, on another rank */
 #define READY        0.99 /* of calls */
@@ -68,6 +69,37 @@ bool fdl_judge_unused(const struct fdl_facts *f, struct fdl_draft *d)
                "and CUDA fit together: loaderbench doctor.");
     fdl_note(d, "gpu_idle_seconds", e->gpu_idle_seconds);
     fdl_note(d, "gpu_utilization", e->gpu_utilization);
+    return true;
+}
+
+/* Batches are ready, and what is done to them before the program gets them
+ * takes its time: to the program a wait like any other. */
+bool fdl_judge_handover(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    double own = (double)e->handover_ns;
+    double part = fdl_facts_ratio(own, wall(f));
+    if (part < HANDOVER || !e->handover[0]) /* ours: nothing to be done */
+        return false;
+    struct fdl_phrase by = fdl_say_name(e->handover);
+    d->v.code = "HANDOVER_BOUND";
+    d->v.level = fdl_level_of(f->stall + part);
+    d->weight = part;
+    d->v.predicted_gain = fdl_facts_gain(own, wall(f));
+    say_not_us(f, d);
+    fdl_say(d,
+            "%s had finished batches in hand for %s of the time (%s of %s), on "
+            "the thread that asks for them.",
+            by.at, fdl_say_percent(part).at, fdl_say_duration(own).at,
+            fdl_say_duration(wall(f)).at);
+    fdl_limit_gain(f, d, own);
+    fdl_act(d,
+            "Make %s cheaper: vectorise loops, cache results, copy less; or "
+            "do its work where a sample is made (in the data set, in a "
+            "transform), which is done ahead.",
+            by.at);
+    fdl_note(d, "handover_seconds", own / 1e9);
+    fdl_note_name(d, "handover", e->handover);
     return true;
 }
 

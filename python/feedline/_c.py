@@ -684,6 +684,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "loader_reset_stats": (c_int32, (c_void_p,)),
     "loader_phase_begin": (c_int32, (c_void_p, c_char_p)),
     "loader_phase_end": (c_int32, (c_void_p,)),
+    "loader_handed_over": (c_int32, (c_void_p, c_char_p)),
     "loader_stats_json": (
         c_int32,
         (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),

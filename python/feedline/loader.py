@@ -231,6 +231,13 @@ class Loader(Observable):
                 self._refuse()
             return not _deliver(*delivery)
 
+    def _handed_over(self, by: Optional[bytes]) -> None:
+        """What was done with the last batch since is no work of the program's.
+        by: a name for what did it."""
+        with self._consumer:
+            if self._handle:
+                lib.loader_handed_over(self._handle, by)
+
     def _recycle(self, batch: Batch) -> None:
         """A released batch that nobody else knows: the next one will be it."""
         if self._spare is None:

@@ -73,6 +73,20 @@ def _name(code: Optional[CodeType], called: Optional[str]) -> bytes:
     return _one_line(called + between + place)
 
 
+def function_named(function: Any) -> Optional[bytes]:
+    """ "train.py:14 in collate", of the program's or another's; of what is no
+    function, its class. None: it is torch's own or none at all."""
+    inner = getattr(function, "__func__", function)
+    code = getattr(inner, "__code__", None)
+    if isinstance(code, CodeType) and is_the_programs(code.co_filename):
+        return _name(code, None)
+    kind = inner if code is not None else type(inner)
+    module = str(getattr(kind, "__module__", None))
+    if inner is None or module.startswith("torch."):
+        return None
+    return _one_line("%s.%s" % (module, kind.__name__))
+
+
 def _one_line(text: str) -> bytes:
     """As a row has room for, whatever a file is called."""
     text = text.replace("\n", "?")

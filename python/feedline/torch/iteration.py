@@ -42,6 +42,7 @@ import feedline
 from .. import torch_ranges
 from ..lifetime import Aside, interrupt_behind_finalizers
 from ..python_op import in_callback
+from ..worker_functions import function_named
 from . import _compat
 from ._compat import _BaseDataLoaderIter
 from .arguments import DEPTH_MAX, engine_options, is_auto
@@ -270,6 +271,10 @@ class NativeIterator(CountedIterator):
             self._auto_collation, self._collate_fn = True, default_collate
             self._lists = True
         self._collate_fn = recognised(self._collate_fn)
+        collate = self._collate_fn
+        self._hander = function_named(
+            collate.fn if isinstance(collate, Collated) else collate
+        )
         sampler = self._progress.traced.sampler
         self._unnoticed = batches_known_ahead(sampler)
         self._known_ahead = self._unnoticed if self._num_workers == 0 else ALL
@@ -453,6 +458,8 @@ class NativeIterator(CountedIterator):
         finally:
             batch.release()
             engine._recycle(batch)
+            if not self._is_plain:
+                engine._handed_over(self._hander)
             if self._exhausted and not self._pending:
                 # Who knows the length never asks for the end, and would begin
                 # the next epoch while this one still has its engine.

@@ -50,7 +50,7 @@ from .recorded_helper_use import Use, work_of
 from .recorded_helpers_child import said
 from .recorded_leaves import with_zeros
 from .recorded_run import Run
-from .recorded_stack import Stacked
+from .recorded_stack import MOST_CALLS, Stacked
 from .sample_errors import failed
 from .worker_info import as_worker, only_worker
 from .working_copy import working_copy
@@ -110,6 +110,7 @@ class RecordedIterator(NativeIterator):
     _follows = False  # batches begin where those before left generators
     _use: Any = None  # of helper processes
     _waited_s = 0.0  # for the last batch
+    _calls_much = False  # its collate_fn calls torch more than MOST_CALLS times
 
     def _begin(self, loader: Any, plan: Plan) -> None:
         given = loader._feedline.given
@@ -376,9 +377,14 @@ class RecordedIterator(NativeIterator):
         """collate(samples), with the draws of where torch would call it."""
         if collate is default_convert:  # which draws nothing
             return collate(samples)  # type: ignore[no-untyped-call]
-        made.stacked = Stacked(self._settings.plan.recorded.memory, made)
-        with made.stacked:
+        if self._calls_much:
             return self._drawn(made, collate, samples)
+        made.stacked = Stacked(self._settings.plan.recorded.memory, made)
+        try:
+            with made.stacked:
+                return self._drawn(made, collate, samples)
+        finally:
+            self._calls_much = made.stacked.calls > MOST_CALLS
 
     def _drawn(self, made: Batch, collate: Any, samples: Any) -> Any:
         if self._by_torch:

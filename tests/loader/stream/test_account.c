@@ -86,6 +86,48 @@ TEST_WITH(a_restart_loses_no_time, setup, teardown)
     assert_covers(l, asked - after, clock_now() - before);
 }
 
+static void *hand_over_elsewhere(void *loader)
+{
+    assert_error(feedline_loader_handed_over(loader, NULL), FEEDLINE_ESTATE,
+                 "only the thread that calls next");
+    return NULL;
+}
+
+/* What a binding does with a batch is no work of the program's. */
+TEST_WITH(hands_on_a_batch_are_part_of_the_call, setup, teardown)
+{
+    SCOPED_LOADER l = open_loader("batch_size=4 workers=2 depth=2");
+    int64_t before = clock_now();
+    assert_ok(feedline_loader_start(l, 0));
+    int64_t after = clock_now();
+    assert_error(feedline_loader_handed_over(l, NULL), FEEDLINE_ESTATE,
+                 "no batch was delivered");
+    fixture_pass(l, 1);
+    struct feedline_stats had = fixture_stats(l);
+    pass_time();
+    assert_ok(feedline_loader_handed_over(l, "train.py:12 in collate"));
+    struct feedline_stats has = fixture_stats(l);
+    assert_true(has.api_ns >= had.api_ns + 30 * MS);
+    assert_int_equal(has.user_ns, had.user_ns);
+    assert_error(feedline_loader_handed_over(l, NULL), FEEDLINE_ESTATE,
+                 "no batch was delivered");
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, hand_over_elsewhere, l), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    pass_time();
+    int64_t asked = clock_now();
+    fixture_pass(l, 1);
+    assert_true(fixture_stats(l).user_ns >= had.user_ns + 30 * MS);
+    assert_covers(l, asked - after, clock_now() - before);
+    struct feedline_stage_stats consume =
+        fixture_stage(l, FEEDLINE_STAGE_CONSUME);
+    assert_int_equal(consume.busy_ns, fixture_stats(l).user_ns);
+    assert_ok(feedline_loader_reset_stats(l));
+    pass_time();
+    assert_error(feedline_loader_handed_over(NULL, NULL), FEEDLINE_EINVAL,
+                 "loader");
+}
+
 TEST_WITH(a_reset_before_the_start_is_none, setup, teardown)
 {
     SCOPED_LOADER l = open_loader("batch_size=4 workers=2 depth=2");

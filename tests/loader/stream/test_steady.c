@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
 
 #define N 40
 
@@ -23,9 +25,16 @@ void *__libc_memalign(size_t align, size_t n);
 static _Atomic bool counting;
 static _Atomic uint32_t allocations;
 
+/* It reads /proc once a second, whatever the loader does. */
+static bool is_watcher(void)
+{
+    char name[16] = "";
+    return prctl(PR_GET_NAME, name) == 0 && strcmp(name, "feedline-watch") == 0;
+}
+
 static void count(void)
 {
-    if (atomic_load_explicit(&counting, memory_order_relaxed))
+    if (atomic_load_explicit(&counting, memory_order_relaxed) && !is_watcher())
         atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
 }
 

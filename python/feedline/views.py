@@ -325,7 +325,7 @@ def stall_bar(stats: Stats) -> str:
 def legend(stats: Stats) -> str:
     """The names of the bar's colours; what is left of it is the program's."""
     return ", ".join(
-        '<span style="color:%s">&#9632;</span> %s %s %%'
+        '<span style="color:%s">&#9632;</span>&nbsp;%s %s %%'
         % (
             COLOURS.get(name, OTHER_COLOUR),
             html.escape(bucket_words(name)),

@@ -122,6 +122,7 @@ def in_hsv(a: Any) -> Any:
 
 TURN = cv2.getRotationMatrix2D((20.0, 15.0), 31, 0.9)
 TILT = np.array([[1.1, 0.1, -3], [0.05, 0.9, 2], [2e-3, -1e-3, 1]])
+LINE = np.array([[1.0, 2, 3], [2, 4, 6], [0, 0, 1]])  # without an inverse
 MAPS = [
     (m + 3 * np.sin(n)).astype(np.float32)
     for m, n in zip(
@@ -310,8 +311,14 @@ RECORDED: Dict[str, Callable[[Any], Any]] = {
         a, TURN.astype(np.float32), (40, 30), flags=1 | 16, borderMode=1
     ),
     "warpAffine of a matrix that changes": lambda a: turned_twice(a),
+    "warpAffine of a plane to a line": lambda a: cv2.warpAffine(
+        a, LINE[:2], (40, 30), borderMode=cv2.BORDER_REPLICATE
+    ),
     "warpPerspective": lambda a: cv2.warpPerspective(
         a, TILT, (40, 30), borderValue=(1, 2, 3)
+    ),
+    "warpPerspective of a plane to a line": lambda a: cv2.warpPerspective(
+        a, LINE, (40, 30), borderValue=(1, 2, 3)
     ),
     "warpPerspective nearest": lambda a: cv2.warpPerspective(
         a, TILT, (40, 30), flags=cv2.INTER_NEAREST, borderMode=2

@@ -127,6 +127,8 @@ TEST_WITH(list_that_does_not_fit_is_refused, setup, teardown)
     assert_int_equal(open_without("a/b.jpg\n", 8, &ds), FEEDLINE_EINVAL);
     assert_non_null(strstr(feedline_last_error(), "a/b.jpg"));
     assert_null(ds);
+    assert_int_equal(open_without("b.jpg\\", 6, &ds), FEEDLINE_EINVAL);
+    assert_non_null(strstr(feedline_last_error(), "b.jpg\\")); /* no escape */
     assert_int_equal(open_without("a\0b", 3, &ds), FEEDLINE_EINVAL);
     for (uint32_t i = 0; i < N; i++)
         n += (size_t)snprintf(text + n, sizeof(text) - n, "%s\n",

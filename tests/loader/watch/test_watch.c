@@ -232,6 +232,8 @@ TEST_WITH(it_explains_itself, setup, teardown)
         feedline_loader_stats_table(w, NULL, 0, text, sizeof(text), &needed));
     assert_in(text, "consume");
     assert_in(fixture_json(w), "\"watch\":{\"name\":\"DataLoader\"");
+    assert_ok(feedline_loader_tuner_text(w, text, sizeof(text), &needed));
+    assert_in(text, "Watching DataLoader"); /* there is nothing to tune */
 }
 
 /* Where most is the program's own time, and it has not said what of. */

@@ -99,7 +99,9 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     memory_budget, device_memory_budget: bytes, or "2g". reader: "auto",
         "uring", "pread", "memory". quality: "exact" or "fast". affinity:
         "auto", "none" or CPUs as "0-15". Options of the engine
-        (docs/options.md); None: its default.
+        (docs/options.md); None: its default. Where torch loads the samples
+        quality holds for what the engine makes in its workers, and a
+        FallbackWarning says which of the others have no effect.
     seed: of random transforms, with the epoch; None: the seed that torch draws
         for each iterator.
     options: any other options of the engine, by name.

@@ -32,8 +32,8 @@ from .recorded_stream_proof import StreamProof
 from .worker_init import only_seeds, rehearsed
 
 
-# Of a reason why torch loads the samples, where the engine helps.
 _TOLD_FROM_S = 0.1
+# Of a reason why torch loads the samples, where the engine helps.
 IN_PART = "; the engine makes the images up to there, in torch's workers"
 
 

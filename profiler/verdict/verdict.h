@@ -17,7 +17,9 @@
  * Prep is judged by where the workers' time went (verdict_split.c): on a core;
  * queueing for one behind each other, behind other threads of the process or
  * behind other processes; throttled by the quota; asleep; waiting for a lock.
- * The largest part leads; the second is named if it has 20 %.
+ * The largest part leads; the second is named if it has 20 %. Time in which
+ * they had nothing to do because the program paused, as for an evaluation, is
+ * left out, also of what is "blocked".
  *
  *   prep      CPU_THROTTLED             quota used up for 5 % of wall, or 1 %
  *                                       with fewer workers than cores; no part

@@ -143,6 +143,18 @@ static void digest_stall(struct fdl_facts *f)
     }
 }
 
+/* In a pause of the program, such as an evaluation, the workers soon have
+ * nothing to do: that time says nothing of how they keep up with its steps. */
+static void leave_out_pauses(struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double wall = (double)e->wall_ns, blocked = (double)e->worker_blocked_ns;
+    double idle = fmin(fmax((double)e->gap_ns, 0), blocked / f->workers);
+    f->steps_ns = wall - fmax(idle, 0);
+    f->blocked = fdl_facts_ratio(blocked - f->workers * fmax(idle, 0),
+                                 f->workers * f->steps_ns);
+}
+
 static void digest_workers(struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
@@ -153,10 +165,9 @@ static void digest_workers(struct fdl_facts *f)
     f->cpus = FDL_MAX(e->cpus_usable, 1u);
     f->granted = e->cpu_quota > 0 ? fmin(e->cpu_quota, f->cpus) : f->cpus;
     f->throttled = fdl_facts_ratio((double)e->throttled_ns, wall);
-    f->blocked =
-        fdl_facts_ratio((double)e->worker_blocked_ns, f->workers * wall);
-    if (e->worker_cpu_ns > 0 && wall > 0)
-        f->worker_cores = (double)e->worker_cpu_ns / wall;
+    leave_out_pauses(f);
+    if (e->worker_cpu_ns > 0 && f->steps_ns > 0)
+        f->worker_cores = (double)e->worker_cpu_ns / f->steps_ns;
     fdl_facts_digest_split(f);
     fdl_facts_digest_lock(f, f->off_core * (double)e->worker_busy_ns);
     fdl_facts_digest_room(f);

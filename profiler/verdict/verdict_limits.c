@@ -63,7 +63,7 @@ static double by_cores(const struct fdl_facts *f, double cores, double gone)
     double consumer = fmax(f->e->consumer_cores, 0) * (wall_of(f) - gone);
     if (!(f->worker_cores > 0))
         return 0;
-    return (f->worker_cores * wall_of(f) + consumer) / cores;
+    return (f->worker_cores * f->steps_ns + consumer) / cores;
 }
 
 /* Whoever computes all the time leaves half to one that wakes now and then. */

@@ -76,10 +76,12 @@ struct fdl_facts {
     double useful_workers;    /* more than these would not help, see
                                  verdict_split.c */
     bool scales;              /* false: the tuner saw that more do not help */
-    double blocked;           /* of worker time, no room for output */
+    double steps_ns;          /* wall, less the program's pauses in which the
+                                 workers had nothing to do; the workers': */
+    double blocked;           /* of their time then, no room for output */
     double off_core;          /* of busy time, queueing for a core */
     struct fdl_lock_facts lock;
-    double worker_cores; /* used by the workers */
+    double worker_cores; /* used by the workers, in steps_ns */
     double cores_taken;  /* of the usable ones, by everything known */
     double throttled;    /* of wall */
     double step_ns;      /* of the consumer's own time; 0 if not known */

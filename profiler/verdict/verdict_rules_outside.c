@@ -85,7 +85,8 @@ static void say_makers(const struct fdl_facts *f, const struct makers *m,
 /* How many would keep up with the consumer, with a tenth to spare. */
 static double enough(const struct fdl_facts *f, const struct makers *m)
 {
-    double user = fmax((double)f->e->wall_ns - f->stalled_ns, 1);
+    double paused = fmax((double)f->e->gap_ns, 0);
+    double user = fmax((double)f->e->wall_ns - f->stalled_ns - paused, 1);
     double busy = m->cores * (double)f->e->wall_ns;
     double most = fmax(f->cpus - fmin(fmax(f->e->consumer_cores, 0), 1), 1);
     return fmax(fmin(ceil(SPARE * busy / user), floor(most + 0.05)), 1);

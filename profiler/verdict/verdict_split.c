@@ -72,8 +72,8 @@ void fdl_facts_digest_split(struct fdl_facts *f)
     double busy = (double)e->worker_busy_ns, cpu = (double)e->worker_cpu_ns;
     double runq = fmax((double)e->worker_runq_ns, 0);
     double held = fmax((double)e->worker_throttle_ns, 0);
-    double wall = (double)e->wall_ns;
-    double at_work = wall > 0 && busy > 0 ? busy / wall : f->workers;
+    double steps = f->steps_ns;
+    double at_work = steps > 0 && busy > 0 ? busy / steps : f->workers;
     f->wants_core = 1;
     f->part[PART_CORE] = 1;
     f->demand = fmin(at_work, f->workers) + fmax(e->consumer_cores, 0);

@@ -106,6 +106,16 @@ static void pauses_and_neighbours(struct scene *s)
     s->before = pause_now_and_then;
 }
 
+/* An evaluation: the workers have nothing to do, and are too few after it. */
+static void pauses_and_sleep(struct scene *s)
+{
+    scene_option(s, "depth=2 ");
+    s->batches = 120;
+    s->step_ns = scene_vary(s, 2 * MS);
+    s->sleep_ns = scene_vary(s, 16 * MS);
+    s->before = pause_now_and_then;
+}
+
 const struct scenario mixed_scenarios[] = {
     {"PREP_BOUND_TUNABLE", "2 workers that sleep, and 2 or 3 neighbours",
      sleep_and_neighbours, true},
@@ -129,4 +139,6 @@ const struct scenario mixed_scenarios[] = {
      quota_and_sleep, true},
     {"CONSUMER_HOST_BOUND", "pauses of 300 ms, and 2 neighbours",
      pauses_and_neighbours, true},
+    {"PREP_BOUND_TUNABLE", "pauses of 300 ms, and 2 workers that sleep",
+     pauses_and_sleep, false},
     {NULL, NULL, NULL, false}};

@@ -20,8 +20,9 @@
  * destroys it. It knows nothing of the inside of the other loader: all of the
  * wait is residual_ns of feedline_wait_stats and its other parts are 0, and
  * there are no workers and no slow samples; what its workers do is known as far
- * as it is told (feedline_watch_spent). Functions that need batches of the
- * loader's own (start, next, begin, set_position, restore ...) are ESTATE.
+ * as it is told (feedline_watch_spent, feedline_watch_idle). Functions that
+ * need batches of the loader's own (start, next, begin, set_position, restore
+ * ...) are ESTATE.
  *
  * feedline_watch_begin and _end are for the thread that calls the other
  * loader's next; threads otherwise as for a loader. Statuses and strings as in
@@ -83,11 +84,18 @@ FEEDLINE_API int32_t feedline_watch_end_at(feedline_loader *w, int32_t status,
 /* Where the workers of the other loader spend their time, added to what was
  * told before: wall_ns of one of them in a function of the program's, cpu_ns of
  * it on a core. what: "train.py:14 in vignette", copied, truncated to 63 bytes;
- * 64 functions are told apart; NULL: in none of them, or idle. Verdicts and
+ * 64 functions are told apart; NULL: in none of them. Verdicts and
  * explanations name it, and the statistics list it among the operations. Any
  * thread. EINVAL: not 0 <= cpu_ns <= wall_ns. */
 FEEDLINE_API int32_t feedline_watch_spent(feedline_loader *w, const char *what,
                                           int64_t wall_ns, int64_t cpu_ns);
+
+/* Adds to the time for which one of the workers had nothing to do, as enough
+ * batches were ready. A share of the time told: tell what they spend as well
+ * (feedline_watch_spent). Then verdicts know whether fewer workers would do,
+ * and whether too few batches are made ahead; where nothing is told, workers
+ * count as busy. Any thread. EINVAL: idle_ns is below 0. */
+FEEDLINE_API int32_t feedline_watch_idle(feedline_loader *w, int64_t idle_ns);
 
 #ifdef __cplusplus
 } /* extern "C" */

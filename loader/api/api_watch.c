@@ -158,3 +158,9 @@ int32_t feedline_watch_spent(feedline_loader *w, const char *what,
     return status < 0 ? status
                       : fdl_outside_spent(&w->watch, what, wall_ns, cpu_ns);
 }
+
+int32_t feedline_watch_idle(feedline_loader *w, int64_t idle_ns)
+{
+    int32_t status = enter(w);
+    return status < 0 ? status : fdl_outside_idle(&w->watch, idle_ns);
+}

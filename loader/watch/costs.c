@@ -15,9 +15,6 @@
 #define LARGE_PIXELS 1e6
 #define MUCH_LARGER  4.0
 
-/* Of workers that somebody looks into now and then: less shows nothing. */
-#define LEAST_SEEN_NS INT64_C(500000000)
-
 #define BUILT_IN 3 /* decode, augment, mix */
 
 /* ---- Gathering ----------------------------------------------------------- */
@@ -103,7 +100,9 @@ static void get_outside(struct fdl_watch *watch, struct fdl_costs *out)
     out->source_pixels = out->output_pixels = -1;
     fdl_lock(&watch->books.lock);
     out->worker_ns = s->all_ns;
-    for (uint32_t i = 0; i < s->n_rows && s->all_ns >= LEAST_SEEN_NS; i++) {
+    out->blocked_ns = s->idle_ns;
+    bool enough = s->all_ns >= FDL_FUNCTIONS_LEAST_NS;
+    for (uint32_t i = 0; i < s->n_rows && enough; i++) {
         const struct fdl_function *row = &s->rows[i];
         if ((double)row->wall_ns >= TOLD_LEAST * (double)s->all_ns)
             insert(out, &(struct fdl_op_cost){.name = row->name,

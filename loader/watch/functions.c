@@ -30,9 +30,15 @@ void fdl_functions_add(struct fdl_functions *s, const char *what,
     row->cpu_ns += cpu_ns;
 }
 
+void fdl_functions_add_idle(struct fdl_functions *s, int64_t idle_ns)
+{
+    s->all_ns += idle_ns;
+    s->idle_ns += idle_ns;
+}
+
 void fdl_functions_reset(struct fdl_functions *s)
 {
-    s->all_ns = 0;
+    s->all_ns = s->idle_ns = 0;
     for (uint32_t i = 0; i < s->n_rows; i++)
         s->rows[i].wall_ns = s->rows[i].cpu_ns = 0;
 }

@@ -246,42 +246,67 @@ int32_t fdl_outside_spent(struct fdl_watch *watch, const char *what,
     return FEEDLINE_OK;
 }
 
+int32_t fdl_outside_idle(struct fdl_watch *watch, int64_t idle_ns)
+{
+    if (idle_ns < 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%" PRId64 " ns: a time is not below 0", idle_ns);
+    fdl_lock(&watch->books.lock);
+    fdl_functions_add_idle(&watch->outside->functions, idle_ns);
+    fdl_unlock(&watch->books.lock);
+    return FEEDLINE_OK;
+}
+
 /* ---- Evidence ------------------------------------------------------------ */
 
-/* The costliest function has a part of what was told, all_ns: the same part of
- * the workers' time. What a sample takes stays what it is. */
-static void scale_operation(double busy, int64_t all_ns,
+/* What was told of the workers' time, ns. */
+struct heard {
+    int64_t all, idle;
+};
+
+/* Of the workers' time; what is not known to be idle is work. */
+static double idle_part(struct heard heard)
+{
+    bool enough = heard.all >= FDL_FUNCTIONS_LEAST_NS;
+    return enough ? (double)heard.idle / (double)heard.all : 0;
+}
+
+/* The costliest function has a part of what was told of work: the same part of
+ * the workers' work. What a sample takes stays what it is. */
+static void scale_operation(double busy, struct heard heard,
                             struct fdl_evidence *out)
 {
-    if (!out->op.name || all_ns <= 0)
+    if (!out->op.name || heard.all <= heard.idle)
         return;
-    double scale = busy / (double)all_ns;
+    double scale = busy / (double)(heard.all - heard.idle);
     out->op.wall_ns = (int64_t)((double)out->op.wall_ns * scale);
     out->op.cpu_ns = (int64_t)((double)out->op.cpu_ns * scale);
     out->op.samples = (uint64_t)((double)out->op.samples * scale);
     out->custom_ns = out->op.wall_ns;
 }
 
-/* Its workers are processes. While the consumer waits for them they have work,
- * and the kernel's counters divide their time as they do that of threads. */
-static void add_workers(const struct fdl_watched *w, int64_t all_ns,
+/* Its workers are processes, and the kernel's counters divide the time for
+ * which they have work as they do that of threads. */
+static void add_workers(const struct fdl_watched *w, struct heard heard,
                         struct fdl_evidence *out)
 {
     double scale = (double)out->wall_ns / (double)w->seconds_ns;
-    double busy = out->workers * (double)out->wall_ns;
+    double all = out->workers * (double)out->wall_ns;
+    double busy = all * (1 - idle_part(heard));
     double cpu = FDL_MIN((double)w->children_ns * scale, busy);
     double queued = FDL_MIN((double)w->children_queued_ns * scale, busy - cpu);
     out->worker_busy_ns = (int64_t)busy;
     out->worker_cpu_ns = (int64_t)cpu;
     out->worker_runq_ns = (int64_t)queued;
     out->worker_sleep_ns = (int64_t)(busy - cpu - queued);
-    scale_operation(busy, all_ns, out);
+    out->worker_blocked_ns = (int64_t)(all - busy);
+    scale_operation(busy, heard, out);
     /* A process costs memory: doubling them is a step whose effect shows. */
     out->workers_max = FDL_MAX(2 * out->workers, out->cpus_usable);
     out->workers_auto = false;
 }
 
-static void add_processes(const struct fdl_watched *w, int64_t all_ns,
+static void add_processes(const struct fdl_watched *w, struct heard heard,
                           struct fdl_evidence *out)
 {
     double seconds = (double)w->seconds_ns;
@@ -294,7 +319,7 @@ static void add_processes(const struct fdl_watched *w, int64_t all_ns,
         out->outside_cores =
             FDL_MAX(out->outside_cores - out->outside_process_cores, 0.0);
     if (out->workers > 0)
-        add_workers(w, all_ns, out);
+        add_workers(w, heard, out);
 }
 
 void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,
@@ -308,8 +333,8 @@ void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,
     out->memory_limited = false;
     fdl_lock(&watch->books.lock);
     out->wait_cpu_ns = o->wait_cpu_ns;
-    int64_t all_ns = o->functions.all_ns;
+    struct heard heard = {o->functions.all_ns, o->functions.idle_ns};
     fdl_unlock(&watch->books.lock);
     if (w->seconds_ns > 0)
-        add_processes(w, all_ns, out);
+        add_processes(w, heard, out);
 }

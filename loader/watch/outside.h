@@ -65,6 +65,8 @@ bool fdl_outside_between_locked(const struct fdl_watch *watch);
 /* See feedline_watch_spent. */
 int32_t fdl_outside_spent(struct fdl_watch *watch, const char *what,
                           int64_t wall_ns, int64_t cpu_ns);
+/* See feedline_watch_idle. */
+int32_t fdl_outside_idle(struct fdl_watch *watch, int64_t idle_ns);
 
 /* What is known of the makers of batches, added to the evidence. */
 void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,

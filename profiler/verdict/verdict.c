@@ -76,6 +76,10 @@ static void keep(const struct fdl_facts *f, struct drafts *all)
 {
     struct fdl_draft *d = &all->at[all->n];
     fdl_say_evidence(f, d);
+    if (f->e->outside) { /* its knobs are not ours */
+        d->v.moves = (struct fdl_moves){0};
+        d->v.workers_to = 0;
+    }
     for (uint32_t i = 0; i < all->n; i++) {
         if (strcmp(all->at[i].v.code, d->v.code) != 0)
             continue;

@@ -48,10 +48,10 @@ static double gain_in(const struct fdl_facts *f, double ns)
 }
 
 /* What the workers need for what they did, never queueing for a core. Those of
- * a watch count as busy where they are idle. */
+ * a watch count as busy where nobody told that they are idle. */
 static double by_threads(const struct fdl_facts *f)
 {
-    if (f->e->outside)
+    if (f->e->outside && !(f->e->worker_blocked_ns > 0))
         return 0;
     double held = fmin(f->off_core + f->part[PART_THROTTLE], 1);
     return (double)f->e->worker_busy_ns * (1 - held) / f->workers;

@@ -452,6 +452,14 @@ static double enough_workers(const struct fdl_facts *f)
     return fmax(ceil(HEADROOM * busy / f->step_ns), 1);
 }
 
+static void say_keeps_up(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    if (f->e->outside)
+        fdl_say(d, ": %s keeps up", fdl_say_name(f->e->outside).at);
+    else
+        fdl_say(d, ": the loader keeps up");
+}
+
 bool fdl_judge_too_many(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double enough = enough_workers(f);
@@ -465,9 +473,8 @@ bool fdl_judge_too_many(const struct fdl_facts *f, struct fdl_draft *d)
     d->v.code = "FED_OVERPROVISIONED";
     fdl_say_stall(f, d);
     say_host_wait(f, d);
-    fdl_say(d,
-            ": the loader keeps up, and %s had nowhere to put their work "
-            "for %s of their time.",
+    say_keeps_up(f, d);
+    fdl_say(d, ", and %s had nowhere to put their work for %s of their time.",
             fdl_say_workers(f).at, fdl_say_percent(f->blocked).at);
     fdl_act(d, "Use fewer workers: ");
     fdl_move_workers(f, d, enough);
@@ -485,10 +492,10 @@ bool fdl_judge_fed(const struct fdl_facts *f, struct fdl_draft *d)
     d->v.code = "FED";
     fdl_say_stall(f, d);
     say_host_wait(f, d);
-    if (f->e->outside)
-        fdl_say(d, ": %s keeps up.", fdl_say_name(f->e->outside).at);
-    else
-        fdl_say(d, ": the loader keeps up with %s.", fdl_say_workers(f).at);
+    say_keeps_up(f, d);
+    if (!f->e->outside) /* of which the number may not be known */
+        fdl_say(d, " with %s", fdl_say_workers(f).at);
+    fdl_say(d, ".");
     fdl_act(d, "Nothing to do here: the time goes into the consumer's own "
                "work.");
     fdl_note(d, "workers", f->workers);

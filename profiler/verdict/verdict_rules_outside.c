@@ -2,7 +2,9 @@
 /*
  * Stalls of a watched loader. From outside only the use of the cores is
  * visible. If the workers are processes, that divides their time as our own
- * threads' time is divided, and the same rules judge it. Otherwise there are
+ * threads' time is divided, and the same rules judge it; before those about the
+ * work itself, DEPTH_LIMITED if they told that they had nothing to do for a
+ * fifth of their time, and keep up on average. Otherwise there are
  * the waiting thread, other threads and other processes. In order, from causes
  * outside the program's control to the unknown:
  *
@@ -25,6 +27,9 @@
 #define OTHERS       0.20 /* of the usable cores, and half a core */
 #define QUEUED       0.20 /* of the time, each of them, for a core */
 #define SPARE        1.10
+#define HELD_UP      0.20 /* of the workers' time, without work */
+#define CAPACITY     1.10 /* of the consumer's demand */
+#define REGULAR      0.50 /* of the stall, in waits of the usual length */
 
 static const char cheaper[] =
     "The cores are used up: make batches cheaper (smaller images, fewer "
@@ -169,18 +174,56 @@ static void judge_unseen(const struct fdl_facts *f, struct fdl_draft *d)
 
 /* ---- Workers that are processes ------------------------------------------ */
 
-/* The waiting thread itself computes: it unpacks finished batches. */
+/* Batches are ready, and each call takes so long all the same. */
+static bool is_regular(const struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double usual = e->usual_wait_ns * (double)e->batches;
+    return f->blocked >= HELD_UP && usual >= REGULAR * f->stalled_ns;
+}
+
+/* Finished batches are unpacked by the waiting thread, and sent to it. */
 static bool judge_handover(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double own = fdl_facts_ratio((double)f->e->wait_cpu_ns, f->stalled_ns);
-    if (own < ON_CORE)
+    bool regular = is_regular(f);
+    if (own < ON_CORE && !regular)
         return false;
     d->v.code = "ITERABLE_BOUND";
+    if (regular)
+        fdl_say(d,
+                ", %s a batch, on %s, which had nothing to do for %s of "
+                "their time",
+                fdl_say_duration(f->e->usual_wait_ns).at, fdl_say_workers(f).at,
+                fdl_say_percent(f->blocked).at);
     fdl_say(d, ", and was on a core of the thread that waits for %s of it.",
             fdl_say_percent(own).at);
     fdl_act(d, "Receiving batches takes this time, not making them: hand over "
-               "less (fewer or smaller tensors, uint8 instead of floats).");
+               "less (fewer or smaller tensors, uint8 instead of floats), and "
+               "less often (larger batches).");
     fdl_note(d, "on_core", own);
+    fdl_note(d, "blocked", f->blocked);
+    return true;
+}
+
+/* They could feed the consumer on average, and some have nothing to do. */
+static bool judge_uneven(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    double busy = (double)e->worker_busy_ns / fmax((double)e->batches, 1);
+    if (f->blocked < HELD_UP || f->workers * f->step_ns < CAPACITY * busy)
+        return false;
+    d->v.code = "DEPTH_LIMITED";
+    fdl_say(
+        d,
+        " on %s, which had nothing to do for %s of their time: they keep up "
+        "on average, and some batches come late.",
+        fdl_say_workers(f).at, fdl_say_percent(f->blocked).at);
+    fdl_act(d, "Let them work further ahead (in torch prefetch_factor, which "
+               "is 2 if it is not set), so that batches that take longer start "
+               "earlier.");
+    fdl_note(d, "blocked", f->blocked);
+    fdl_note(d, "step_seconds", f->step_ns / 1e9);
     return true;
 }
 
@@ -211,7 +254,7 @@ static void judge_processes(const struct fdl_facts *f, struct fdl_draft *d)
         return;
     }
     d->v.predicted_gain = gain;
-    if (judge_handover(f, d))
+    if (judge_handover(f, d) || judge_uneven(f, d))
         return;
     fdl_judge_work(f, d);
     if (strcmp(d->v.code, "PREP_BOUND_CPU_SATURATED") == 0) {
@@ -226,6 +269,4 @@ void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d)
         judge_processes(f, d);
     else
         judge_unseen(f, d);
-    d->v.moves = (struct fdl_moves){0}; /* none of its knobs are ours */
-    d->v.workers_to = 0;
 }

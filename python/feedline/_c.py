@@ -852,4 +852,5 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         (c_void_p, c_int32, c_uint64, c_uint64, c_int64, c_int64),
     ),
     "watch_spent": (c_int32, (c_void_p, c_char_p, c_int64, c_int64)),
+    "watch_idle": (c_int32, (c_void_p, c_int64)),
 }

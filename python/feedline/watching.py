@@ -24,7 +24,7 @@ from ._library import lib
 from .errors import StateError, check
 from .observable import Observable
 from .options import Config
-from .worker_functions import Functions
+from .worker_functions import IDLE, Functions
 
 # ---- Meter ------------------------------------------------------------------
 #
@@ -182,7 +182,10 @@ class Meter(Observable):
             if self._functions is None or self._handle is None:
                 return
             for name, wall, cpu in self._functions.told():
-                lib.watch_spent(self._handle, name, wall, cpu)
+                if name == IDLE:
+                    lib.watch_idle(self._handle, wall)
+                else:
+                    lib.watch_spent(self._handle, name, wall, cpu)
 
     def text(self, function: Any, *arguments: Any) -> str:
         self._hear()

@@ -28,8 +28,9 @@ from types import CodeType, FrameType
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 from typing import Tuple
 
-# A row of feedline_watch_spent: a function, None: none; ns, ns on a core.
+# A function, None: none, IDLE: with nothing to do; ns, ns on a core.
 Spent = Tuple[Optional[bytes], int, int]
+IDLE = b"-"  # no function's name
 
 # ---- Whose function ---------------------------------------------------------
 
@@ -43,6 +44,8 @@ _LIBRARIES = tuple(
 _MADE = ("<frozen", "<__array_function__", "<eval_with_key>")
 # Where torch's worker asks for samples and collates them.
 _MAKES = os.path.join("torch", "utils", "data", "_utils", "fetch.py")
+# Where it waits for what to make next.
+_WAITS = os.path.join("multiprocessing", "queues.py")
 # Part of the function around it.
 _INNER = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
 _LONGEST = 63  # bytes, of feedline_watch_spent
@@ -105,22 +108,22 @@ class Places:
     def of(self, frame: Optional[FrameType]) -> Optional[bytes]:
         """The innermost function of the program, and the innermost one of a
         library that it is in; that one alone where a data set and transforms
-        are all libraries'. None: no batch is being made, or our engine makes
-        it; what called torch's worker does not count, which a fork has on its
-        stack."""
+        are all libraries'. IDLE: torch's worker waits for what to make next.
+        None: no batch is being made, or our engine makes it; what called
+        torch's worker does not count, which a fork has on its stack."""
         while frame is not None and frame.f_code.co_name in _INNER:
             frame = frame.f_back
-        inner = frame
+        inner = outer = frame
         makes = False
         while frame is not None and frame.f_code.co_name != "_worker_loop":
             code = frame.f_code
             if self._is_own(code) and code.co_name not in _INNER:
                 return self._named(code, inner)
             makes = makes or code.co_filename.endswith(_MAKES)
-            frame = frame.f_back
-        if not makes or inner is None or _is_ours(inner.f_code):
-            return None
-        return self._named(None, inner)
+            outer, frame = frame, frame.f_back
+        if makes and inner is not None and not _is_ours(inner.f_code):
+            return self._named(None, inner)
+        return IDLE if frame is not None and _waits(outer) else None
 
     def _is_own(self, code: CodeType) -> bool:
         own = self._own.get(code.co_filename)
@@ -152,6 +155,13 @@ class Places:
 
 def _is_ours(code: CodeType) -> bool:
     return code.co_filename.startswith(_HERE)
+
+
+def _waits(frame: Optional[FrameType]) -> bool:
+    """In the call by torch's worker that brings what to make next."""
+    if frame is None or frame.f_code.co_name != "get":
+        return False
+    return frame.f_code.co_filename.endswith(_WAITS)
 
 
 def _file(code: Optional[CodeType]) -> Optional[str]:
@@ -242,11 +252,13 @@ class CpuTimer:
 
 
 class Times(NamedTuple):
-    """Of a thread, ns: on the clock; on a core; ready, but without a core."""
+    """Of a thread, ns: on the clock; on a core; ready, but without a core; and
+    what the other threads of the process were on cores."""
 
     now: int
     cpu: int
     queued: int
+    others: int
 
 
 class ThreadClock:
@@ -264,7 +276,8 @@ class ThreadClock:
         if self._stat >= 0:
             queued = int(os.pread(self._stat, 64, 0).split()[1])
         cpu = time.clock_gettime_ns(self._clock)
-        return Times(time.monotonic_ns(), cpu, queued)
+        others = time.process_time_ns() - cpu
+        return Times(time.monotonic_ns(), cpu, queued, others)
 
 
 class Looker:
@@ -292,6 +305,8 @@ class Looker:
     def _look(self, frame: Optional[FrameType]) -> None:
         """It computes there."""
         name = self._places.of(frame)
+        if name == IDLE:  # or about to be
+            name = None
         self._computes[name] = self._computes.get(name, 0) + 1
 
     def _run(self) -> None:
@@ -315,6 +330,13 @@ class Looker:
         name = self._places.of(frame)
         before, self._seen = self._seen, self._clock.read()
         waited = _waited(before, self._seen)
+        if name == IDLE:  # its other thread may be sending a batch
+            sends = max(min(self._seen.others - before.others, waited), 0)
+            self._wait(None, sends)
+            waited -= sends
+        self._wait(name, waited)
+
+    def _wait(self, name: Optional[bytes], waited: int) -> None:
         self._waits[name] = self._waits.get(name, 0) + waited
 
     def tell(self) -> None:

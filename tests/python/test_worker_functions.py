@@ -6,6 +6,7 @@ clock, not in seconds."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -23,8 +24,8 @@ from torch.utils.data import DataLoader, Dataset  # noqa: E402
 
 import feedline  # noqa: E402
 import feedline.torch  # noqa: E402
-from feedline.worker_functions import Address, Functions  # noqa: E402
-from feedline.worker_functions import Places  # noqa: E402
+from feedline.worker_functions import IDLE, Address  # noqa: E402
+from feedline.worker_functions import Functions, Places  # noqa: E402
 from feedline.worker_functions import is_the_programs  # noqa: E402
 
 ENOUGH = 64  # batches, for a verdict
@@ -127,7 +128,11 @@ def test_what_is_all_libraries_is_named_while_a_batch_is_made() -> None:
     exec(compile(text, FETCH, "exec"), names)
     loop = names["_worker_loop"]
     assert loop(names["fetch"]) == b"library.images.load"
-    assert loop(names["load"]) is None  # it waits for work, say
+    assert loop(names["load"]) is None  # it begins, or ends
+    text = "def get():\n    return load()\n"
+    path = "/usr/lib/python3.11/multiprocessing/queues.py"
+    exec(compile(text, path, "exec"), names)
+    assert loop(names["get"]) == IDLE
 
 
 def test_a_data_set_of_a_library_alone() -> None:
@@ -246,6 +251,32 @@ def test_a_fast_data_set_names_nothing() -> None:
             break
     assert not [share for share in shares(loader).values() if share > 0.4]
     assert HERE not in str(loader.verdict)
+
+
+def idle_part(loader: Any) -> float:
+    """Of the workers' time, as explain() says."""
+    found = re.search(r"- idle, .*: (\d+) % of the workers", loader.explain())
+    return 0.0 if found is None else int(found.group(1)) / 100
+
+
+def test_workers_that_wait_for_the_program_are_idle() -> None:
+    """Each batch takes one of two a fifth of the program's step."""
+    loader = feedline.watch(DataLoader(Samples(sleepy), num_workers=2))
+    began = time.monotonic()
+    for _ in loader:
+        time.sleep(0.1)
+        if time.monotonic() > began + 3 and idle_part(loader) > 0:
+            break
+    assert idle_part(loader) > 0.5
+    assert sum(shares(loader).values()) < 0.5
+
+
+def test_workers_that_are_waited_for_are_not() -> None:
+    loader = feedline.watch(
+        DataLoader(Samples(sleepy), batch_size=4, num_workers=2)
+    )
+    iterated(loader)
+    assert idle_part(loader) < 0.5
 
 
 def test_a_worker_that_dies_has_told() -> None:

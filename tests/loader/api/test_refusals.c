@@ -314,6 +314,7 @@ TEST_WITH(null_in_tuning_and_traces, setup, teardown)
     REFUSED(feedline_watch_begin(NULL), "watch is NULL");
     REFUSED(feedline_watch_end(NULL, 0, 0, 0), "watch is NULL");
     REFUSED(feedline_watch_end_at(NULL, 0, 0, 0, 1, 2), "watch is NULL");
+    REFUSED(feedline_watch_idle(NULL, 1), "watch is NULL");
     REFUSED(feedline_watch_spent(NULL, "f", 1, 1), "watch is NULL");
 }
 

@@ -375,6 +375,25 @@ TEST_WITH(functions_of_its_workers_are_listed, setup, teardown)
     assert_null(strstr(text, "data.py"));
 }
 
+TEST_WITH(workers_with_nothing_to_do_are_idle, setup, teardown)
+{
+    char text[4096];
+    turn(MS, MS); /* 8 samples */
+    spent("data.py:14 in load", 300 * MS, 150 * MS);
+    assert_ok(feedline_watch_idle(w, 600 * MS));
+    assert_ok(feedline_watch_idle(w, 100 * MS));
+    explain(text);
+    assert_in(text, "- data.py:14 in load: 37.5 ms a sample, 50 % on a core, "
+                    "30 % of the workers' time\n"
+                    "- idle, as enough batches are ready: 70 % of the "
+                    "workers' time\n");
+    feedline_loader_reset_stats(w);
+    spent("data.py:14 in load", 1000 * MS, 0);
+    explain(text);
+    assert_null(strstr(text, "idle"));
+    assert_error(feedline_watch_idle(w, -1), FEEDLINE_EINVAL, "-1 ns");
+}
+
 TEST_WITH(of_many_functions_the_costliest_are_listed, setup, teardown)
 {
     char name[16], text[4096];

@@ -13,6 +13,14 @@
 #define PROCESSES(n, cores)                                                    \
   .workers = (n), .outside_processes = (n), .outside_process_cores = (cores)
 
+/* Processes of which so many seconds of 100 are told as idle, and that compute
+ * for the rest. */
+#define TOLD(n, idle)                                                          \
+  PROCESSES(n, 0), .worker_busy_ns = (n) * (100 - (idle)) * SEC,               \
+                   .worker_cpu_ns = (n) * (100 - (idle)) * SEC,                \
+                   .worker_blocked_ns = (n) * (idle)*SEC,                      \
+                   .outside_option = "num_workers", .workers_max = 2 * (n)
+
 static const struct verdict_row rows[] = {
     {"it keeps up",
      {WATCH(0)},
@@ -71,6 +79,35 @@ static const struct verdict_row rows[] = {
      SAYS("SLOW_START", "HIGH", 0.18 / 0.82),
      {"2.0 s at each later epoch"},
      "persistent_workers=True"},
+    {"it keeps up with fewer workers",
+     {WATCH(0), TOLD(4, 80), .median_step_ns = SEC / 10},
+     SAYS("FED_OVERPROVISIONED", "FED", 0),
+     {"\"DataLoader\" keeps up, and 4 workers had nowhere to put their work "
+      "for 80 % of their time"},
+     "Use fewer workers: 1 (num_workers=1) would do."},
+    {"it keeps up, and a bit less would not do",
+     {WATCH(0), TOLD(4, 20), .median_step_ns = SEC / 10},
+     SAYS("FED", "FED", 0),
+     {"\"DataLoader\" keeps up"},
+     "Nothing to do here"},
+    {"it keeps up on average",
+     {WATCH(4), TOLD(4, 60), .median_step_ns = SEC * 96 / 1000},
+     SAYS("DEPTH_LIMITED", "MINOR", 0.04 / 0.96),
+     {"on 4 workers, which had nothing to do for 60 % of their time"},
+     "prefetch_factor"},
+    {"what is ready takes time to arrive",
+     {WATCH(4), TOLD(4, 60), .median_step_ns = SEC * 96 / 1000,
+      .usual_wait_ns = 3.2e6, .wait_cpu_ns = SEC},
+     SAYS("ITERABLE_BOUND", "MINOR", 0.04 / 0.96),
+     {"3.2 ms a batch, on 4 workers, which had nothing to do for 60 %",
+      "on a core of the thread that waits for 25 %"},
+     "Receiving batches takes this time"},
+    {"its processes are too few, and idle between epochs",
+     {WATCH(20), TOLD(2, 40), .median_step_ns = SEC / 20, .gap_ns = 30 * SEC,
+      .gaps = 3},
+     SAYS("CONSUMER_HOST_BOUND", "HIGH", 0.3 / 0.7),
+     {"paused 3 times"},
+     "evaluation"},
 };
 
 TEST(watches_are_judged)

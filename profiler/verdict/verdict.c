@@ -196,9 +196,12 @@ static void judge_too_little(const struct fdl_facts *f, struct drafts *all)
     d->v.code = "INSUFFICIENT_DATA";
     d->v.level = "UNKNOWN";
     d->v.confidence_ppm = 0;
-    fdl_say(d, "Only %s in %s so far: too little to judge.",
-            fdl_say_count((double)f->e->batches, "batch", "batches").at,
-            fdl_say_duration((double)f->e->wall_ns).at);
+    if (f->e->batches == 0)
+        fdl_say(d, "No batch was taken so far.");
+    else
+        fdl_say(d, "Only %s in %s so far: too little to judge.",
+                fdl_say_count((double)f->e->batches, "batch", "batches").at,
+                fdl_say_duration((double)f->e->wall_ns).at);
     fdl_act(d, "Run for at least %d batches, or for a second with at least %d.",
             ENOUGH_BATCHES, MIN_BATCHES);
     keep(f, all);

@@ -31,6 +31,9 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     folder, pages = sys.argv[1], sys.argv[2:]
+    for page in pages:
+        if not os.path.isfile(page):
+            sys.exit("%s: no such file" % page)
     program = check_pages.browser.find()
     if program is None:
         sys.exit("no browser (Debian: apt-get install chromium)")

@@ -54,7 +54,7 @@ static const struct verdict_row rows[] = {
     {"nothing at all",
      {.batches = 0},
      SAYS("INSUFFICIENT_DATA", "UNKNOWN", 0),
-     {"0 batches", "0 us"},
+     {"No batch was taken so far"},
      "64 batches"},
     {"fed",
      {RUN, .workers = 4, .cpus_usable = 8, .worker_blocked_ns = 40 * SEC,

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any, Callable, Dict, Iterable, Iterator, Mapping
 from typing import Optional, Tuple, TypeVar
 
-from . import _c, lifetime
+from . import _c, lifetime, views
 from ._library import lib
 from .errors import StateError, check
 from .observable import Observable
@@ -258,6 +258,16 @@ def _starts_workers(inner: Any) -> bool:
     )
 
 
+_IMAGES = ("PIL.", "torchvision.")  # what our engine does in C
+_MUCH = 0.25  # of the workers' time
+
+_INSTEAD = (
+    "\n\nPIL and torchvision took %.0f %% of the workers' time. "
+    "feedline.torch.DataLoader does their work in C, with the same pixels: "
+    "import it in place of torch's; its fallback_reason says if it cannot."
+)
+
+
 class Watch(Meter):
     """Wraps an iterable and measures its iteration.
 
@@ -295,6 +305,23 @@ class Watch(Meter):
 
     def _size(self, batch: Any) -> int:
         return samples_of(batch) or self._batch_size
+
+    def explain(self) -> str:
+        """As any loader's; and of one of torch's that is waited for, and makes
+        images, what would make them faster."""
+        return super().explain() + self._instead()
+
+    def _instead(self) -> str:
+        if not _starts_workers(self._inner):
+            return ""
+        found = self.stats()
+        part = sum(
+            one["worker_fraction"]
+            for one in found["operations"]
+            if one["label"].startswith(_IMAGES)
+        )
+        waited = views.verdict(found).level not in ("FED", "UNKNOWN")
+        return _INSTEAD % (100 * part) if waited and part >= _MUCH else ""
 
     def __len__(self) -> int:
         return len(self._inner)  # type: ignore[arg-type]

@@ -167,6 +167,22 @@ class Images(torch.utils.data.Dataset):
     assert "library.images.decode" in loader.verdict.sentence
 
 
+def test_who_makes_images_is_told_what_makes_them_faster(
+    image_folder: Path,
+) -> None:
+    pytest.importorskip("torchvision")
+    from torchvision import transforms
+    from torchvision.datasets import ImageFolder
+
+    many = [transforms.Resize(1000), transforms.Resize((64, 64))]
+    steps = transforms.Compose([*many, transforms.ToTensor()])
+    data = ImageFolder(str(image_folder), steps)
+    loader = feedline.watch(DataLoader(data, batch_size=2, num_workers=1))
+    assert "in place of" not in loader.explain()
+    iterated(loader)
+    assert "feedline.torch.DataLoader does their work" in loader.explain()
+
+
 @pytest.mark.parametrize("persistent", (False, True))
 def test_a_costly_function_leads(persistent: bool) -> None:
     data = Samples(costly, cheap)
@@ -185,6 +201,7 @@ def test_a_costly_function_leads(persistent: bool) -> None:
     if "while one waits" not in verdict.action:
         assert named in verdict.action
     assert "- %s: " % named in loader.explain()
+    assert "in place of torch" not in loader.explain()
     assert loader._inner.worker_init_fn is None
 
 

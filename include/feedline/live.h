@@ -117,6 +117,9 @@ struct feedline_live_stats {
                            known */
         uint32_t depth, io_depth;
     } told;
+    uint64_t children_cpu_ns; /* of child processes, such as torch's workers,
+                                 where a watch looks at them: since its start or
+                                 reset */
 };
 
 /* A consistent copy of the page. END: the process or its loader is gone; *out

@@ -87,6 +87,7 @@ static void add_machine(const struct fdl_sources *from,
     out->cpu_quota = m->cpu_quota;
     out->cpus_usable = m->cpus_usable;
     out->process_cpu_ns = s->process_cpu_ns;
+    out->children_cpu_ns = (uint64_t)watched.children_ns;
     out->throttled_ns = s->throttled_ns;
     out->host_busy_ns = s->host_busy_ns;
     out->host_total_ns = s->host_total_ns;

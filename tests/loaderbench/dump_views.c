@@ -220,6 +220,7 @@ static void plant_live(uint64_t seed, struct feedline_live_stats *s)
     s->idle_ns = d.idle_ns;
     s->pinned_bytes = d.pinned_bytes;
     PLANT(s, process_cpu_ns, memory_limit_bytes, seed);
+    PLANT(s, children_cpu_ns, children_cpu_ns, seed);
     s->updated_ns = (int64_t)seed * 1000000000;
 }
 

@@ -219,6 +219,16 @@ def test_workers_that_are_spawned() -> None:
     assert max(shares(loader).items(), key=lambda one: one[1])[0] == "costly"
 
 
+def test_their_cpu_time_is_counted() -> None:
+    loader = feedline.watch(
+        DataLoader(Samples(costly), batch_size=4, num_workers=2)
+    )
+    iterated(loader)
+    pattern = r"feedline_children_cpu_seconds_total\S* ([0-9.]+)"
+    found = re.search(pattern, loader.metrics_text())
+    assert found is not None and float(found.group(1)) > 0.3
+
+
 def test_a_fallback_names_it() -> None:
     loader = feedline.torch.DataLoader(
         Samples(costly), batch_size=4, num_workers=2, backend="torch"

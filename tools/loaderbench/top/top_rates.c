@@ -69,6 +69,14 @@ static void rate_states(const struct feedline_live_stats *a,
         out->states[i].fraction = sum > 0 ? out->states[i].fraction / sum : -1;
 }
 
+/* With the workers of a watched loader, which are processes. */
+static uint64_t cpu_ns(const struct feedline_live_stats *a,
+                       const struct feedline_live_stats *b)
+{
+    return less(b->process_cpu_ns, a->process_cpu_ns) +
+           less(b->children_cpu_ns, a->children_cpu_ns);
+}
+
 void top_rates(const struct feedline_live_stats *before,
                const struct feedline_live_stats *now, struct top_rates *out)
 {
@@ -107,10 +115,7 @@ void top_rates(const struct feedline_live_stats *before,
         .device_idle = b->has_device ? ratio(less(b->idle_ns, a->idle_ns),
                                              less(b->span_ns, a->span_ns))
                                      : -1,
-        .cpu_cores =
-            machine && dt > 0
-                ? (double)less(b->process_cpu_ns, a->process_cpu_ns) / 1e9 * per
-                : -1,
+        .cpu_cores = machine && dt > 0 ? (double)cpu_ns(a, b) / 1e9 * per : -1,
         .machine = ratio(less(b->host_busy_ns, a->host_busy_ns),
                          less(b->host_total_ns, a->host_total_ns)),
         .throttled = (double)less(b->throttled_ns, a->throttled_ns) / 1e9 * per,

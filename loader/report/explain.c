@@ -18,12 +18,24 @@
 #define ALSO_SHARE 0.20
 #define ALSO_GAIN  0.05
 
+/* Of the action; 0 also where it is not known. */
+static void add_gain(double gain, struct fdl_text *t)
+{
+    if (gain >= 1)
+        fdl_text_add(t, "Predicted: up to %.2g times the samples per second.\n",
+                     1 + gain);
+    else if (gain >= ALSO_GAIN)
+        fdl_text_add(t, "Predicted: up to %.0f %% more samples per second.\n",
+                     100 * gain);
+}
+
 static void add_verdict(const struct fdl_verdict *v, const char *before,
                         struct fdl_text *t)
 {
     fdl_text_add(t, "%s%s: %s\n", before, v->code, v->sentence);
     if (v->action[0])
         fdl_text_add(t, "%s\n", v->action);
+    add_gain(v->predicted_gain, t);
 }
 
 static void add_verdicts(const struct fdl_sources *from, struct fdl_text *t)

@@ -54,6 +54,6 @@ void fdl_outside_explain(struct fdl_watch *watch, struct fdl_text *t)
                  part(s.user_ns, s.wall_ns));
     if (s.user_ns > s.wall_ns / 2 && fdl_phases_count(watch) == 0)
         fdl_text_add(t, "To see what its own work is, name its phases "
-                        "(loader.phase(\"NAME\"), "
+                        "(loader.phase(\"NAME\"); in C "
                         "feedline_loader_phase_begin).\n");
 }

@@ -11,6 +11,9 @@
 
 #define TOLD_LEAST 0.01 /* of the workers' time: less is not worth a line */
 
+/* Then shares of this list and in a verdict are not nearly the same. */
+#define MUCH_IDLE 0.10
+
 /* An image worth a line: this large, and this much larger than the result. */
 #define LARGE_PIXELS 1e6
 #define MUCH_LARGER  4.0
@@ -197,9 +200,12 @@ static void say_idle(const struct fdl_costs *c, const char *what, int64_t ns,
                      struct fdl_text *t)
 {
     double part = part_of(ns, c->worker_ns);
-    if (part >= TOLD_LEAST)
-        fdl_text_add(t, "- %s: %.0f %% of the workers' time\n", what,
-                     100 * part);
+    if (part < TOLD_LEAST)
+        return;
+    fdl_text_add(t, "- %s: %.0f %% of the workers' time%s\n", what, 100 * part,
+                 part < MUCH_IDLE ? ""
+                                  : " (the shares of this list are of all of "
+                                    "it, a verdict's of the rest)");
 }
 
 static void say_source(const struct fdl_op_cost *source, struct fdl_text *t)

@@ -74,6 +74,9 @@ def test_starved_by_samples_that_sleep(tmp_path: Any) -> None:
     assert ours.verdict.level == theirs.verdict.level == "HIGH"
     assert "num_workers=" in theirs.verdict.action
     assert "slept or waited" in theirs.verdict.sentence
+    for one in (ours, theirs):
+        assert one.verdict.predicted_gain > 0.05
+        assert "\nPredicted: up to " in one.explain()
 
 
 class Pauses:

@@ -386,7 +386,8 @@ TEST_WITH(workers_with_nothing_to_do_are_idle, setup, teardown)
     assert_in(text, "- data.py:14 in load: 37.5 ms a sample, 50 % on a core, "
                     "30 % of the workers' time\n"
                     "- idle, as enough batches are ready: 70 % of the "
-                    "workers' time\n");
+                    "workers' time (the shares of this list are of all of it, "
+                    "a verdict's of the rest)\n");
     feedline_loader_reset_stats(w);
     spent("data.py:14 in load", 1000 * MS, 0);
     explain(text);

@@ -6,6 +6,7 @@
  */
 #include "loader/report/evidence.h"
 
+#include "loader/dataset/dataset.h"
 #include "loader/order/sampler.h"
 #include "loader/stream/budget.h"
 #include "loader/stream/decode_choice.h"
@@ -223,6 +224,8 @@ static void add_settings(const struct fdl_engine *engine,
     int64_t reader;
     fdl_engine_in_force(engine, &now);
     fdl_engine_chosen(engine, FDL_OPT_READER, &reader);
+    e->source_anew =
+        fdl_user_reader_reads_anew(fdl_engine_dataset(engine)->user);
     e->workers = now.workers;
     e->depth = now.depth;
     e->io_depth = now.io_depth;

@@ -251,6 +251,7 @@ struct fdl_evidence {
     struct fdl_costly_op source; /* the program's own reader; a name of NULL:
                                     there is none */
     int64_t source_lock_ns;      /* of its wall_ns, for a lock, as it said */
+    bool source_anew;            /* a sample is another one each time */
     double cold_fraction;        /* of reads that were as slow as a device while
                                  others were as fast as memory; -1 */
     double storage_fraction;     /* of their bytes, delivered by storage; -1 */

@@ -183,15 +183,24 @@ static bool source_computes(const struct fdl_evidence *e)
            fdl_facts_ratio(works, (double)s->wall_ns) >= SOURCE_COMPUTES;
 }
 
+/* Not of samples that are other ones each time they are read. */
+static void or_memory(const struct fdl_facts *f, struct fdl_draft *d,
+                      const char *before)
+{
+    if (!f->e->source_anew)
+        fdl_act(d, "%s%s if the files fit into memory", before,
+                fdl_say_word(f, "reader", "memory").at);
+}
+
 static void say_computing(const struct fdl_facts *f, struct fdl_draft *d)
 {
     d->v.code = "FETCH_LATENCY_BOUND";
     say_source(f, d);
     fdl_say(d, ".");
-    fdl_act(d,
-            "Let that reader compute less, and outside of locks: it mostly "
-            "works, it does not wait; or use %s if the files fit into memory.",
-            fdl_say_word(f, "reader", "memory").at);
+    fdl_act(d, "Let that reader compute less, and outside of locks: it mostly "
+               "works, it does not wait");
+    or_memory(f, d, "; or use ");
+    fdl_act(d, ".");
 }
 
 /* Of an epoch's bytes, with a cache that keeps what it has; -1: not known. */
@@ -230,8 +239,8 @@ static void act_on_storage(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_act(d, "%s", faster);
         return;
     }
-    fdl_act(d, "%s, or %s if the files fit into memory", faster,
-            fdl_say_word(f, "reader", "memory").at);
+    fdl_act(d, "%s", faster);
+    or_memory(f, d, ", or ");
 }
 
 static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
@@ -304,10 +313,9 @@ static void say_small(const struct fdl_facts *f, struct fdl_draft *d, bool flat)
     } else {
         fdl_act(d, "Use ");
     }
-    fdl_act(d,
-            "storage with more operations per second (a local SSD), or %s "
-            "if the files fit into memory.",
-            fdl_say_word(f, "reader", "memory").at);
+    fdl_act(d, "storage with more operations per second (a local SSD)");
+    or_memory(f, d, ", or ");
+    fdl_act(d, ".");
     fdl_note(d, "fixed_part", fixed_part(e));
 }
 

@@ -142,6 +142,40 @@ TEST_WITH(a_slow_consumer_finds_batches_ready, setup, teardown)
     feedline_loader_destroy(l);
 }
 
+static int32_t reads_nothing(struct feedline_read_call *call)
+{
+    (void)call;
+    return FEEDLINE_EIO;
+}
+
+static bool reads_anew(uint32_t flags)
+{
+    struct fdl_evidence e;
+    feedline_dataset *ds;
+    struct feedline_source source = {.struct_size = sizeof(source),
+                                     .flags = flags,
+                                     .name = "store",
+                                     .count = 1,
+                                     .read = reads_nothing};
+    assert_ok(feedline_dataset_open_source(&source, &ds));
+    feedline_loader *l = fixture_open(ds, "workers=1");
+    fdl_evidence_gather(&l->sources, &e);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    return e.source_anew;
+}
+
+TEST_WITH(samples_that_are_others_each_time_cannot_be_kept, setup, teardown)
+{
+    struct fdl_evidence e;
+    assert_false(reads_anew(0));
+    assert_true(reads_anew(FEEDLINE_SOURCE_IN_ORDER));
+    feedline_loader *l = loader_with(dozes, "1", false);
+    fdl_evidence_gather(&l->sources, &e);
+    assert_false(e.source_anew);
+    feedline_loader_destroy(l);
+}
+
 TEST_WITH(is_in_the_json, setup, teardown)
 {
     static const char *const keys[] = {

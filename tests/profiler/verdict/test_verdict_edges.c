@@ -366,8 +366,8 @@ TEST(test_memory_reader)
 }
 
 /* 100 ms a sample each; what it does with them decides the advice. */
-static void judge_source(int64_t cpu_ns, int64_t lock_ns, const char *sentence,
-                         const char *action)
+static void judge_source(int64_t cpu_ns, int64_t lock_ns, bool anew,
+                         const char *sentence, const char *action)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct fdl_evidence e = {WAITS(FETCH, 20), .mean_file_bytes = 1000};
@@ -376,6 +376,7 @@ static void judge_source(int64_t cpu_ns, int64_t lock_ns, const char *sentence,
     e.source = (struct fdl_costly_op){
         .name = "s3", .wall_ns = 100 * SEC, .cpu_ns = cpu_ns, .samples = 1000};
     e.source_lock_ns = lock_ns;
+    e.source_anew = anew;
     fdl_verdict_judge(&e, v);
     assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
     if (!strstr(v[0].sentence, sentence) || !strstr(v[0].action, action))
@@ -384,11 +385,14 @@ static void judge_source(int64_t cpu_ns, int64_t lock_ns, const char *sentence,
 
 TEST(a_reader_of_the_programs_waits_or_works)
 {
-    judge_source(3 * SEC, 0,
+    judge_source(3 * SEC, 0, false,
                  "; your reader \"s3\": 100 ms a sample, 3.0 % on a core",
                  "Raise io_depth");
-    judge_source(60 * SEC, 0, "60 % on a core", "compute less");
-    judge_source(3 * SEC, 60 * SEC, "60 % waiting for a lock", "compute less");
+    judge_source(60 * SEC, 0, false, "60 % on a core", "compute less");
+    judge_source(3 * SEC, 60 * SEC, false, "60 % waiting for a lock",
+                 "it does not wait; or use reader=memory if the files fit");
+    judge_source(60 * SEC, 0, true, "60 % on a core", "it does not wait.");
+    judge_source(3 * SEC, 0, true, "3.0 % on a core", "use a faster source.");
 }
 
 /* Only where somebody is there to do it, and the action is his. */

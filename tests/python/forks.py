@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -12,6 +13,7 @@ from typing import Any, Callable
 def begin(work: Callable[[], Any]) -> int:
     """The number of a child that does `work`; its status is 1 where that
     raised. The parent's stack is none of its business."""
+    gc.collect()  # else the child may end workers of loaders that are garbage
     child = os.fork()
     if child:
         return child
